@@ -13,8 +13,8 @@ const benches: Readonly<Record<string, string>> = {
   graphQuestions: "questions over documentation that two documents answer, found with the graph and without",
   graphPrecision: "mentions and relations of the graph, drawn to be judged by hand",
   libraries: "the tokenizer and the Markdown reader beside libraries that do the same (FOLDER)",
-  quality: "the figures of docs/quality.md, written into it, on collections in BEIR layout (FOLDER...)",
-  likeness: "what the likeness of words adds to fused scores, each collection left out in turn (FOLDER...)",
+  quality:
+    "the figures of docs/quality.md, written into it, on collections in BEIR layout ([--leave-one-out] FOLDER...)",
   relevance: "relevance on collections that it was not fitted on, each left out in turn (FOLDER...)",
   verdicts: "the verdicts on 453 claims about 55 real passages, labelled by hand ([first] [development] [held])",
   answers:

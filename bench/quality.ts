@@ -6,12 +6,19 @@ import { fileURLToPath } from "node:url"
 import { BenchmarkReport } from "../src/cli/benchmark.ts"
 import { program, run } from "./program.ts"
 
-const folders = process.argv.slice(2)
-if (folders.length === 0) {
+const isLeavingOut = process.argv.includes("--leave-one-out")
+const folders = process.argv.slice(2).filter((word) => !word.startsWith("--"))
+if (folders.length < (isLeavingOut ? 3 : 1)) {
   console.error(`usage: npm run bench -- quality FOLDER...
+       npm run bench -- quality --leave-one-out FOLDER FOLDER FOLDER...
 
-A FOLDER is a collection in BEIR layout. The tables between the marks in docs/quality.md are written anew.`)
+A FOLDER is a collection in BEIR layout. The tables between the marks in docs/quality.md are written anew; with
+--leave-one-out, each choice of the ranking is made on all collections but one and scored on that one.`)
   process.exit(2)
+}
+if (isLeavingOut) {
+  await import("./choices.ts")
+  process.exit()
 }
 
 const modes = ["keyword", "vector", "hybrid rrf", "hybrid score", "score + graph", "score + auto"] as const

@@ -16,11 +16,12 @@ import { RankingStore, type Store, StoreUnavailable } from "./Store.ts"
 import { filterHint } from "./filterHint.ts"
 import { type Collection, type CollectionName, type CollectionSummary, hasBackground } from "./model/Collection.ts"
 import { emptyFilter, isEmptyFilter } from "./model/Filter.ts"
+import { lazily } from "./model/lazily.ts"
 import { limits } from "./model/Limits.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
 import type { Dated, Found as Provenance, Hit, SearchExplanation } from "./model/SearchResult.ts"
 import type { Asked, FindRequest, Found, NearTerm, StoredDocument } from "./model/Stored.ts"
-import { isFitted, isWeak } from "./ranking/relevance.ts"
+import { isFitted, isWeak, judging } from "./ranking/relevance.ts"
 import { lean, spannedGen } from "./runtime/tracing.ts"
 import { writtenAs } from "./terms/spelling.ts"
 
@@ -148,13 +149,15 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         }
       }
       const found = yield* store.find(ranking)
-      const listed = likeness === undefined ? found.hits : yield* refined(likeness, ranking, found)
+      const relevanceOf = lazily(() => judging(collections, found.unscaled, words, found.near))
+      const judged = (hit: Hit): Hit => (hit.relevance === undefined ? { ...hit, relevance: relevanceOf()(hit) } : hit)
+      const listed = likeness === undefined ? found.hits : yield* refined(likeness, ranking, found, judged)
       const [reranking, { hits: all, missing }] = yield* Effect.timed(
         reranker === undefined
           ? Effect.succeed({ hits: listed, missing: undefined })
           : reranked(reranker, words, listed)
       )
-      const hits = all.slice(0, limit)
+      const hits = all.slice(0, limit).map(judged)
       const names = collections.map(({ name }) => name)
       const hint =
         hits.length > 0
@@ -164,7 +167,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
             : `the best match has a relevance of ${found.best.toFixed(2)}, less than ${minRelevance}`
       return {
         hits,
-        further: beyond > 0 ? all.slice(limit, limit + beyond) : undefined,
+        further: beyond > 0 ? all.slice(limit, limit + beyond).map(judged) : undefined,
         mode,
         readAs: reading.readAs && { ...reading.readAs, ...(found.unchecked > 0 && { unchecked: found.unchecked }) },
         alsoSearched: alsoSearched(found.near, hits),

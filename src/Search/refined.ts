@@ -1,7 +1,8 @@
 import * as Effect from "effect/Effect"
 import type { Embedder } from "../Embedder.ts"
 import { embeddedText } from "../chunking/embedded.ts"
-import type { Hit } from "../model/SearchResult.ts"
+import { limits } from "../model/Limits.ts"
+import { type Hit, ownPassage } from "../model/SearchResult.ts"
 import type { FindRequest, Found } from "../model/Stored.ts"
 import { withLed } from "../ranking/folding.ts"
 import { scan } from "../terms/scan.ts"
@@ -46,26 +47,25 @@ const scored = (hit: Hit, likeness?: number): Hit => {
 
 /**
  * A list of score fusion, its best hits ordered by how nearly they have each of the query's words, too: a passage's vector
- * is a mean, in which a word drowns. The others, and what repeats a better one, keep their order and stay below; then the graph's places are taken.
+ * is a mean, in which a word drowns. `judged` tells a hit's relevance. The others, and what repeats a better one, keep their order and stay below; then the graph's places are taken.
  */
 export const refined = Effect.fnUntraced(function* (
   likeness: NonNullable<(typeof Embedder)["Service"]["likeness"]>,
   { list, keyword = "" }: Pick<FindRequest, "keyword" | "list">,
-  { hits, led = [], open = hits.length, rarity }: Pick<Found, "hits" | "led" | "open" | "rarity">
+  { hits, led = [], open = hits.length, rarity }: Pick<Found, "hits" | "led" | "open" | "rarity">,
+  judged: (hit: Hit) => Hit
 ) {
   const best = hits.slice(0, Math.min(refinedPlaces, open))
   const alike = yield* likeness(
     wordsOf(keyword, rarity),
-    // How much of its neighbours a hit has taken in depends on the list's length, and the order must not.
-    best.map(({ document, passage, spans }) =>
-      embeddedText(document.title, spans?.find(({ ordinal }) => ordinal === passage.ordinal) ?? passage)
-    )
+    best.map((hit) => embeddedText(hit.document.title, ownPassage(hit)))
   )
   const ordered = best.map((hit, at) => scored(hit, alike[at])).sort((a, b) => b.score - a.score)
   const all = [...ordered, ...hits.slice(best.length).map((hit) => scored(hit))]
+  if (led.length === 0) return all
   return withLed(
     led.map((hit) => scored(hit)),
-    all,
+    all.map((hit, at) => (at < limits.graph.end ? judged(hit) : hit)),
     list
   )
 })

@@ -7,7 +7,6 @@ import { resolve } from "node:path"
 import { Graph } from "../Graph.ts"
 import { oneLine } from "../citations/prompt.ts"
 import { largest, toDot, toGraphMl, toNodeLink } from "../entities/network.ts"
-import { linkageWanted } from "../entities/walk.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { GraphEntity, GraphPath, Relation, placeOf } from "../model/Graph.ts"
 import * as Cli from "./command.ts"
@@ -35,12 +34,9 @@ export const GraphBuildReport = Schema.Struct({
   build_time_ms: Schema.Int
 }).annotations({ identifier: "GraphBuildReport" })
 
-/** The linkage, and its effect on searches. */
+/** The linkage, for people. */
 export const linkageText = (linkage: number): string =>
-  `${Math.round(linkage * 100)} % of the documents name or link another: by default a search ` +
-  (linkage < linkageWanted
-    ? `does not use the graph (below ${linkageWanted * 100} %)`
-    : "uses the graph if the query names something in it")
+  `${Math.round(linkage * 100)} % of the documents name or link another`
 
 /** Asks the model about the passages that it has not read yet, after announcing how many calls that takes. */
 const ask = Effect.fnUntraced(function* (collection: CollectionName, quiet: boolean, named: string | undefined) {
@@ -131,7 +127,7 @@ const build = Cli.define(
         },
 
         `Added ${count(done.added, "passage")} of ${count(done.seen, "passage")} in ${durationText(took)}. ` +
-          linkageText(linkage) +
+          `${linkageText(linkage)}.` +
           (llm === undefined ? "" : askedText(llm))
       )
     })

@@ -1,4 +1,5 @@
 import type { Entity, Place } from "../model/Graph.ts"
+import type { PackedMention } from "./mention.ts"
 
 /** An entity in more places joins nothing, except the documents that have it as title. */
 export const mostPlaces = 128
@@ -42,10 +43,14 @@ const targetsOf = (entity: Entity, documents: number): ReadonlyMap<number, numbe
 export const sampledDocuments = 256
 
 /**
- * From this linkage on, `auto` uses the graph. Measured: .39 for questions that need several documents (MuSiQue), and
- * .08, .01 and .01 for questions that need one (CISI, Cranfield, SciFact).
+ * So many of the five best hits name a document where a question needs several: at least two for 85 in 100 questions of
+ * MuSiQue and 87 of HotpotQA, for 3 of all 653 of CISI, CACM, Cranfield and SciFact, which need one (docs/quality.md).
  */
-export const linkageWanted = 0.2
+export const namingWanted = 2
+
+/** What a passage names or links, apart from what it is about. */
+export const namedIn = (mentions: ReadonlyArray<Pick<PackedMention, "entity" | "relation">>): ReadonlyArray<number> =>
+  mentions.flatMap(({ entity, relation }) => (relation === "defines" || relation === "heads" ? [] : [entity]))
 
 /** How a walk reached a passage: through an entity, from a passage, or undefined if the question names the entity. */
 export interface Step {

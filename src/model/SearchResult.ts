@@ -245,6 +245,10 @@ export interface Hit extends Similar {
   readonly similar?: ReadonlyArray<Similar> | undefined
 }
 
+/** A hit's passage without the neighbours that it has taken in: how many it has depends on the list's length. */
+export const ownPassage = ({ passage, spans }: Hit): PlacedPassage =>
+  spans?.find(({ ordinal }) => ordinal === passage.ordinal) ?? passage
+
 /** The position of a passage in its document. */
 export const place = {
   chunk_index: int("The passage's index in its document, from 0"),

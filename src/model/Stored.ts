@@ -247,7 +247,7 @@ export interface Listing {
   readonly minRelevance: number
   /** The question by which relevance is judged. */
   readonly question: string
-  /** Whether the hits to which the graph leads stay apart, for a caller that orders the others first. */
+  /** Whether the caller orders the hits: those to which the graph leads stay apart, and only they have their relevance. */
   readonly apart?: boolean
 }
 
@@ -259,7 +259,7 @@ export interface FindRequest extends Omit<RankRequest, "limit"> {
 
 /** What a search found. */
 export interface Found {
-  /** The list, each with its relevance. */
+  /** The list, each with its relevance unless the caller orders them. */
   readonly hits: ReadonlyArray<Hit>
   /** Where the graph leads, best first, if that stays apart. */
   readonly led?: ReadonlyArray<Hit>

@@ -33,7 +33,7 @@ export const listed = (
   if (!isPlain && !isComplete && ranked.length === wanted && wanted < most) return undefined
   const places = folds.map((fold) => ({
     hit: fold.hit,
-    shown: { ...unfolded(fold), relevance: relevanceOf(fold.hit) }
+    shown: { ...unfolded(fold), ...(listing.apart === true ? {} : { relevance: relevanceOf(fold.hit) }) }
   }))
   return { places, open }
 }

@@ -240,7 +240,8 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     const ordered = yield* order(snapshot, asked, request, wanted, stages)
     const { best, led, near, rarity, report } = ordered
     const { hits, languageOf } = yield* read(snapshot, asked, ordered, stages)
-    const relevanceOf = judging(asked, list.question, near)
+    const strange = unscaled(asked)
+    const relevanceOf = judging(asked, strange, list.question, near)
     const ranked = hits.slice(0, best.length)
     const listing = listed(list, ranked, relevanceOf, wanted)
     if (listing === undefined) continue
@@ -250,7 +251,7 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     const found = {
       near,
       rarity,
-      unscaled: unscaled(asked),
+      unscaled: strange,
       unchecked: asked.reduce((sum, { unchecked = 0 }) => sum + unchecked, 0),
       ...(places.length > 0 || ranked.length === 0 ? {} : { best: Math.max(...ranked.map(relevanceOf)) })
     }

@@ -1,6 +1,6 @@
 import { searchedHeading, searchedTitle } from "../entities/mention.ts"
 import type { CollectionName, CollectionSummary } from "../model/Collection.ts"
-import type { Hit } from "../model/SearchResult.ts"
+import { type Hit, ownPassage } from "../model/SearchResult.ts"
 import type { NearTerm } from "../model/Stored.ts"
 import type { Searched } from "./Snapshot.ts"
 import { beginningsOf, scan } from "../terms/scan.ts"
@@ -111,22 +111,25 @@ export const relevance = (
 export const isFitted = ({ embedder: { backend, model } }: Pick<CollectionSummary, "embedder">): boolean =>
   backend === "builtin" && model === "clew-static-en-v1"
 
-const scaleOf = (asked: Pick<Searched, "background" | "embedder">): Scale | undefined =>
-  isFitted(asked) ? "meaning" : asked.background === undefined ? undefined : "above"
-
 /** The relevance of hits, each computed once; by words alone where similarities have no known scale. */
 export const judging = (
-  asked: ReadonlyArray<Pick<Searched, "background" | "embedder" | "name">>,
+  asked: ReadonlyArray<Pick<CollectionSummary, "embedder" | "name">>,
+  unscaled: ReadonlyArray<CollectionName>,
   question: string,
   near: ReadonlyArray<NearTerm>
 ): ((hit: Hit) => number) => {
-  const scales = new Map(asked.map((each) => [each.name, scaleOf(each)]))
+  const scales = new Map(
+    asked
+      .filter(({ name }) => !unscaled.includes(name))
+      .map((each): [CollectionName, Scale] => [each.name, isFitted(each) ? "meaning" : "above"])
+  )
   const judge = relevance(question, near)
   const judged = new Map<Hit, number>()
   return (hit) => {
     const before = judged.get(hit)
     if (before !== undefined) return before
-    const { collection, document, passage, similarity, via } = hit
+    const { collection, document, similarity, via } = hit
+    const passage = ownPassage(hit)
     const what = {
       title: searchedTitle(document.title, document.source),
       heading: searchedHeading(passage),
@@ -142,7 +145,7 @@ export const judging = (
 
 /** The collections whose similarities have no known scale. */
 export const unscaled = (asked: ReadonlyArray<Pick<Searched, "background" | "embedder" | "name">>) =>
-  asked.flatMap((each) => (scaleOf(each) === undefined ? [each.name] : []))
+  asked.flatMap((each) => (isFitted(each) || each.background !== undefined ? [] : [each.name]))
 
 /** Whether none of the judged hits is likely to answer; what similarities without a known scale found is never called weak. */
 export const isWeak = (hits: ReadonlyArray<Hit>, unscaled: ReadonlyArray<CollectionName>): boolean =>

@@ -13,15 +13,21 @@ function product(a: usize, b: usize, width: usize): i32 {
   )
 }
 
-/** For each of `count` rows at `rows`, writes its cosines with the first `wanted` rows there to `out`, f32; 0 for a row of zeros. */
-export function cosines(rows: usize, count: u32, wanted: u32, width: usize, out: usize): void {
+/**
+ * For each of `count` rows at `rows`, writes its cosines with the first `wanted` rows there to `out`, f32; 0 for a row of
+ * zeros. `squares` has room for an f64 of each wanted row.
+ */
+export function cosines(rows: usize, count: u32, wanted: u32, width: usize, out: usize, squares: usize): void {
+  for (let w: u32 = 0; w < wanted; w++) {
+    const row = rows + <usize>w * width
+    store<f64>(squares + 8 * <usize>w, <f64>product(row, row, width))
+  }
   for (let r: u32 = 0; r < count; r++) {
     const row = rows + <usize>r * width
-    const length = <f64>product(row, row, width)
+    const square = r < wanted ? load<f64>(squares + 8 * <usize>r) : <f64>product(row, row, width)
     for (let w: u32 = 0; w < wanted; w++) {
-      const other = rows + <usize>w * width
-      const both = length * <f64>product(other, other, width)
-      store<f32>(out, both === 0 ? 0 : <f32>(<f64>product(row, other, width) / Math.sqrt(both)))
+      const both = square * load<f64>(squares + 8 * <usize>w)
+      store<f32>(out, both === 0 ? 0 : <f32>(<f64>product(row, rows + <usize>w * width, width) / Math.sqrt(both)))
       out += 4
     }
   }

@@ -116,7 +116,7 @@ const writeRow = (matrix: Numbers, at: number, out: Int8Array): void => {
 
 /** The exports of the kernel; see products.as.ts. */
 interface Kernel {
-  readonly cosines: (rows: number, count: number, wanted: number, width: number, out: number) => void
+  readonly cosines: (rows: number, count: number, wanted: number, width: number, out: number, squares: number) => void
 }
 
 const kernelOn = kernels<Kernel>(wasm)
@@ -260,14 +260,15 @@ export const make = (
       const width = Math.ceil(dimensions / 16) * 16
       const { kernel, memory } = products()
       const out = ids.length * width
-      const missing = out + 4 * ids.length * wanted - memory.buffer.byteLength
+      const squares = out + 4 * ids.length * wanted
+      const missing = squares + 8 * wanted - memory.buffer.byteLength
       if (missing > 0) memory.grow(Math.ceil(missing / pageBytes))
       const bytes = new Int8Array(memory.buffer)
       if (width > dimensions) bytes.fill(0, 0, out)
       for (const [row, id] of ids.entries()) {
         writeRow(matrix, rowAt(id), bytes.subarray(row * width, row * width + dimensions))
       }
-      kernel.cosines(0, ids.length, wanted, width, out)
+      kernel.cosines(0, ids.length, wanted, width, out, squares)
       return new Float32Array(memory.buffer, out, ids.length * wanted)
     }
 
@@ -308,26 +309,27 @@ export const make = (
         const wanted = [...weighed].sort(([, a], [, b]) => b - a).slice(0, mostTokens)
         const all = wanted.reduce((sum, [, weight]) => sum + weight, 0)
         if (!(all > 0 && all < Infinity)) return texts.map(() => 0)
-        /** Tokens in the order of their rows, those of the question first. */
-        const rows = new Map(wanted.map(([id], row) => [id, row]))
+        /** Tokens in the order of their rows, those of the question first; `places` has each one's row, from 1. */
+        const ids = wanted.map(([id]) => id)
+        for (const [row, id] of ids.entries()) places[id] = row + 1
         const found = texts.map((text) => {
           tokens.length = 0
           tokenizer.encodeInto(text, tokens)
-          const own = new Set<number>()
+          const own: Array<number> = []
           for (let i = 0; i < tokens.length; i++) {
             const id = tokens.ids[i]!
-            if (speaks[id] === 0) continue
-            let row = rows.get(id)
-            if (row === undefined) rows.set(id, (row = rows.size))
-            own.add(row)
+            if (speaks[id] === 1) own.push((places[id] ||= ids.push(id)) - 1)
           }
           return own
         })
-        const cosines = among([...rows.keys()], wanted.length)
+        for (const id of ids) places[id] = 0
+        const cosines = among(ids, wanted.length)
         return found.map((own) => {
-          const best = wanted.map(() => 0)
+          const best = new Float64Array(wanted.length)
           for (const row of own) {
-            for (let w = 0; w < best.length; w++) best[w] = Math.max(best[w]!, cosines[row * best.length + w]!)
+            for (let w = 0, at = row * best.length; w < best.length; w++, at++) {
+              if (cosines[at]! > best[w]!) best[w] = cosines[at]!
+            }
           }
           return wanted.reduce((sum, [, weight], w) => sum + weight * best[w]!, 0) / all
         })

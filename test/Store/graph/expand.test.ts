@@ -62,18 +62,31 @@ it.layer(Sqlite.layerMemory)("search along the graph", (it) => {
     })
   )
 
-  it.effect("by itself only where documents name each other and the question names something", () =>
+  it.effect("by itself only where the best hits name documents and the question names something", () =>
     Effect.gen(function* () {
       const { collection, rank, store } = yield* filled
-      assert.isAbove((yield* rank({ auto: true })).led.length, 0)
+      const { led } = yield* rank({ auto: true })
+      assert.isAbove(led.length, 0)
       const unnamed = { graph: { auto: true, question: "who sings it" } }
       assert.deepStrictEqual((yield* rank({ auto: true }, unnamed)).led, [])
-      // Among many that name nobody the share of those that do is too small.
-      yield* store.put(
-        collection,
-        Array.from({ length: 60 }, (_, n) => document(`nothing of interest, ${n}`, { source: `plain ${n}` }))
+      // What else is in the collection makes no difference.
+      yield* store.put(collection, [
+        ...Array.from({ length: 60 }, (_, n) => document(`nothing of interest, ${n}`, { source: `plain ${n}` })),
+        ...Array.from({ length: 12 }, (_, n) =>
+          document(`A kidney cell, number ${n}, has ABCB${n % 4} and XYZ${n % 6}.`, {
+            source: `cell ${n}`,
+            title: `On kidney cells, ${n}`
+          })
+        )
+      ])
+      assert.deepStrictEqual(
+        (yield* rank({ auto: true })).led.map(({ document }) => document.source),
+        led.map(({ document }) => document.source)
       )
-      assert.deepStrictEqual((yield* rank({ auto: true })).led, [])
+      const keyword = "Which kidney cell has ABCB1?"
+      const question = (auto: boolean) => ({ keyword, graph: { auto, question: keyword } })
+      assert.isAbove((yield* rank({ auto: false }, question(false))).led.length, 0)
+      assert.deepStrictEqual((yield* rank({ auto: true }, question(true))).led, [])
     })
   )
 

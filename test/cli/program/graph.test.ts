@@ -73,7 +73,7 @@ it("brings in what was indexed without it, from where it was broken off", async 
     assert.isAbove(built.added_chunks, 0)
     assert.strictEqual(built.added_chunks, built.chunks)
     assert.isAbove(built.linkage, 0.5)
-    assert.match((await other.run(["graph", "build"])).stdout, /67 % of the documents name or link another: by default/)
+    assert.match((await other.run(["graph", "build"])).stdout, /67 % of the documents name or link another\./)
     assert.match((await other.run(["info"])).stdout, /^Graph +67 % of the documents name or link another/m)
     const db = new Database(other.path("home/data/clew/index.db"))
     db.exec("DELETE FROM graph_mentions; DELETE FROM graph_passages WHERE passage_id > 1")

@@ -1,6 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { mostDefining, sampledDocuments } from "../../../entities/walk.ts"
+import { mostDefining, namedIn, sampledDocuments } from "../../../entities/walk.ts"
 import { dialectOf } from "../dialect.ts"
 import { list } from "../rows.ts"
 import { mentionsIn } from "./edges.ts"
@@ -39,6 +39,28 @@ const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
   )
 })
 
+/** The documents of which each entity is the title, by their first passages, if it is one of not too many. */
+export const titled = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  entities: ReadonlyArray<number>
+) {
+  const rows = yield* sql.unsafe<{ readonly entity: number; readonly documents: string }>(
+    `SELECT asked.value AS entity,
+            (SELECT ${dialectOf(sql).jsonRows("document")} FROM
+              (SELECT passage_id - ordinal AS document FROM graph_mentions
+               WHERE collection_id = ? AND entity = asked.value AND relation = 0 LIMIT ${mostDefining + 1}) AS d) AS documents
+     FROM json_each(?) AS asked`,
+    [collection, list([...new Set(entities)])]
+  )
+  const defining = new Map<number, ReadonlyArray<number>>()
+  for (const { documents, entity } of rows) {
+    const found = (JSON.parse(documents) as ReadonlyArray<readonly [number]>).flat()
+    if (found.length > 0 && found.length <= mostDefining) defining.set(entity, found)
+  }
+  return defining
+})
+
 /**
  * The share of the documents that name or link another by a name it is known by; in a large collection, of a sample.
  */
@@ -51,23 +73,13 @@ const measured = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collecti
     )
   )
   const named = [...(yield* mentionsIn(sql, [...documentOf.keys()]))].flatMap(([passage, mentions]) =>
-    mentions
-      .filter(({ relation }) => relation !== "defines" && relation !== "heads")
-      .map(({ entity }) => ({ entity, document: documentOf.get(passage)! }))
+    namedIn(mentions).map((entity) => ({ entity, document: documentOf.get(passage)! }))
   )
-  const rows = yield* sql.unsafe<{ readonly entity: number; readonly documents: string }>(
-    `SELECT asked.value AS entity,
-            (SELECT ${dialectOf(sql).jsonRows("document")} FROM
-              (SELECT passage_id - ordinal AS document FROM graph_mentions
-               WHERE collection_id = ? AND entity = asked.value AND relation = 0 LIMIT ${mostDefining + 1}) AS d) AS documents
-     FROM json_each(?) AS asked`,
-    [collection, list([...new Set(named.map(({ entity }) => entity))])]
+  const defining = yield* titled(
+    sql,
+    collection,
+    named.map(({ entity }) => entity)
   )
-  const defining = new Map<number, ReadonlyArray<number>>()
-  for (const { documents, entity } of rows) {
-    const found = (JSON.parse(documents) as ReadonlyArray<readonly [number]>).flat()
-    if (found.length > 0 && found.length <= mostDefining) defining.set(entity, found)
-  }
   const joined = new Set<number>()
   for (const { document, entity } of named) {
     if (defining.get(entity)?.some((other) => other !== document)) joined.add(document)

@@ -5,7 +5,15 @@ import * as Option from "effect/Option"
 import { namedIn } from "../../../entities/extract.ts"
 import { type PackedMention, hashOf, unpack } from "../../../entities/mention.ts"
 import { fromStored } from "../../../entities/said.ts"
-import { type Step, Walk, linkageWanted, mostPlaces, rareIn, toEntity } from "../../../entities/walk.ts"
+import {
+  type Step,
+  Walk,
+  mostPlaces,
+  namedIn as mentioned,
+  namingWanted,
+  rareIn,
+  toEntity
+} from "../../../entities/walk.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { DocumentId } from "../../../model/Document.ts"
 import type { Entity, GraphPassage, ViaStep } from "../../../model/Graph.ts"
@@ -16,7 +24,7 @@ import { type CheckedRow, checkPassage, locatorOf } from "../passage.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, list } from "../rows.ts"
 import { type TextRow, mentionsIn } from "./edges.ts"
-import { linkageOf } from "./linkage.ts"
+import { titled } from "./linkage.ts"
 
 /** The parts of a passage that may name an entity. */
 interface Naming {
@@ -207,7 +215,8 @@ interface Expansion {
 
 /**
  * The passages for the reserved places, best first, each with the path that led there. With `auto` there are none,
- * unless the question names something in the graph and the graph joins enough of the collection's documents.
+ * unless the question names something in the graph and the best hits name documents: then several may answer
+ * together.
  */
 export const expand = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -215,8 +224,6 @@ export const expand = Effect.fnUntraced(function* (
   { auto, background, collection, documents, hits, mask, question, vector }: Expansion
 ) {
   const nothing: ReadonlyMap<number, Way> = new Map()
-  if (auto && (yield* linkageOf(sql, collection)) < linkageWanted) return nothing
-
   const entities = new Map<number, Entity | undefined>()
   const learn = Effect.fnUntraced(function* (hashes: ReadonlyArray<number>) {
     const unknown = [...new Set(hashes)].filter((hash) => !entities.has(hash))
@@ -235,6 +242,19 @@ export const expand = Effect.fnUntraced(function* (
   const starting = [...new Set([...titles, ...names.filter((hash) => (entity(hash)?.documents ?? Infinity) <= rare)])]
   if (auto && starting.length === 0) return nothing
 
+  const mentions = new Map<number, ReadonlyArray<PackedMention>>()
+  const readMentions = Effect.fnUntraced(function* (passages: ReadonlyArray<number>) {
+    const unread = passages.filter((passage) => !mentions.has(passage))
+    for (const [passage, found] of yield* mentionsIn(sql, unread)) mentions.set(passage, found)
+    return passages.map((passage) => mentions.get(passage) ?? [])
+  })
+  if (auto) {
+    // Titles, be they their own: such documents are about what they name, and lead to each other.
+    const best = (yield* readMentions(hits.map(({ key }) => key))).map(mentioned)
+    const titles = yield* titled(sql, collection, best.flat())
+    if (best.filter((named) => named.some((entity) => titles.has(entity))).length < namingWanted) return nothing
+  }
+
   const similarities = new Map<number, number>()
   const compare = Effect.fnUntraced(function* (passages: ReadonlyArray<number>) {
     if (vector === undefined) return
@@ -251,7 +271,6 @@ export const expand = Effect.fnUntraced(function* (
   const top = hits[0]?.score ?? 0
   const seeds = hits.map(({ key, score }) => [key, top > 0 ? Math.max(0, score) / top : 1] as const)
   const walk = new Walk(seeds, documents)
-  const mentions = new Map<number, ReadonlyArray<PackedMention>>()
 
   const pushes = starting.map((hash) => ({
     entity: hash,
@@ -262,8 +281,7 @@ export const expand = Effect.fnUntraced(function* (
   walk.push(pushes, entity, similarity, allowed, true)
 
   for (let step = 0; step < steps; step++) {
-    const unread = walk.front().filter((passage) => !mentions.has(passage))
-    for (const [passage, found] of yield* mentionsIn(sql, unread)) mentions.set(passage, found)
+    yield* readMentions(walk.front())
     const entitiesIn = (passage: number) => [...new Set((mentions.get(passage) ?? []).map(({ entity }) => entity))]
     yield* learn(walk.front().flatMap(entitiesIn))
     const next = walk.fromFront(entitiesIn, entity)
