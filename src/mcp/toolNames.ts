@@ -4,6 +4,7 @@ import { didYouMean } from "../terms/nearest.ts"
 /** Separate from the tools, so that the server's start loads none of them. A test keeps the two in step. */
 export const toolNames = [
   "search",
+  "similar",
   "get_prompt",
   "get_document",
   "list_sources",
