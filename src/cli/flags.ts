@@ -51,6 +51,11 @@ export const watch = Cli.repeated("watch", {
   summary: "Index this file or folder and follow its changes while serving (default: watch.paths)"
 })
 
+export const allowWrite = Cli.repeated("allow-write", {
+  value: "DIR",
+  summary: "Let agents index and forget files in this folder over MCP (default: server.write_paths, none)"
+})
+
 export const filter = Cli.repeated("filter", {
   alias: "f",
   value: "KEY=VALUE",

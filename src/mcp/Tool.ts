@@ -4,6 +4,7 @@ import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import type { Embedders } from "../Embedders.ts"
+import type { FileIndexer } from "../files/FileIndexer.ts"
 import type { Graph } from "../Graph.ts"
 import type { Indexer } from "../Indexer.ts"
 import { limits } from "../model/Limits.ts"
@@ -224,16 +225,18 @@ export const decoder = <A, I>(schema: Schema.Schema<A, I>, json: Json) => {
 /** The context of a tool call. */
 export interface Call {
   /** Reports progress to the client, if it asked for that. */
-  readonly progress: (done: number, total: number, message: string) => Effect.Effect<void>
+  readonly progress: (done: number, total: number | undefined, message: string) => Effect.Effect<void>
 }
 
 /** What the tools use of an open index. */
-export type Needs = Embedders | Graph | Indexer | Prompt | Search | Store | Tokenizer
+export type Needs = Embedders | FileIndexer | Graph | Indexer | Prompt | Search | Store | Tokenizer
 
 /** Settings fixed at the server's start. */
 export interface Settings {
   readonly version: string
   readonly readOnly: boolean
+  /** Folders whose files the tools may index and forget. */
+  readonly writePaths: ReadonlyArray<string>
   /** Passages that `search` returns by default. */
   readonly topK: number
   /** Names of the tools served. */

@@ -15,6 +15,7 @@ import { graphQuery } from "./tools/graphQuery.ts"
 import { indexDocuments } from "./tools/indexDocuments.ts"
 import { listSources } from "./tools/listSources.ts"
 import { getPrompt, search, similar } from "./tools/search.ts"
+import { deleteDocument, indexPaths, sync } from "./tools/writing.ts"
 
 /** Every tool, in the order of listing. */
 export const tools: ReadonlyArray<Tool> = [
@@ -25,7 +26,10 @@ export const tools: ReadonlyArray<Tool> = [
   listSources,
   collectionInfo,
   graphQuery,
-  indexDocuments
+  indexDocuments,
+  indexPaths,
+  sync,
+  deleteDocument
 ]
 
 const maxValues = 100

@@ -166,7 +166,7 @@ const findId = Effect.fnUntraced(function* (name: CollectionName | undefined, do
 })
 
 /** The document that a caller names by doc_id or source, and its collection. */
-const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
+export const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
   readonly docId?: DocumentId | undefined
   readonly source?: string | undefined
   readonly collection?: CollectionName | undefined
