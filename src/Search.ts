@@ -273,10 +273,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         (query) => find({ ...request, query, topK, offset: 0, further: 0, filled: limit + beyond }),
         { concurrency: "unbounded" }
       )
-      const all = fused(
-        outcomes.map(({ hits }) => hits),
-        config.rrfK ?? 10
-      )
+      const all = fused(outcomes.map(({ hits }) => hits))
       const distinct = <A>(of: (outcome: Outcome) => A | undefined): ReadonlyArray<A> =>
         [...new Set(outcomes.flatMap((outcome) => of(outcome) ?? []))] as ReadonlyArray<A>
       const words = [...new Set(outcomes.flatMap(({ alsoSearched }) => alsoSearched ?? []))]
