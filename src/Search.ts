@@ -1,26 +1,33 @@
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { Collections } from "./Collections.ts"
 import { SearchConfig } from "./Config.ts"
 import { Embedders } from "./Embedders.ts"
 import { Reranker } from "./Reranker.ts"
-import { type Reading, read, relaxed, unmet, withFilters } from "./Search/reading.ts"
+import { plainly, type Reading, read, relaxed, unmet, withFilters } from "./Search/reading.ts"
 import { refined, refinedPlaces } from "./Search/refined.ts"
 import { reranked } from "./Search/reranked.ts"
 import { makeStaleness } from "./Search/staleness.ts"
-import { embedded, likenessOf, shortcomings } from "./Search/vectors.ts"
-import { RankingStore, type Store, StoreUnavailable } from "./Store.ts"
+import { fused, placesOfEach, together } from "./Search/several.ts"
+import { embedded, type Like, likenessOf, shortcomings } from "./Search/vectors.ts"
+import { RankingStore, Store, StoreUnavailable } from "./Store.ts"
+import { embeddedText } from "./chunking/embedded.ts"
 import { filterHint } from "./filterHint.ts"
 import { type Collection, type CollectionName, type CollectionSummary, hasBackground } from "./model/Collection.ts"
 import { emptyFilter, isEmptyFilter } from "./model/Filter.ts"
 import { lazily } from "./model/lazily.ts"
 import { limits } from "./model/Limits.ts"
-import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
+import { DocumentId } from "./model/Document.ts"
+import type { DoorRequest, DoorSimilarRequest, Fusion, Mode } from "./model/Query.ts"
 import type { Dated, Found as Provenance, Hit, SearchExplanation } from "./model/SearchResult.ts"
 import type { Asked, FindRequest, Found, NearTerm, StoredDocument } from "./model/Stored.ts"
+import { indexedSince } from "./model/Since.ts"
+import { withoutCopies } from "./ranking/folding.ts"
 import { isFitted, isWeak, judging } from "./ranking/relevance.ts"
 import { lean, spannedGen } from "./runtime/tracing.ts"
 import { writtenAs } from "./terms/spelling.ts"
@@ -59,11 +66,55 @@ const settled = (request: DoorRequest, config: typeof SearchConfig.Service, coll
   }
 }
 
+/** There is no passage where a request says that one is. */
+export class PassageNotFound extends Schema.TaggedError<PassageNotFound>()(
+  "PassageNotFound",
+  { reason: Schema.String },
+  HttpApiSchema.annotations({ status: 404 })
+) {
+  override get message() {
+    return `No such passage: ${this.reason}`
+  }
+}
+
+const cited = /^(.+):(\d{1,9})(?:-\d{1,9})?$/s
+
+const asId = Schema.decodeOption(DocumentId)
+
+/** What a request may name: a source, or the doc_id that results show in place of one, and both may be cited by a line. */
+const referencesOf = ({ docId, line: given, source }: DoorSimilarRequest) => {
+  if (docId !== undefined) return [{ ref: { docId, derivedId: docId }, line: given }]
+  const [, name, line] = cited.exec(source ?? "") ?? []
+  // Not every source is an id.
+  const refOf = (source: string) => ({
+    source,
+    derivedId: Option.getOrElse(asId(source), () => DocumentId.make("-"))
+  })
+  return [
+    ...(source === undefined ? [] : [{ ref: refOf(source), line: undefined }]),
+    ...(name === undefined ? [] : [{ ref: refOf(name), line: Number(line) }])
+  ]
+}
+
+/** The passage of an index or a line; of a document with one passage, that. */
+const passageOf = (passages: StoredDocument["passages"], chunkIndex: number | undefined, line: number | undefined) =>
+  chunkIndex !== undefined
+    ? passages.find(({ ordinal }) => ordinal === chunkIndex)
+    : line !== undefined
+      ? passages.find(({ endLine, startLine }) => startLine <= line && line <= endLine)
+      : passages.length === 1
+        ? passages[0]
+        : undefined
+
+/** Hits beyond those asked for, since the passage itself and its copies are left out. */
+const copies = 10
+
 /** Finds passages by vector, keyword, or both fused. */
 export class Search extends Effect.Service<Search>()("clew/Search", {
   effect: Effect.gen(function* () {
     const stores = yield* Effect.context<Store | RankingStore>()
     const store = yield* RankingStore
+    const documents = yield* Store
     const embedders = yield* Embedders
     const { searched } = yield* Collections
     const config = yield* SearchConfig
@@ -74,7 +125,8 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     const searchFor = Effect.fnUntraced(function* (
       request: DoorRequest,
       collections: ReadonlyArray<CollectionSummary>,
-      reading: Reading
+      reading: Reading,
+      like?: Like
     ) {
       const { alpha, beyond, fusion, given, hybrid, limit, minRelevance } = settled(request, config, collections)
       const { demands, words } = reading
@@ -82,7 +134,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const wordsAlone = alpha === 0
       // Relevance means the same without the vector leg, so it needs the query's vector there too.
       const wanted = wordsAlone ? collections.filter(isFitted) : collections
-      const [embedding, vectors] = yield* Effect.timed(embedded(embedders, words, wanted))
+      const [embedding, vectors] = yield* Effect.timed(embedded(embedders, words, wanted, like))
       const failures = vectors.flatMap(({ answer }) => (Either.isLeft(answer) ? [answer.left] : []))
       // Search the collections that can be searched; if none can, report why.
       if (!wordsAlone && failures.length > 0 && failures.length === collections.length) {
@@ -105,9 +157,9 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const keyword = isBlind || alpha < 1 ? words : undefined
       const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
       const short = wordsAlone ? undefined : shortcomings(vectors, keyword === undefined)
-      // An explicit request for the graph wins; otherwise the reranker, if there is one.
-      const reranker = request.graph === true ? undefined : available
-      const use = reranker === undefined ? (request.graph ?? config.graph) : false
+      // An explicit request for the graph wins; otherwise the reranker, if there is one. Both read a question.
+      const reranker = request.graph === true || like !== undefined ? undefined : available
+      const use = reranker === undefined && like === undefined ? (request.graph ?? config.graph) : false
       const isLed = use !== false && limit > limits.graph.first
       const { collection, embedder, vector } = asked[0]!
       const likeness =
@@ -140,8 +192,8 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
             isLed ? limits.graph.end : 0,
             likeness ? refinedPlaces : 0
           ),
-          filled: likeness === undefined ? undefined : limit + beyond,
-          fold: config.fold,
+          filled: request.filled ?? (likeness === undefined ? undefined : limit + beyond),
+          fold: config.fold || like !== undefined,
           perDocument: request.perDocument ?? config.perDocument,
           minRelevance,
           question: words,
@@ -185,11 +237,10 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     })
 
     /**
-     * Without a collection's name, all are searched together. A vector-only search fails if the vector leg fails for
-     * every collection; a hybrid search continues with the keyword leg.
+     * What one query finds. Without a collection's name, all are searched together. A vector-only search fails if the vector
+     * leg fails for every collection; a hybrid search continues with the keyword leg.
      */
-    const run = spannedGen("Search.run")(function* (request: DoorRequest) {
-      const started = yield* Clock.currentTimeMillis
+    const find = (request: DoorRequest, like?: Like) => {
       const outcome = Effect.gen(function* () {
         const collections = yield* searched(request.collection)
         if (collections.length === 0) {
@@ -200,6 +251,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           } satisfies Outcome as Outcome
         }
         const names = collections.map(({ name }) => name)
+        if (like !== undefined) return yield* searchFor(request, collections, plainly(request.query), like)
         const reading = yield* Effect.provide(read(request.query, names), stores)
         const found = yield* searchFor(request, collections, reading)
         if (found.hits.length > 0 || reading.readAs === undefined) return found
@@ -210,10 +262,39 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       // Between listing and searching a collection may be dropped, or get another embedder.
       const isPassing = ({ _tag }: { readonly _tag: string }) =>
         _tag === "EmbedderChanged" || (_tag === "CollectionNotFound" && request.collection === undefined)
-      const found = yield* Effect.retry(outcome, { times: 2, while: isPassing }).pipe(
+      return Effect.retry(outcome, { times: 2, while: isPassing }).pipe(
         Effect.catchTag("EmbedderChanged", ({ message }) => new StoreUnavailable({ reason: message }))
       )
-      const shown = found.hits.slice(request.offset ?? 0)
+    }
+
+    /** What several queries find together. */
+    const findAll = Effect.fnUntraced(function* (request: DoorRequest, queries: ReadonlyArray<string>) {
+      const { beyond, limit } = settled(request, config, [])
+      const topK = Math.max(limit + beyond, placesOfEach)
+      const outcomes = yield* Effect.forEach(
+        [request.query, ...queries],
+        (query) => find({ ...request, query, topK, offset: 0, further: 0, filled: limit + beyond }),
+        { concurrency: "unbounded" }
+      )
+      const all = fused(outcomes.map(({ hits }) => hits))
+      const distinct = <A>(of: (outcome: Outcome) => A | undefined): ReadonlyArray<A> =>
+        [...new Set(outcomes.flatMap((outcome) => of(outcome) ?? []))] as ReadonlyArray<A>
+      const words = [...new Set(outcomes.flatMap(({ alsoSearched }) => alsoSearched ?? []))]
+      return {
+        ...outcomes[0]!,
+        hits: all.slice(0, limit),
+        further: beyond > 0 ? all.slice(limit, limit + beyond) : undefined,
+        degraded: distinct(({ degraded }) => degraded).join("; ") || undefined,
+        alsoSearched: words.length === 0 ? undefined : words,
+        weak: (all.length > 0 && outcomes.every(({ hits, weak }) => weak === true || hits.length === 0)) || undefined,
+        hint: all.length > 0 ? undefined : distinct(({ hint }) => hint).join("; ") || undefined,
+        explain: together(outcomes.flatMap(({ explain }) => explain ?? []))
+      } satisfies Outcome as Outcome
+    })
+
+    /** The hits of an outcome that are shown, with what has become of their files. */
+    const shownOf = Effect.fnUntraced(function* (found: Outcome, offset: number | undefined, started: number) {
+      const shown = found.hits.slice(offset ?? 0)
       const all = yield* withStaleness([...shown, ...(found.further ?? [])])
       return {
         ...found,
@@ -223,8 +304,89 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       } satisfies SearchOutcome as SearchOutcome
     })
 
+    const run = spannedGen("Search.run")(function* (given: DoorRequest) {
+      const started = yield* Clock.currentTimeMillis
+      const request = { ...given, filter: indexedSince(given.since, started, given.filter) }
+      const found = yield* given.queries?.length ? findAll(request, given.queries) : find(request)
+      return yield* shownOf(found, given.offset, started)
+    })
+
+    /** The passage that a request names, in the first collection that has its document, and the text that it is found by. */
+    const named = Effect.fnUntraced(function* (request: DoorSimilarRequest) {
+      const refs = referencesOf(request)
+      for (const { name } of yield* searched(request.home ?? request.collection)) {
+        for (const { ref, line } of refs) {
+          const [known = Option.none()] = yield* Effect.catchTag(
+            documents.lookup(name, [ref]),
+            "DocumentConflict",
+            // The id of a document without this source.
+            ({ message }) =>
+              Effect.catchTag(
+                documents.lookup(name, [{ docId: ref.derivedId, derivedId: ref.derivedId }]),
+                "DocumentConflict",
+                () => new PassageNotFound({ reason: message })
+              )
+          )
+          if (Option.isNone(known)) continue
+          const document = yield* Effect.catchTag(
+            documents.get(name, known.value.docId),
+            "DocumentNotFound",
+            ({ message }) => new PassageNotFound({ reason: message })
+          )
+          const passage = passageOf(document.passages, request.chunkIndex, line)
+          if (passage === undefined) {
+            const last = document.passages.length - 1
+            return yield* new PassageNotFound({
+              reason: `${document.source ?? document.docId} has ${last < 0 ? "no passages" : `passages 0 to ${last}, in lines ${document.passages[0]!.startLine} to ${document.passages[last]!.endLine}`}: say which by chunk_index, or as source:line`
+            })
+          }
+          return { collection: name, document, passage }
+        }
+      }
+      return yield* new PassageNotFound({
+        reason: `no document has the ${request.docId === undefined ? `source ${JSON.stringify(request.source)}` : `doc_id ${JSON.stringify(request.docId)}`}; give it as results show it`
+      })
+    })
+
+    const similar = spannedGen("Search.similar")(function* (given: DoorSimilarRequest) {
+      const started = yield* Clock.currentTimeMillis
+      const itself = given.text === undefined ? yield* named(given) : undefined
+      const { text = "", ...rest } = given
+      const whole = itself === undefined ? text : embeddedText(itself.document.title, itself.passage)
+      const vector = itself === undefined ? undefined : yield* vectorOf(itself)
+      const { limit } = settled({ ...rest, query: "" }, config, [])
+      const found = yield* find(
+        {
+          ...rest,
+          query: whole,
+          filter: indexedSince(given.since, started, given.filter),
+          topK: limit + copies,
+          offset: 0
+        },
+        { text: whole, stored: vector }
+      )
+      const others = itself === undefined ? found.hits : withoutCopies(itself, found.hits)
+      return yield* shownOf({ ...found, hits: others.slice(0, limit), weak: undefined }, given.offset, started)
+    })
+
+    /** The vector that a collection has of a passage; undefined if it is not at hand, and has to be made again. */
+    const vectorOf = Effect.fnUntraced(function* ({
+      collection,
+      document,
+      passage
+    }: Effect.Effect.Success<ReturnType<typeof named>>) {
+      const { embedder } = yield* documents.collection(collection)
+      const all = yield* documents.embeddings(collection, { docIds: [document.docId], fingerprints: [] })
+      const same = all.find(
+        ({ heading, text }) => text === passage.text && heading.join("\n") === passage.heading.join("\n")
+      )
+      return same && { embedder, vector: same.vector }
+    })
+
     return {
       run: (request: DoorRequest) => lean(run(request)),
+      /** Passages like one of the index, without itself and its copies, or like a text. */
+      similar: (request: DoorSimilarRequest) => lean(similar(request)),
       /** Says of a stored document whether its file is still the one that was indexed. */
       dated: (collection: CollectionName, document: StoredDocument): Effect.Effect<Dated> =>
         Effect.map(withStaleness([{ collection, document } satisfies Dated as Dated]), ([dated]) => dated!)

@@ -16,11 +16,12 @@ import { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "./api/Ask.t
 import { IndexRequest } from "./api/Documents.ts"
 import { fromIssues } from "./api/errors.ts"
 import { Problem, problemBody, ProblemBody, problemType } from "./api/Problem.ts"
-import { PromptRequest, QueryRequest } from "./api/Search.ts"
+import { PromptRequest, QueryRequest, SimilarBody } from "./api/Search.ts"
 import { CollectionName } from "./model/Collection.ts"
 import { DocumentId, Source } from "./model/Document.ts"
 import { aborted, retrying } from "./api/waiting.ts"
 import { Filter } from "./model/Filter.ts"
+import { Since } from "./model/Since.ts"
 
 export { Api } from "./api/Api.ts"
 export { type Failure, Problem } from "./api/Problem.ts"
@@ -179,6 +180,7 @@ const Listing = Schema.Struct({
   filter: Schema.optional(Filter),
   limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000))),
   cursor: Schema.optional(Schema.String),
+  since: Schema.optional(Since),
   ...inCollection
 })
 export type ListRequest = typeof Listing.Encoded
@@ -231,6 +233,8 @@ export const connect = (options: ClientOptions) => {
       yield* Stream.toAsyncIterableRuntime(stream, await runtime.runtime())
     },
     query: checked(QueryRequest, (payload) => search.query({ payload })),
+    /** Passages like one of the index, or like a text. */
+    similar: checked(SimilarBody, (payload) => search.similar({ payload })),
     prompt: checked(PromptRequest, (payload) => search.prompt({ payload })),
     index: checked(IndexRequest, (payload) => documents.index({ payload })),
     getDocument: (docId: string, collection?: string, call?: CallOptions) =>

@@ -74,7 +74,7 @@ export const resolvePath = ({ cwd, home, path }: Places, value: string, origin: 
 
 /** Makes the paths in the tree absolute. A model is a path for builtin and onnx; for auto, if it looks like one. */
 export const resolvePaths = (tree: Tree, places: Places): void => {
-  const { embedding, rerank, store, watch } = tree.data
+  const { embedding, rerank, server, store, watch } = tree.data
   const resolveAt = (at: unknown, name: string, path: KeyPath) => {
     const origin = tree.origins.get(path)
     const value = isTable(at) ? at[name] : undefined
@@ -87,6 +87,7 @@ export const resolvePaths = (tree: Tree, places: Places): void => {
   resolveAt(store, "path", "store.path")
   resolveAt(store, "judgements", "store.judgements")
   resolveAt(watch, "paths", "watch.paths")
+  resolveAt(server, "write_paths", "server.write_paths")
   if (isTable(rerank) && rerank["backend"] === "onnx") resolveAt(rerank, "model", "rerank.model")
   if (!isTable(embedding)) return
   const backend = embedding["backend"] ?? "auto"

@@ -23,7 +23,7 @@ export interface Reading {
 type Field = QueryPart & { readonly kind: "field" }
 
 /** All of a query as words. */
-const plainly = (query: string): Reading => ({ words: query, filters: [], hasWords: true })
+export const plainly = (query: string): Reading => ({ words: query, filters: [], hasWords: true })
 
 const asWords = (query: string, why: string): Reading => ({
   ...plainly(query),

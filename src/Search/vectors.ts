@@ -3,7 +3,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type { Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import type { Embedders } from "../Embedders.ts"
-import { type Collection, identicalEmbedder } from "../model/Collection.ts"
+import { type Collection, type EmbedderIdentity, identicalEmbedder } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
 import { spannedGen } from "../runtime/tracing.ts"
 import type { EmbedderMismatch } from "../Store.ts"
@@ -26,13 +26,25 @@ export interface Embedded {
   readonly answer: Either.Either<QueryVector, EmbedderMismatch | EmbedderUnavailable>
 }
 
+/** A passage that others are to be like: its text, and the vector that its collection has of it. */
+export interface Like {
+  readonly text: string
+  readonly stored?: { readonly embedder: EmbedderIdentity; readonly vector: Vector } | undefined
+}
+
 const embed = spannedGen("Search.embed")(function* (
   { forCollection }: typeof Embedders.Service,
   query: string,
-  collection: Collection
+  collection: Collection,
+  like: Like | undefined
 ) {
   const embedder = yield* forCollection(collection, "urgent")
-  const vector = yield* embedder.embedQuery(query)
+  const vector =
+    like === undefined
+      ? yield* embedder.embedQuery(query)
+      : like.stored !== undefined && identicalEmbedder(like.stored.embedder, collection.embedder)
+        ? Option.some(like.stored.vector)
+        : (yield* embedder.embedPassages([like.text]))[0]!
   if (Option.isNone(vector)) {
     return { missing: "the query has no word that the embedding model knows" } satisfies QueryVector
   }
@@ -45,19 +57,24 @@ const embed = spannedGen("Search.embed")(function* (
 /** Models that serve many languages, by their names, since no server tells. */
 const multilingual = /multilingual|bge-m3|snowflake-arctic-embed2|embeddinggemma|qwen3-embedding/i
 
-/** The query's vector for each collection; a shared embedder is asked once. */
+/** The vector of the query, or of the passage, for each collection; a shared embedder is asked once. */
 export const embedded: (
   embedders: typeof Embedders.Service,
   query: string,
-  collections: ReadonlyArray<Collection>
-) => Effect.Effect<ReadonlyArray<Embedded>> = Effect.fnUntraced(function* (embedders, query, collections) {
+  collections: ReadonlyArray<Collection>,
+  like?: Like
+) => Effect.Effect<ReadonlyArray<Embedded>> = Effect.fnUntraced(function* (embedders, query, collections, like) {
   const firsts = collections.filter(
     ({ embedder }, at) => collections.findIndex((other) => identicalEmbedder(other.embedder, embedder)) === at
   )
-  const answers = yield* Effect.forEach(firsts, (collection) => Effect.either(embed(embedders, query, collection)), {
-    // Concurrent ones each get a fiber.
-    concurrency: firsts.length === 1 ? 1 : "unbounded"
-  })
+  const answers = yield* Effect.forEach(
+    firsts,
+    (collection) => Effect.either(embed(embedders, query, collection, like)),
+    {
+      // Concurrent ones each get a fiber.
+      concurrency: firsts.length === 1 ? 1 : "unbounded"
+    }
+  )
   return collections.map((collection): Embedded => ({
     collection,
     answer: answers[firsts.findIndex(({ embedder }) => identicalEmbedder(embedder, collection.embedder))]!

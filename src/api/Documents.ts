@@ -11,6 +11,7 @@ import { int, list, text } from "../model/fields.ts"
 import { Filter } from "../model/Filter.ts"
 import { kindOf } from "../model/kinds.ts"
 import { freshness, Hint, place } from "../model/SearchResult.ts"
+import { Since } from "../model/Since.ts"
 import { about, ofBodies, strict, wholeNumber, Authorization, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
@@ -109,6 +110,7 @@ export const ListParams = Schema.Struct({
       jsonSchema: { type: "string", description: "A filter as in POST /query, as JSON" }
     })
   ),
+  since: Schema.optional(Since),
   limit: Schema.optional(wholeNumber("limit", 1, 1000, "Documents per page; default 100")),
   cursor: Schema.optional(
     Schema.String.pipe(Schema.maxLength(8000)).annotations({ description: "next_cursor of the previous page" })
@@ -122,7 +124,8 @@ export const ListResponse = Schema.Struct({
       doc_id: text("The document's id in its collection"),
       source: Schema.optional(text("The document's source, if it has one")),
       title: Schema.optional(text("The document's title, if it has one")),
-      chunks: int("Its passages")
+      chunks: int("Its passages"),
+      indexed_at: int("When it was indexed, in milliseconds since 1970")
     }).annotations({ identifier: "ListedDocument", description: "A document without its text" })
   ).annotations({ description: "By source, else doc_id" }),
   next_cursor: Schema.optional(text("Present if there is another page: its cursor, an opaque string")),

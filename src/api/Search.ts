@@ -3,30 +3,47 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { flag } from "../model/fields.ts"
-import { Explain, MaxTokens, Offset, SearchRequest } from "../model/Query.ts"
+import { Explain, MaxTokens, Offset, SearchRequest, SimilarRequest } from "../model/Query.ts"
 import { PromptResponse, SearchResponse } from "../model/SearchResult.ts"
 import { about, ofSearches, strict, Authorization } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 /** Over HTTP and WebSocket a search is hybrid only if the caller says so. */
-const fields = {
-  ...SearchRequest.fields,
-  hybrid: Schema.optionalWith(
-    flag("Fuse search by words and by meaning; if false, search by meaning only; default false"),
-    { default: () => false }
-  )
-}
-
-export const QueryRequest = Schema.Struct({ ...fields, offset: Schema.optional(Offset), explain: Explain }).annotations(
-  {
-    ...strict,
-    identifier: "QueryRequest",
-    title: "Query",
-    description: "What to search for; top_k defaults to search.top_k (5)",
-    examples: [{ query: "how are documents chunked?", topK: 3, hybrid: true, filter: { source: "*/docs/*" } }]
-  }
+const hybrid = Schema.optionalWith(
+  flag("Fuse search by words and by meaning; if false, search by meaning only; default false"),
+  { default: () => false }
 )
+const fields = { ...SearchRequest.fields, hybrid }
+const paged = { offset: Schema.optional(Offset), explain: Explain }
+
+export const QueryRequest = Schema.Struct({ ...fields, ...paged }).annotations({
+  ...strict,
+  identifier: "QueryRequest",
+  title: "Query",
+  description: "What to search for; top_k defaults to search.top_k (5)",
+  examples: [{ query: "how are documents chunked?", topK: 3, hybrid: true, filter: { source: "*/docs/*" } }]
+})
 export type QueryRequest = typeof QueryRequest.Type
+
+export const SimilarBody = Schema.Struct({ ...SimilarRequest.fields, hybrid, ...paged })
+  .annotations({
+    ...strict,
+    identifier: "SimilarBody",
+    title: "Similar",
+    description: "The passage or text that others are to be like; top_k defaults to search.top_k (5)",
+    examples: [{ source: "docs/tides.md:12", topK: 5, hybrid: true }]
+  })
+  .pipe(
+    Schema.filter(({ chunkIndex, docId, source, text }) => {
+      const named = [docId, source, text].filter((one) => one !== undefined).length
+      if (named !== 1) return { path: ["source"], message: "give one of source, doc_id and text" }
+      return (
+        text === undefined ||
+        chunkIndex === undefined || { path: ["chunk_index"], message: "is of a document, not of a text" }
+      )
+    })
+  )
+export type SimilarBody = typeof SimilarBody.Type
 
 export const PromptRequest = Schema.Struct({
   ...fields,
@@ -52,6 +69,18 @@ export class SearchGroup extends HttpApiGroup.make("search")
       .addSuccess(SearchResponse)
       .annotateContext(
         about("Search", "Finds the passages that answer best, each with its score and its position in the document.")
+      )
+  )
+  .add(
+    HttpApiEndpoint.post("similar", "/similar")
+      .setPayload(SimilarBody)
+      .addSuccess(SearchResponse)
+      .addError(failures.PassageNotFound)
+      .annotateContext(
+        about(
+          "Find similar passages",
+          "Finds passages like one of the index, by its stored vector and its words, without itself and its copies; or passages like a text."
+        )
       )
   )
   .add(

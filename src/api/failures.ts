@@ -17,6 +17,7 @@ export const Forbidden = failure("Forbidden", 403, "The request's Host or Origin
 export const CollectionNotFound = failure("CollectionNotFound", 404, "There is no such collection")
 export const ModelNotFound = failure("ModelNotFound", 404, "There is no such model")
 export const DocumentNotFound = failure("DocumentNotFound", 404, "There is no such document")
+export const PassageNotFound = failure("PassageNotFound", 404, "There is no such passage")
 export const EntityNotFound = failure("EntityNotFound", 404, "The graph has no entity of this name")
 export const RouteNotFound = failure("RouteNotFound", 404, "There is nothing at this address")
 export const MethodNotAllowed = failure("MethodNotAllowed", 405, "This address does not accept this method")

@@ -118,11 +118,55 @@ const joined = (before: Hit, after: Hit): Hit | undefined => {
   return text === false ? undefined : { ...before, passage: { ...a, text, end: b.end, endLine: b.endLine } }
 }
 
+const byPlace = (a: { readonly ordinal: number }, b: { readonly ordinal: number }): number => a.ordinal - b.ordinal
+
+/**
+ * The hits as one reads them: consecutive passages of a document as one, unless it has more than `most` characters, which is
+ * cited from the first one's start to the last one's end, and those of one document together, both at the place of the best.
+ */
+export const gathered = (hits: ReadonlyArray<Hit>, most: number): ReadonlyArray<Hit> => {
+  const byDocument = new Map<string, Array<Hit>>()
+  const apart = stretchesOf(hits).flatMap((stretch) =>
+    stretch.hit.passage.text.length <= most
+      ? [stretch]
+      : stretch.ranks.map((rank): Stretch => ({ ranks: [rank], hit: hits[rank]! }))
+  )
+  for (const { hit, ranks } of apart.sort((a, b) => a.ranks[0]! - b.ranks[0]!)) {
+    const own = ranks.map((rank) => hits[rank]!)
+    const best = own[0]!
+    const key = documentOf(best)
+    byDocument.set(key, [
+      ...(byDocument.get(key) ?? []),
+      own.length === 1
+        ? best
+        : {
+            ...best,
+            passage: { ...hit.passage, ordinal: best.passage.ordinal },
+            spans: own.flatMap(({ passage, spans }) => spans ?? [passage]).sort(byPlace),
+            ...optionally(
+              "similar",
+              own.flatMap(({ similar = [] }) => similar)
+            ),
+            ...optionally(
+              "foundBy",
+              [...new Set(own.flatMap(({ foundBy = [] }) => foundBy))].sort((a, b) => a - b)
+            )
+          }
+    ])
+  }
+  return [...byDocument.values()].flat()
+}
+
+const optionally = <K extends string, V>(key: K, values: ReadonlyArray<V>) =>
+  (values.length === 0 ? {} : { [key]: values }) as { readonly [P in K]?: ReadonlyArray<V> }
+
+const documentOf = ({ collection, document }: Hit): string => `${collection}\n${document.docId}`
+
 /** The hits, with consecutive passages of a document joined, each at its best rank. */
 export const stretchesOf = (hits: ReadonlyArray<Hit>): ReadonlyArray<Stretch> => {
   const byDocument = new Map<string, Array<Stretch>>()
   for (const [rank, hit] of hits.entries()) {
-    const key = `${hit.collection}\n${hit.document.docId}`
+    const key = documentOf(hit)
     const own = byDocument.get(key) ?? []
     own.push({ ranks: [rank], hit })
     byDocument.set(key, own)

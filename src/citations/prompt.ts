@@ -112,8 +112,18 @@ const titleOf = ({ document, passage }: Hit): string =>
  * source and lines, the title and headings, the column names if it begins within a table, the other places that say the
  * same, an empty line, and the text without the padding of its tables.
  */
-export const entry = (hit: Hit, number: number): string =>
-  quotedUnder([fullHeader(number, hit)], hit, unpadded(hit.passage.text), whole, alike(hit))
+export const entry = (hit: Hit, number: number, { before, excerpt }: EntryStyle = {}): string =>
+  quotedUnder([fullHeader(number, hit, excerpt === undefined)], hit, excerpt ?? unpadded(hit.passage.text), whole, {
+    more: alike(hit),
+    before
+  })
+
+interface EntryStyle {
+  /** The entry above it: of the same document, source and title are not repeated. */
+  readonly before?: Hit | undefined
+  /** The part of the text that is shown; then the score, which only orders, is not. */
+  readonly excerpt?: string | undefined
+}
 
 /** Places of similar passages that are listed. */
 const toldPlaces = 3
@@ -134,24 +144,33 @@ export const state = ({ stale }: Pick<Hit, "stale">, before = ", "): string =>
 const header = (number: number, hit: Hit): string => `[${number}] (score: ${hit.score.toFixed(4)}${state(hit)})`
 
 /** With what `min_relevance` and `chunk_index` take; relevance is rounded down, so that as a limit it keeps the passage. */
-const fullHeader = (number: number, hit: Hit): string => {
-  const { passage, relevance, score } = hit
-  const told = relevance === undefined ? "" : `, relevance: ${(Math.floor(relevance * 100) / 100).toFixed(2)}`
-  return `[${number}] (score: ${score.toFixed(4)}${told}, chunk_index: ${passage.ordinal}${state(hit)})`
+const fullHeader = (number: number, hit: Hit, isScored = true): string => {
+  const { foundBy, passage, relevance, score } = hit
+  const told = [
+    ...(isScored ? [`score: ${score.toFixed(4)}`] : []),
+    ...(relevance === undefined ? [] : [`relevance: ${(Math.floor(relevance * 100) / 100).toFixed(2)}`]),
+    `chunk_index: ${passage.ordinal}`,
+    ...(foundBy === undefined ? [] : [`found_by: ${foundBy.join(" ")}`])
+  ]
+  return `[${number}] (${told.join(", ")}${state(hit)})`
 }
+
+const sameDocument = (a: Similar, b: Similar): boolean =>
+  a.collection === b.collection && a.document.docId === b.document.docId
 
 const quotedUnder = (
   headers: ReadonlyArray<string>,
   hit: Hit,
   text: string,
   name: (source: string) => string,
-  more = ""
+  { before, more = "" }: Pick<EntryStyle, "before"> & { readonly more?: string } = {}
 ): string => {
   const title = titleOf(hit)
+  const isAgain = before !== undefined && sameDocument(before, hit)
   const quoted = [
-    `source: ${citation(hit, name)}`,
-    ...(title === "" ? [] : [`title: ${title}`]),
-    ...(hit.collection === defaultCollection ? [] : [`collection: ${hit.collection}`]),
+    `source: ${isAgain ? `same${placeIn(hit.passage)}` : citation(hit, name)}`,
+    ...(title === "" || (isAgain && title === titleOf(before)) ? [] : [`title: ${title}`]),
+    ...(isAgain || hit.collection === defaultCollection ? [] : [`collection: ${hit.collection}`]),
     ...(hit.passage.tableHeader === undefined ? [] : [`columns: ${bounded(hit.passage.tableHeader)}`]),
     ...(more === "" ? [] : [more]),
     ...(hit.via === undefined ? [] : [`via: ${bounded(hit.via.map(({ entity }) => entity).join(", "))}`]),

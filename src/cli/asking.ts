@@ -175,7 +175,12 @@ export const flags = {
     summary: "Leave out passages less likely than this to answer, 0 to 1",
     ...limits.minRelevance
   }),
+  also: Cli.repeated("also", {
+    value: "TEXT",
+    summary: `Search for this too, such as other words or a part of the question; up to ${limits.queries} times`
+  }),
   filter: options.filter,
+  since: options.since,
   collection: options.searchedCollection
 } as const
 
@@ -185,16 +190,26 @@ type Given = { readonly [K in keyof typeof flags]: (typeof flags)[K] extends Cli
 export const requestOf = Effect.fnUntraced(function* (given: Partial<Given>, words: ReadonlyArray<string>) {
   const { cwd } = yield* Place
   const query = words.join(" ")
-  const { alpha, collection, fusion, hybrid, minRelevance, topK } = given
+  const { also = [], filter: filters = [], graph: way, ...rest } = given
+  const { alpha, fusion, hybrid } = given
   if (hybrid === false && (alpha !== undefined || fusion !== undefined)) {
     return yield* usage("--alpha and --fusion apply to hybrid search: leave them out, or --no-hybrid")
   }
-  yield* Effect.mapError(Schema.decode(QueryText)(query), () =>
-    usage(query.trim() === "" ? "TEXT must not be empty" : `TEXT must be at most ${limits.queryCharacters} characters`)
-  )
-  const filter = yield* Either.mapLeft(parseFilter(given.filter ?? [], cwd), usage)
-  const graph = given.graph === undefined || given.graph === "auto" ? given.graph : given.graph === "true"
-  return { query, topK, hybrid, alpha, fusion, filter, graph, minRelevance, collection } satisfies SearchRequest
+  for (const [text, name] of [[query, "TEXT"] as const, ...also.map((text) => [text, "--also"] as const)]) {
+    yield* Effect.mapError(Schema.decode(QueryText)(text), () =>
+      usage(
+        text.trim() === ""
+          ? `${name} must not be empty`
+          : `${name} must be at most ${limits.queryCharacters} characters`
+      )
+    )
+  }
+  if (also.length > limits.queries) {
+    return yield* usage(`--also may be given at most ${limits.queries} times, got ${also.length}`)
+  }
+  const filter = yield* Either.mapLeft(parseFilter(filters, cwd), usage)
+  const graph = way === undefined || way === "auto" ? way : way === "true"
+  return { ...rest, query, queries: also, filter, graph } satisfies SearchRequest
 })
 
 /** Says that nothing was found, and why that may be; ends with 3. */

@@ -1,6 +1,7 @@
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
+import { Since } from "../model/Since.ts"
 import * as Cli from "./command.ts"
 
 /** A collection's name, or what would be allowed. */
@@ -50,10 +51,23 @@ export const watch = Cli.repeated("watch", {
   summary: "Index this file or folder and follow its changes while serving (default: watch.paths)"
 })
 
+export const allowWrite = Cli.repeated("allow-write", {
+  value: "DIR",
+  summary: "Let agents index and forget files in this folder over MCP (default: server.write_paths, none)"
+})
+
 export const filter = Cli.repeated("filter", {
   alias: "f",
   value: "KEY=VALUE",
   summary: "Search only documents whose metadata match: lang=en, or lang=en,de for either; >=, <=, > and < compare"
+})
+
+const isSince = Schema.decodeUnknownEither(Since)
+
+export const since = Cli.text("since", {
+  value: "TIME",
+  summary: "Only documents that are new or changed in the index since then: 2d, 12h, 2026-01-31",
+  decode: (text) => Either.mapLeft(isSince(text), () => "a duration like 90m, 12h, 2d or 3w, or a time like 2026-01-31")
 })
 
 export const include = Cli.repeated("include", { value: "GLOB", summary: "Index only matching files" })

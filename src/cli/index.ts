@@ -33,6 +33,7 @@ import { reindex } from "./reindex.ts"
 import { report } from "./report.ts"
 import { serve } from "./serve.ts"
 import { show } from "./show.ts"
+import { similar } from "./similar.ts"
 import { Terminal } from "./terminal.ts"
 import { update } from "./update.ts"
 import { watch } from "./watch.ts"
@@ -45,6 +46,7 @@ const clew = group(
     update,
     watch,
     query,
+    similar,
     list,
     show,
     why,

@@ -1,9 +1,11 @@
+import * as Clock from "effect/Clock"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
 import { Collections } from "../Collections.ts"
 import { filterHint } from "../filterHint.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
+import { indexedSince } from "../model/Since.ts"
 import type { ListedDocument } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
 import { extension } from "../chunking/format.ts"
@@ -98,22 +100,29 @@ export const list = Cli.define(
     positional: { name: "GLOB", summary: "List only sources that match, or a folder", min: 0, max: 1 },
     flags: {
       collection: options.searchedCollection,
+      since: options.since,
       sort: Cli.choice("sort", {
         summary: "Order: by source (default), most passages, longest or newest first",
         choices: ["source", "passages", "size", "indexed"]
       })
     },
-    examples: ["clew list", "clew list 'docs/*.md' --sort size", "clew list --json | jq -r '.documents[].source'"],
+    examples: [
+      "clew list",
+      "clew list 'docs/*.md' --sort size",
+      "clew list --since 2d --sort indexed",
+      "clew list --json | jq -r '.documents[].source'"
+    ],
     details: [
       "Shows each document's passages, characters, format, time of indexing and source. Exits with 3 if there is none."
     ]
   },
-  function* ({ collection, sort = "source" }, [glob]) {
+  function* ({ collection, since, sort = "source" }, [glob]) {
     const { cwd, globals } = yield* Place
     const { out, print } = yield* Terminal
     yield* inIndex("read", function* () {
       const store = yield* Store
-      const filter = glob === undefined ? undefined : { source: globs(cwd, glob) }
+      const named = glob === undefined ? undefined : { source: globs(cwd, glob) }
+      const filter = indexedSince(since, yield* Clock.currentTimeMillis, named)
       const rows: Array<Row> = []
       const chosen = yield* (yield* Collections).among(collection)
       for (const { name } of chosen) {

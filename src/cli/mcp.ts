@@ -23,15 +23,15 @@ import { entryIn, type Table, hasEntry, dropEntry, unreadable, read, replace, se
 import { printJson, printResult } from "./output.ts"
 import { Place, Engine } from "./engine.ts"
 import { Terminal } from "./terminal.ts"
-import { watch as watched } from "./flags.ts"
+import { allowWrite, watch as watched } from "./flags.ts"
 import { isLoopbackName, nameOf } from "../http/loopback.ts"
 import { usage } from "./exit.ts"
 import { overviewOf } from "../mcp/overview.ts"
-import { selectTools, toolNames } from "../mcp/toolNames.ts"
+import { selectTools, toolNames, writingTools } from "../mcp/toolNames.ts"
 import { version } from "../version.ts"
 import { following, watchedBy } from "./watch.ts"
 import { sparing } from "../runtime/Memory.ts"
-import { listen, listening } from "./serve.ts"
+import { listen, listening, writable } from "./serve.ts"
 import * as logging from "./logging.ts"
 
 const short = (most: number) => (text: string) =>
@@ -54,7 +54,8 @@ const serverFlags = {
     decode: short(100)
   }),
   readOnly: Cli.toggle("read-only", { summary: "Open the index read-only, and offer no index_documents" }),
-  watch: watched
+  watch: watched,
+  allowWrite
 }
 
 const overHttp = Cli.toggle("http", { summary: "Serve over HTTP at /mcp in place of standard input and output" })
@@ -151,7 +152,8 @@ const installFlags = {
   filter: serverFlags.filter,
   readOnly: serverFlags.readOnly,
   description: serverFlags.description,
-  watch: serverFlags.watch
+  watch: serverFlags.watch,
+  allowWrite: serverFlags.allowWrite
 }
 
 type Installing = {
@@ -160,7 +162,7 @@ type Installing = {
 
 const isGiven = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : (value ?? false) !== false)
 
-const flagOf = (key: string): string => `--${key === "readOnly" ? "read-only" : key}`
+const flagOf = (key: string): string => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 /** Settings that apply now, but not when the client starts the server. */
 const leftBehind = (
@@ -230,6 +232,7 @@ const startOf = Effect.fnUntraced(function* (client: Client, scope: Scope, given
     ? portable(cwd, script)
     : [process.execPath, ...(script === undefined ? [] : [script])]
   const watched = yield* Effect.forEach(given.watch, (file) => place("--watch", file))
+  const writable = yield* Effect.forEach(given.allowWrite, (folder) => place("--allow-write", folder))
   const start = {
     name: given.name ?? "clew",
     command: command!,
@@ -243,7 +246,8 @@ const startOf = Effect.fnUntraced(function* (client: Client, scope: Scope, given
       ...(given.readOnly ? ["--read-only"] : []),
       ...(given.name === undefined ? [] : ["--name", given.name]),
       ...(given.description === undefined ? [] : ["--description", given.description]),
-      ...watched.flatMap((file) => ["--watch", file])
+      ...watched.flatMap((file) => ["--watch", file]),
+      ...writable.flatMap((folder) => ["--allow-write", folder])
     ]
   }
   if (shared && command === "clew" && !isOnPath(env, "clew")) {
@@ -268,7 +272,7 @@ const remoteOf = Effect.fnUntraced(function* (client: Client, given: Installing)
   const { note } = yield* Terminal
   if (client.remote === undefined) return yield* usage(`${client.title} takes no server over HTTP: leave out --http`)
   const needless =
-    (["filter", "readOnly", "description", "watch"] as const).find((key) => isGiven(given[key])) ??
+    (["filter", "readOnly", "description", "watch", "allowWrite"] as const).find((key) => isGiven(given[key])) ??
     (["db", "config"] as const).find((key) => globals[key] !== undefined)
   if (needless !== undefined) {
     return yield* usage(`${flagOf(needless)} is for a server that the client starts: give it to the server at --http`)
@@ -309,7 +313,7 @@ const install = Cli.define(
       return yield* usage(
         `${client.title} has no ${scope} configuration; --scope may be ${scopesOf(client).join(" or ")}`
       )
-    yield* Either.mapLeft(selectTools(given.filter, given.readOnly), usage)
+    yield* Either.mapLeft(selectTools(given.filter, given.readOnly, { writes: given.allowWrite.length > 0 }), usage)
     if (given.readOnly && given.watch.length > 0) {
       return yield* usage("--watch writes into the index, which --read-only forbids: choose one")
     }
@@ -320,7 +324,7 @@ const install = Cli.define(
     const section = sectionOf(client, scope, cwd)
     const name = given.name ?? "clew"
     if (given.uninstall) {
-      const needless = (["filter", "readOnly", "description", "watch", "http"] as const).find((key) =>
+      const needless = (["filter", "readOnly", "description", "watch", "allowWrite", "http"] as const).find((key) =>
         isGiven(given[key])
       )
       if (needless !== undefined) {
@@ -390,32 +394,39 @@ const serve = Cli.define(
   },
   function* (given) {
     const { description, filter, http, name, readOnly, watch } = given
+    // Read at the start, so that a mistake in the configuration fails at once, like a mistake in a flag.
+    const engine = yield* Engine
+    const { server, store } = yield* engine.settings
+    const { cwd } = yield* Place
+    const writePaths = yield* writable(given, server.writePaths)
+    const writes = writePaths.length > 0
     if (http) {
-      yield* Either.mapLeft(selectTools(filter, readOnly), usage)
+      yield* Either.mapLeft(selectTools(filter, readOnly, { writes }), usage)
       return yield* listen(given, { description, filter, name, alone: true })
     }
     const needless = (["host", "port"] as const).find((key) => given[key] !== undefined)
     if (needless !== undefined || given.allowUnauthenticated) {
       return yield* usage(`--${needless ?? "allow-unauthenticated"} is for --http, and without it nothing listens`)
     }
-    const engine = yield* Engine
     const glance = yield* engine.glance
-    const tools = yield* Either.mapLeft(selectTools(filter, readOnly, glance?.joined), (detail) => usage(detail))
-    // Read at the start, so that a mistake in the configuration fails at once, like a mistake in a flag.
-    const { server, store } = yield* engine.settings
-    const { cwd } = yield* Place
+    const tools = yield* Either.mapLeft(selectTools(filter, readOnly, { joined: glance?.joined, writes }), usage)
     const watched = yield* watchedBy({ watch, readOnly: readOnly || server.readOnly })
     yield* sparing(watched.length === 0)
     const config = Effect.map(engine.settings, ({ log, search, server }) => ({
       topK: search.topK,
       readOnly: readOnly || server.readOnly,
+      writePaths,
       logLevel: log.level,
       logFormat: log.format
     }))
     const opened = Layer.unwrapEffect(
       Effect.map(config, (decided) =>
         engine.open(
-          decided.readOnly ? "readonly" : watched.length > 0 || tools.includes("index_documents") ? "write" : "read",
+          decided.readOnly
+            ? "readonly"
+            : watched.length > 0 || tools.some((name) => writingTools.includes(name))
+              ? "write"
+              : "read",
           { pooled: true }
         )
       )

@@ -79,16 +79,21 @@ export const way = (via: NonNullable<Hit["via"]>): string =>
   via.map(({ entity, source }) => `${entity} (${source ?? "in the query"})`).join(", ")
 
 /** Results for people: rank, score, `source:line`, title and headings, and the best part of the passage. */
-export const renderHits = Effect.fnUntraced(function* (hits: ReadonlyArray<Hit>, query: string) {
+export const renderHits = Effect.fnUntraced(function* (
+  hits: ReadonlyArray<Hit>,
+  query: string,
+  also: ReadonlyArray<string> = []
+) {
   const { cwd } = yield* Place
   const { colors, columns, isTerminal } = (yield* Terminal).out
-  const find = highlighter(query)
+  const queries = [query, ...also]
+  const find = highlighter(queries.join("\n"))
   const gutter = " ".repeat(String(hits.length).length + 2)
   const width = Math.max(20, (isTerminal ? columns : pipeColumns) - gutter.length)
   const fit = (line: string) => (isTerminal ? wrapLine(line, width) : [line])
   return hits
     .map((hit, index) => {
-      const { collection, document, explain, passage, relevance, score, via } = hit
+      const { collection, document, explain, foundBy, passage, relevance, score, via } = hit
       const same = alike(hit, ({ document, passage }) => `${shown(cwd, document.source)}${whereIn(passage)}`)
       const { isNamed, linesBefore, text } = readable(passage.text, width, passage.tableHeader)
       const spans = find(text)
@@ -106,6 +111,11 @@ export const renderHits = Effect.fnUntraced(function* (hits: ReadonlyArray<Hit>,
       return [
         `${`${index + 1}.`.padEnd(gutter.length)}${fit(`${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${relevance === undefined ? "" : `  relevance ${relevance.toFixed(2)}`}${collection === defaultCollection ? "" : `  in ${collection}`}`)}${colors.yellow(state(hit, "  "))}`).join(`\n${gutter}`)}`,
         ...(explain === undefined ? [] : fit(explanationOf(explain)).map(colors.dim)),
+        ...(foundBy === undefined
+          ? []
+          : fit(oneLine(`found by ${foundBy.map((query) => JSON.stringify(queries[query])).join(", ")}`)).map(
+              colors.dim
+            )),
         ...(via === undefined ? [] : fit(oneLine(`via ${way(via)}`)).map(colors.dim)),
         ...(title === "" ? [] : fit(title).map(colors.bold)),
         ...(passage.tableHeader === undefined || isNamed ? [] : fit(oneLine(passage.tableHeader)).map(colors.dim)),
@@ -196,6 +206,7 @@ export const query = Cli.define(
       "clew query how are passages ranked",
       "clew query -k 20 --files tides | xargs -d '\\n' wc -l",
       "clew query -k 10 --filter 'source=docs/*' \"C++\"",
+      "clew query when is high tide --also 'time of high water' --since 30d",
       "clew query --filter 'year>=2020' --filter lang=en,de --json tides | jq .results"
     ],
     details: ["Exits with 3 if nothing is found, or only weak matches."]
@@ -204,7 +215,6 @@ export const query = Cli.define(
     const { globals } = yield* Place
     const { out, print } = yield* Terminal
     const request = yield* requestOf(flags, words)
-    const text = request.query
     const engine = yield* Engine
     const asked = { ...request, explain: flags.explain, perDocument: flags.files ? 1 : undefined }
     const found = yield* Effect.flatMap(Search, (search) => search.run(asked)).pipe(Effect.provide(engine.open("read")))
@@ -218,7 +228,9 @@ export const query = Cli.define(
         ...(explain === undefined ? {} : { explain })
       })
     } else if (hits.length > 0) {
-      yield* print(yield* flags.files ? renderFiles(hits) : renderHits(hits, readAs?.words ?? text))
+      yield* print(
+        yield* flags.files ? renderFiles(hits) : renderHits(hits, readAs?.words ?? request.query, request.queries)
+      )
       if (explain !== undefined) yield* print(`\n${renderExplanation(explain, out)}`)
     }
     yield* noteRemarks(found)

@@ -26,7 +26,8 @@ const problemOf = (cause: Cause.Cause<unknown>): typeof Problem.Type => {
 const codes: Readonly<Record<string, ExitCode>> = {
   UsageError: exitCode.usage,
   ConfigError: exitCode.usage,
-  EntityNotFound: exitCode.nothingFound
+  EntityNotFound: exitCode.nothingFound,
+  PassageNotFound: exitCode.nothingFound
 }
 
 const detailed = new Set<string | undefined>(["all", "trace", "debug"])

@@ -1,9 +1,11 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as path from "node:path"
 import { Engine, Place } from "./engine.ts"
 import * as Cli from "./command.ts"
 import type { Options as Http } from "../http/serve.ts"
 import { following, watchedBy } from "./watch.ts"
+import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 
 /** Where an HTTP server listens. */
@@ -19,7 +21,8 @@ export const listening = {
   }),
   allowUnauthenticated: Cli.toggle("allow-unauthenticated", {
     summary: "Listen on an address that others can reach even without SERVICE_API_KEY"
-  })
+  }),
+  allowWrite: options.allowWrite
 }
 
 const flags = {
@@ -31,12 +34,25 @@ const flags = {
 /** What the user says of the index to MCP's clients, where nothing else is served. */
 type Mcp = Http<unknown, unknown>["mcp"]
 
+/** The folders that agents may write to the index: those of the command line, else the configuration's. */
+export const writable = Effect.fnUntraced(function* (
+  given: { readonly allowWrite: ReadonlyArray<string>; readonly readOnly: boolean },
+  configured: ReadonlyArray<string>
+) {
+  const { cwd } = yield* Place
+  if (given.readOnly && given.allowWrite.length > 0) {
+    return yield* usage("--allow-write lets agents write into the index, which --read-only forbids: choose one")
+  }
+  return given.allowWrite.length === 0 ? configured : given.allowWrite.map((folder) => path.resolve(cwd, folder))
+})
+
 type Listening = { readonly [K in keyof typeof listening]: (typeof listening)[K] extends Cli.Flag<infer A> ? A : never }
 
 /** Serves HTTP until stopped: everything, or MCP alone. */
 export const listen = Effect.fnUntraced(function* (
   {
     allowUnauthenticated,
+    allowWrite,
     host,
     port,
     readOnly,
@@ -50,7 +66,8 @@ export const listen = Effect.fnUntraced(function* (
   const given = {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
-    readOnly: readOnly || server.readOnly
+    readOnly: readOnly || server.readOnly,
+    writePaths: yield* writable({ allowWrite, readOnly }, server.writePaths)
   }
   const paths = yield* watchedBy({ watch, readOnly: given.readOnly })
   const opened = engine.open(given.readOnly ? "readonly" : "write", { pooled: true })

@@ -7,6 +7,8 @@ export interface WalkOptions {
   readonly include?: ReadonlyArray<string> | undefined
   /** Globs of files and folders to skip. */
   readonly exclude?: ReadonlyArray<string> | undefined
+  /** Folders without links in their paths; links that lead out of them are not followed. */
+  readonly within?: ReadonlyArray<string> | undefined
 }
 
 /**

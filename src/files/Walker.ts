@@ -132,8 +132,9 @@ class Sorter {
     private readonly disk: Reading,
     private readonly seen: Seen,
     private readonly links: Array<Link>,
-    { exclude = [], include = [] }: WalkOptions
+    private readonly options: WalkOptions
   ) {
+    const { exclude = [], include = [] } = options
     this.#include = include.some((pattern) => pattern.trim() !== "") ? patterns(include) : undefined
     this.#exclude = patterns(exclude)
   }
@@ -209,6 +210,7 @@ class Sorter {
   #followed(folder: Folder, name: string, { size, stamp, type }: Entry, real: string): Found {
     const path = join(folder.path, name)
     const skipped = (reason: SkipReason): WalkEvent => ({ _tag: "Skipped", path, reason })
+    if (this.options.within !== undefined && !isBelow(real, this.options.within)) return skipped("link")
     if (type === "folder") {
       const reason = this.#whyNot(folder, name, true)
       if (reason !== undefined) return skipped(reason)

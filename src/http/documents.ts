@@ -1,4 +1,5 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -28,6 +29,7 @@ import {
 } from "../model/Collection.ts"
 import { DocumentId } from "../model/Document.ts"
 import { type Filter, isEmptyFilter } from "../model/Filter.ts"
+import { indexedSince } from "../model/Since.ts"
 import { type Dated, placeOf } from "../model/SearchResult.ts"
 import { toCollectionInfo } from "../model/Stats.ts"
 import type { Deleted, StoredDocument } from "../model/Stored.ts"
@@ -157,8 +159,9 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
     const list = Effect.fnUntraced(function* ({
       collection = defaultCollection,
       cursor,
-      filter,
-      limit = defaultLimit
+      filter: given,
+      limit = defaultLimit,
+      since
     }: typeof ListParams.Type) {
       const after = cursor === undefined ? undefined : yield* docIdOf(cursor)
       if (after !== undefined) {
@@ -167,15 +170,17 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
           return yield* badField("cursor", "refers to a document that is gone; start again without it")
         }
       }
+      const filter = indexedSince(since, yield* Clock.currentTimeMillis, given)
       const found = yield* store.list(collection, { limit: limit + 1, after, filter })
       const documents = found.slice(0, limit)
       const last = documents.at(-1)
       return {
-        documents: documents.map(({ docId, passages, source, title }) => ({
+        documents: documents.map(({ docId, indexedAt, passages, source, title }) => ({
           doc_id: docId,
           ...(source === undefined ? {} : { source }),
           ...(title === undefined ? {} : { title }),
-          chunks: passages
+          chunks: passages,
+          indexed_at: indexedAt
         })),
         ...(last === undefined ? yield* hinted(filter, collection) : {}),
         ...(found.length > limit && last !== undefined ? { next_cursor: cursorOf(last.docId) } : {})

@@ -21,14 +21,14 @@ const isEndless = (method: string, body: unknown): boolean =>
   method === "GET" || (body as { readonly method?: unknown } | undefined)?.method === "subscriptions/listen"
 
 /** MCP at /mcp, for clients that have the key. */
-export const layer = (options: Omit<Mcp.Options, "readOnly">) =>
+export const layer = (options: Omit<Mcp.Options, "readOnly" | "writePaths">) =>
   HttpApiBuilder.Router.use((router) =>
     Effect.gen(function* () {
       const access = yield* Access
       const limiter = yield* RateLimiter
       const { closing, grace } = yield* Listener
-      const { trustProxy } = yield* ServerConfig
-      const answer = yield* Mcp.make({ ...options, readOnly: access.readOnly })
+      const { trustProxy, writePaths } = yield* ServerConfig
+      const answer = yield* Mcp.make({ ...options, readOnly: access.readOnly, writePaths })
       const shutdown = Deferred.await(closing)
       const late = Effect.zipRight(shutdown, Effect.sleep(Duration.times(grace, 0.8)))
 

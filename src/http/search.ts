@@ -58,6 +58,11 @@ export const layer = HttpApiBuilder.group(Api, "search", (handlers) =>
             HttpServerResponse.unsafeJson(toSearchResponse(outcome))
           )
         )
+        .handle("similar", ({ payload }) =>
+          Effect.map(search.similar({ ...payload, ...byContract }), (outcome) =>
+            HttpServerResponse.unsafeJson(toSearchResponse(outcome))
+          )
+        )
         .handle("prompt", ({ payload }) => Effect.map(prompt.run({ ...payload, ...byContract }), toPromptResponse))
     )
   })

@@ -22,6 +22,8 @@ import { selectTools } from "./toolNames.ts"
 /** What the user says of the index and its tools. */
 export interface Options {
   readonly readOnly: boolean
+  /** Folders whose files the tools may index and forget. */
+  readonly writePaths: ReadonlyArray<string>
   readonly name?: string | undefined
   readonly description?: string | undefined
   /** Names of the tools to offer, as `--filter` takes them. */
@@ -102,8 +104,11 @@ export const make = (options: Options) =>
             version,
             name: options.name,
             overview,
-            tools: Either.getOrElse(selectTools(options.filter, options.readOnly, joined), () => []),
-            config: Effect.succeed({ topK, readOnly: options.readOnly }),
+            tools: Either.getOrElse(
+              selectTools(options.filter, options.readOnly, { joined, writes: options.writePaths.length > 0 }),
+              () => []
+            ),
+            config: Effect.succeed({ topK, readOnly: options.readOnly, writePaths: options.writePaths }),
             use: (effect) => Effect.provide(effect, engine)
           })
         )

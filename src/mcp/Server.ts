@@ -84,6 +84,7 @@ const schemas: ReadonlyMap<string, Requested> = new Map(
 export interface Configured {
   readonly topK: number
   readonly readOnly: boolean
+  readonly writePaths: ReadonlyArray<string>
 }
 
 const instructions = (tools: ReadonlyArray<string>, { details, what }: Overview): string =>
@@ -141,10 +142,10 @@ export const make = (options: {
     const loaded = yield* Effect.cached(
       Effect.uninterruptible(
         Effect.gen(function* () {
-          const { readOnly, topK } = yield* config
+          const { readOnly, topK, writePaths } = yield* config
           const served = readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
           const module = yield* Effect.promise(() => import("./methods.ts"))
-          return module.methods({ version, readOnly, topK, tools: served, overview } satisfies Settings)
+          return module.methods({ version, readOnly, writePaths, topK, tools: served, overview } satisfies Settings)
         })
       )
     )

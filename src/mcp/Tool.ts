@@ -4,6 +4,7 @@ import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import type { Embedders } from "../Embedders.ts"
+import type { FileIndexer } from "../files/FileIndexer.ts"
 import type { Graph } from "../Graph.ts"
 import type { Indexer } from "../Indexer.ts"
 import { limits } from "../model/Limits.ts"
@@ -67,28 +68,23 @@ export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Recor
   }
 }
 
-/**
- * The names and types of the fields of every answer, without descriptions; of lists and objects only their kind.
- * Clients pay for every token of it in each conversation, and models read the answer itself.
- */
-export const outline = (schema: Json, depth = 0): Json => {
-  const { enum: values, items, properties, required, type } = schema
-  if (type === "array") {
-    return { type, ...(isRecord(items) && depth < 2 ? { items: outline(items, depth + 1) } : {}) }
-  }
-  if (type !== "object" || !isRecord(properties) || depth > 0) {
-    return { ...(type === undefined ? {} : { type }), ...(values === undefined ? {} : { enum: values }) }
-  }
-  return {
-    type,
-    properties: Object.fromEntries(
-      Object.entries(properties)
-        .filter(([name]) => Array.isArray(required) && required.includes(name))
-        .map(([name, property]) => [name, isRecord(property) ? outline(property, 1) : property])
-    ),
-    ...(required === undefined ? {} : { required })
-  }
-}
+/** Bounds that nobody meets by chance are told where they are broken, and so is that nothing else is taken. */
+const isTold = (key: string, value: unknown): boolean =>
+  ["minLength", "maxLength", "minItems", "additionalProperties"].includes(key) ||
+  (key === "minimum" && (value as number) <= 1) ||
+  (key === "maximum" && (value as number) > 1000)
+
+/** A schema as it is listed: clients pay for each of its tokens in every conversation. */
+const brief = (node: unknown, isNames = false): unknown =>
+  Array.isArray(node)
+    ? node.map((inner) => brief(inner))
+    : isRecord(node)
+      ? Object.fromEntries(
+          Object.entries(node)
+            .filter(([key, value]) => isNames || !isTold(key, value))
+            .map(([key, value]) => [key, brief(value, key === "properties" && !isNames)])
+        )
+      : node
 
 const verbatim = new Set(["examples", "default", "enum", "const", "required"])
 
@@ -229,16 +225,18 @@ export const decoder = <A, I>(schema: Schema.Schema<A, I>, json: Json) => {
 /** The context of a tool call. */
 export interface Call {
   /** Reports progress to the client, if it asked for that. */
-  readonly progress: (done: number, total: number, message: string) => Effect.Effect<void>
+  readonly progress: (done: number, total: number | undefined, message: string) => Effect.Effect<void>
 }
 
 /** What the tools use of an open index. */
-export type Needs = Embedders | Graph | Indexer | Prompt | Search | Store | Tokenizer
+export type Needs = Embedders | FileIndexer | Graph | Indexer | Prompt | Search | Store | Tokenizer
 
 /** Settings fixed at the server's start. */
 export interface Settings {
   readonly version: string
   readonly readOnly: boolean
+  /** Folders whose files the tools may index and forget. */
+  readonly writePaths: ReadonlyArray<string>
   /** Passages that `search` returns by default. */
   readonly topK: number
   /** Names of the tools served. */
@@ -272,17 +270,38 @@ interface Definition<A, I, O, OI, E> {
   readonly input: Schema.Schema<A, I>
   readonly output: Schema.Schema<O, OI>
   readonly defaults?: (settings: Settings) => Readonly<Record<string, unknown>>
+  /** Arguments that are taken but not listed: few callers need them. */
+  readonly unlisted?: ReadonlyArray<string>
+  /** Whether an answer may be long; clients cut those of other tools. */
+  readonly long?: boolean
   readonly writes?: boolean
   readonly run: (args: A, settings: Settings, call: Call) => Effect.Effect<Answer<O>, E | RpcError, Needs>
 }
 
+/** The most that Claude Code takes of an answer before it puts it into a file; `max_tokens` is the limit. */
+const mostCharacters = 500_000
+
 /** A tool whose JSON Schemas and checks come from the same two Schemas. */
 export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): Tool => {
-  const { defaults, description, input, name, output, run, title, writes = false } = definition
-  const inputJson = (settings: Settings): Json => toJsonSchema(input, defaults?.(settings))
+  const {
+    defaults,
+    description,
+    input,
+    long = false,
+    name,
+    output,
+    run,
+    title,
+    unlisted = [],
+    writes = false
+  } = definition
+  const inputJson = (settings: Settings) => {
+    const { properties = {}, ...json } = brief(toJsonSchema(input, defaults?.(settings))) as Json
+    const listed = Object.entries(properties as Json).filter(([argument]) => !unlisted.includes(argument))
+    return { ...json, properties: Object.fromEntries(listed) }
+  }
   const decode = decoder(input, toJsonSchema(input))
   const encode = Schema.encode(output)
-  const outlined = outline(toJsonSchema(output))
   return {
     name,
     writes,
@@ -292,14 +311,16 @@ export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): To
         title,
         description: description(settings),
         inputSchema: inputJson(settings),
-        outputSchema: outlined,
+        // Models read the answer itself, and clients pay for each field in every conversation.
+        outputSchema: { type: "object" },
         annotations: {
           readOnlyHint: !writes,
           // Indexing an existing source replaces it; a repetition changes nothing more.
           ...(writes ? { destructiveHint: true, idempotentHint: true } : {}),
           openWorldHint: false
-        }
-      }) as Listed,
+        },
+        ...(long ? { _meta: { "anthropic/maxResultSizeChars": mostCharacters } } : {})
+      }) as unknown as Listed,
     call: (args, settings, call) =>
       Effect.map(decode(args ?? {}), (decoded) =>
         Effect.gen(function* () {

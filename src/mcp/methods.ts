@@ -14,17 +14,22 @@ import { getDocument } from "./tools/getDocument.ts"
 import { graphQuery } from "./tools/graphQuery.ts"
 import { indexDocuments } from "./tools/indexDocuments.ts"
 import { listSources } from "./tools/listSources.ts"
-import { getPrompt, search } from "./tools/search.ts"
+import { getPrompt, search, similar } from "./tools/search.ts"
+import { deleteDocument, indexPaths, sync } from "./tools/writing.ts"
 
 /** Every tool, in the order of listing. */
 export const tools: ReadonlyArray<Tool> = [
   search,
+  similar,
   getPrompt,
   getDocument,
   listSources,
   collectionInfo,
   graphQuery,
-  indexDocuments
+  indexDocuments,
+  indexPaths,
+  sync,
+  deleteDocument
 ]
 
 const maxValues = 100

@@ -1,7 +1,7 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { isObject, codePoints, isLongerThan, isWellFormed, kindOf, notWellFormed } from "./kinds.ts"
+import { isObject, codePoints, isLongerThan, isWellFormed, kindOf, notWellFormed, shown } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
 const { characters, depth: deepest, keys: mostKeys, values: mostValues } = limits.filter
@@ -32,7 +32,7 @@ export type Condition = Scalar | ReadonlyArray<Scalar> | Operators
 
 /**
  * Restricts what is searched; every key must match. `source` matches when equal or as a glob (`*` crosses `/`, `?` is
- * one character). A document without the key matches only `not` and `exists: false`; a list in the metadata matches by
+ * one character); `indexed_at` is in milliseconds since 1970, or a time in ISO 8601. A document without the key matches only `not` and `exists: false`; a list in the metadata matches by
  * any of its elements. `or` and `and` take a list of filters, any or all of which must match, and no empty list.
  */
 export interface Filter {
@@ -105,7 +105,7 @@ export const Filter: Schema.Schema<Filter> = Schema.declare(
 )
 
 /** Keys that every document has, whatever its metadata. */
-export const columnKeys: ReadonlySet<string> = new Set(["source", "title", "doc_id"])
+export const columnKeys: ReadonlySet<string> = new Set(["source", "title", "doc_id", "indexed_at"])
 
 export const emptyFilter: Filter = {}
 export const isEmptyFilter = (filter: Filter): boolean => Object.keys(filter).length === 0
@@ -206,6 +206,15 @@ const operatorsFault = (condition: Json, known: ReadonlyArray<string>): string |
   return undefined
 }
 
+/** A text that is compared with times and is none. */
+const notTime = (condition: unknown): string | undefined => {
+  const values = isObject(condition) ? Object.values(condition) : [condition].flat()
+  const wrong = values.find((value) => typeof value === "string" && Number.isNaN(Date.parse(value)))
+  return wrong === undefined
+    ? undefined
+    : `indexed_at must be compared with milliseconds since 1970 or a time like 2026-01-31T18:00:00Z, got ${shown(wrong)}`
+}
+
 /** The faults of a filter: at most one per condition, and no more than the limit. */
 const filterFaults = (input: unknown): ReadonlyArray<Fault> => {
   const faults: Array<Fault> = []
@@ -233,9 +242,11 @@ const filterFaults = (input: unknown): ReadonlyArray<Fault> => {
           for (const [index, inner] of condition.slice(0, mostKeys + 1).entries())
             check(inner, [...path, key, index], left - 1)
       } else {
-        const fault = isObject(condition)
-          ? operatorsFault(condition, allOperators)
-          : comparisonFault(condition, "operators (gte, lte, gt, lt, not, exists)")
+        const fault =
+          (isObject(condition)
+            ? operatorsFault(condition, allOperators)
+            : comparisonFault(condition, "operators (gte, lte, gt, lt, not, exists)")) ??
+          (key === "indexed_at" ? notTime(condition) : undefined)
         if (fault !== undefined) add(fault, key)
       }
     }

@@ -1,6 +1,8 @@
 /** Limits for all interfaces. */
 export const limits = {
   queryCharacters: 10_000,
+  /** Queries beside the first in one search. */
+  queries: 5,
   topK: { min: 1, max: 100 },
   /** Together with the largest `top_k`, at most what a leg ranks. */
   offset: { min: 0, max: 100 },

@@ -1,10 +1,12 @@
 import * as Schema from "effect/Schema"
-import { flag, within } from "./fields.ts"
+import { flag, text, within } from "./fields.ts"
 import { CollectionName } from "./Collection.ts"
+import { DocumentId } from "./Document.ts"
 import { Filter } from "./Filter.ts"
 import { GraphUse } from "./Graph.ts"
 import { codePoints, isLongerThan, isWellFormed, notWellFormed } from "./kinds.ts"
 import { limits } from "./Limits.ts"
+import { Since } from "./Since.ts"
 
 /** 1 to 10,000 characters (code points), not blank. */
 export const QueryText = Schema.String.pipe(
@@ -24,6 +26,18 @@ export const QueryText = Schema.String.pipe(
       maxLength: limits.queryCharacters,
       description: `What to search for, 1 to ${limits.queryCharacters} characters`
     }
+  })
+)
+
+/** Further queries, such as other words or parts of the question; the lists of all are fused. */
+export const Queries = Schema.Array(QueryText).pipe(
+  Schema.maxItems(limits.queries, {
+    message: ({ actual }) =>
+      `queries must have at most ${limits.queries} items, got ${(actual as ReadonlyArray<unknown>).length}`
+  }),
+  Schema.annotations({
+    identifier: "Queries",
+    description: `Further queries, at most ${limits.queries}: other words for the question, or its parts. What all of them find is one list`
   })
 )
 
@@ -79,22 +93,40 @@ export type Mode = typeof Mode.Type
 /** The search request of all interfaces; each fills in the defaults that differ. */
 export const SearchRequest = Schema.Struct({
   query: QueryText,
+  queries: Schema.optional(Queries),
   topK: Schema.optional(TopK).pipe(Schema.fromKey("top_k")),
   hybrid: Schema.optional(Schema.Boolean),
   alpha: Schema.optional(Alpha),
   fusion: Schema.optional(Fusion),
   filter: Schema.optional(Filter),
+  since: Schema.optional(Since),
   graph: Schema.optional(GraphUse),
   minRelevance: Schema.optional(MinRelevance).pipe(Schema.fromKey("min_relevance")),
   collection: Schema.optional(CollectionName.annotations({ description: "The collection to search; default: all" }))
 }).annotations({ identifier: "SearchRequest" })
 export type SearchRequest = typeof SearchRequest.Type
 
+const { queries: _, query: __, graph: ___, ...searched } = SearchRequest.fields
+
+/** Which passage others are to be like: one of the index, or a text; and where and how to search for them. */
+export const SimilarRequest = Schema.Struct({
+  source: Schema.optional(
+    text("A passage as cited, source:line; without a line, chunk_index says which passage of the source")
+  ),
+  docId: Schema.optional(DocumentId).pipe(Schema.fromKey("doc_id")),
+  chunkIndex: Schema.optional(
+    Schema.Int.pipe(Schema.nonNegative()).annotations({ description: "The passage's index in its document, from 0" })
+  ).pipe(Schema.fromKey("chunk_index")),
+  text: Schema.optional(QueryText.annotations({ description: "A text, in place of a passage" })),
+  ...searched
+}).annotations({ identifier: "SimilarRequest" })
+export type SimilarRequest = typeof SimilarRequest.Type
+
 /** Whether results explain their scores. */
 export const Explain = Schema.optional(flag("Explain how each score was computed, and how long each stage took"))
 
-/** A request as an interface passes it on. */
-export interface DoorRequest extends SearchRequest {
+/** What an interface adds to a request. */
+interface OfDoor {
   /** How many hits after the last one to give as `further`; default 0. */
   readonly further?: number | undefined
   /** How many of the best hits to skip. */
@@ -103,6 +135,17 @@ export interface DoorRequest extends SearchRequest {
   readonly usualFusion?: Fusion | undefined
   /** The most passages of one document before those of others; default: the configuration's. */
   readonly perDocument?: number | undefined
+  /** How many places folded hits fill where others leave them empty; default: all. */
+  readonly filled?: number | undefined
   /** Whether to explain the scores; default false. */
   readonly explain?: boolean | undefined
+}
+
+/** A request as an interface passes it on. */
+export interface DoorRequest extends SearchRequest, OfDoor {}
+export interface DoorSimilarRequest extends SimilarRequest, OfDoor {
+  /** A line of the passage. */
+  readonly line?: number | undefined
+  /** The collection of the passage; default: the first that has its document. */
+  readonly home?: CollectionName | undefined
 }

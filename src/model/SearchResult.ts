@@ -88,6 +88,15 @@ export const Explanation = Schema.Struct({
       contribution: number("What its age takes from the result's score, 0 or less")
     }).annotations({ description: "Where search.recency is set and the document has a date" })
   ),
+  queries: Schema.optional(
+    Schema.Array(
+      Schema.Struct({
+        query: int("0 for query, from 1 for those of queries"),
+        rank: int("Its rank in the query's own list"),
+        contribution: number("What that adds to the result's score")
+      })
+    ).annotations({ description: "Of several queries: where each found it; all else is of the one that ranks it best" })
+  ),
   rerank: Schema.optional(
     Schema.Struct({
       rank: int("Its rank before reranking"),
@@ -237,6 +246,8 @@ export interface Hit extends Similar {
   /** The path by which the graph led here, if it did. */
   readonly via?: ReadonlyArray<ViaStep> | undefined
   readonly stale?: Dated["stale"]
+  /** Of several queries, those that found it: 0 is the first. */
+  readonly foundBy?: ReadonlyArray<number> | undefined
   /** How the score was computed, on request. */
   readonly explain?: Explanation | undefined
   /** The passages that its own is made of, in their order, where neighbours that overlap are one hit. */
@@ -291,8 +302,11 @@ export const freshness = {
 }
 const Freshness = Schema.Struct(freshness)
 
+/** A time in ISO 8601, to the second. */
+export const isoTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
 export const toFreshness = ({ document, stale }: Dated): typeof Freshness.Type => ({
-  indexed_at: `${new Date(document.indexedAt).toISOString().slice(0, 19)}Z`,
+  indexed_at: isoTime(document.indexedAt),
   ...(stale === undefined ? {} : { [stale]: true })
 })
 
@@ -302,6 +316,11 @@ export const SearchResult = Schema.Struct({
   relevance: Schema.optional(number("How likely it is to answer, 0 to 1, the same in every mode")),
   metadata: ResultMetadata,
   ...freshness,
+  found_by: Schema.optional(
+    Schema.Array(Schema.Int).annotations({
+      description: "Of several queries, those that found it: 0 is query, 1 the first of queries"
+    })
+  ),
   via: Schema.optional(
     Schema.Array(ViaStep).annotations({
       description: "The path by which the knowledge graph led here; absent if the ranking found it"
@@ -399,7 +418,7 @@ const withoutNamesakes = (metadata: Metadata): Metadata => {
 
 /** The service's own keys win over a document's of the same name. */
 export const toSearchResult = (hit: Hit): SearchResult => {
-  const { collection, document, explain, passage, relevance, score, similar, spans, via } = hit
+  const { collection, document, explain, foundBy, passage, relevance, score, similar, spans, via } = hit
   return {
     text: passage.text,
     score,
@@ -413,6 +432,7 @@ export const toSearchResult = (hit: Hit): SearchResult => {
       ...placeOf(passage)
     },
     ...toFreshness(hit),
+    ...(foundBy === undefined ? {} : { found_by: foundBy }),
     ...(via === undefined ? {} : { via }),
     ...(spans === undefined ? {} : { spans: spans.map(spanOf) }),
     ...(similar === undefined ? {} : { similar: similar.map(similarPlace) }),

@@ -142,9 +142,23 @@ const markup = /\]\([^()\s]{1,500}\)|:[a-z:]{2,30}:(?=`)|<[^<>\s]{1,500}>(?=`_)/
  * What a hit says. The same text in another format has other titles, headings and markup, so only a short one is compared
  * with those.
  */
-const said = ({ document, passage }: Hit) => {
+const said = ({
+  document,
+  passage
+}: Pick<Similar, "passage"> & { readonly document: { readonly title?: string | undefined } }) => {
   const text = passage.text.replace(markup, " ")
   return sketch(text.length < selfContained ? [document.title ?? "", ...passage.heading, text] : [text])
+}
+
+/** The hits that neither are a passage nor say the same, nor stand for it or for one that does. */
+export const withoutCopies = (of: Parameters<typeof said>[0], hits: ReadonlyArray<Hit>): ReadonlyArray<Hit> => {
+  const seen = new Seen()
+  seen.place(said(of))
+  return hits.filter((hit) =>
+    [hit, ...(hit.spans ?? []).map((passage) => ({ ...hit, passage })), ...(hit.similar ?? [])].every(
+      (each) => seen.place(said(each)) !== 0
+    )
+  )
 }
 
 /**

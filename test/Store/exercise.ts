@@ -60,6 +60,10 @@ export const operations: Readonly<Record<string, (store: Service, n: number) => 
   "page of a title": (store, n) => store.list(defaultCollection, { limit: 10, filter: { title: `T${n}` } }),
   "page of a source": (store, n) =>
     store.list(defaultCollection, { limit: 10, filter: { source: `/all/${n % 100}/${n}.txt` } }),
+  "page of a time": (store, n) =>
+    store.list(defaultCollection, { limit: 10, filter: { indexed_at: { gte: 1_900_000_000_000 + n } } }),
+  "filtered by time": (store, n) =>
+    store.filtered([defaultCollection, other], { indexed_at: { gte: 1_900_000_000_000 + n } }),
   filtered: (store, n) => store.filtered([defaultCollection, other], { source: `/all/${n % 100}/${n}.txt`, year: n }),
   exported: (store) => store.exported(defaultCollection, { limit: 10, from: { isBare: false, after: 100 } }),
   "exported without passages": (store) =>

@@ -454,6 +454,17 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
         assert.strictEqual(yield* store.filtered([missing], {}), 0)
         const { unknown } = yield* store.metadataKeys(["held", "other", "absent"])
         assert.deepStrictEqual(unknown, ["absent"])
+        const long = "1969-12-31T00:00:00Z"
+        assert.strictEqual(yield* store.filtered([name], { indexed_at: { gte: long } }), all.length + 1)
+        assert.strictEqual(yield* store.filtered([name], { indexed_at: { lt: Date.parse(long) } }), 0)
+        assert.strictEqual(
+          yield* store.filtered([name], { indexed_at: { exists: true, not: { lt: long } } }),
+          all.length + 1
+        )
+        const [listed] = yield* store.list(name, { limit: 1, filter: { indexed_at: { gt: long } } })
+        const time = listed!.indexedAt
+        assert.isAbove(yield* store.filtered([name], { indexed_at: time }), 0)
+        assert.strictEqual(yield* store.filtered([name], { indexed_at: { not: { gte: Date.parse(long) } } }), 0)
         // One at a time, as a door does it in steps.
         assert.strictEqual((yield* store.deleteMatching(name, { held: { exists: false } }, 10)).documents, 1)
         assert.deepStrictEqual([...(yield* sources({ keyword: "w", limit: 50 }))].sort(), all)

@@ -328,3 +328,54 @@ it.scopedLive("answers with documents whose metadata have the service's names fo
     assert.strictEqual(page.page, 7)
   })
 )
+
+it.scopedLive("fuses several queries, finds what is new, and what is like a passage, over HTTP", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const post = (path: string, body: object) => ask(port, "POST", path, { body })
+    const several = yield* post("/query", { query: "maze", queries: ["honey"], hybrid: true })
+    const foundBy = new Map(several.json.results.map((it: any) => [it.metadata.source, it.found_by]))
+    assert.include(foundBy.get("docs/maze.md") as Array<number>, 0)
+    assert.include(foundBy.get("docs/bees.md") as Array<number>, 1)
+    const recent = yield* post("/query", { query: "maze", since: "1h" })
+    assert.isNotEmpty(recent.json.results)
+    const future = yield* post("/query", { query: "maze", since: "2099-01-01", filter: { year: 2020 } })
+    assert.isEmpty(future.json.results)
+    assert.include(future.json.hint, "no document matches")
+    const listed = yield* ask(port, "GET", "/documents?since=1h")
+    assert.lengthOf(listed.json.documents, 3)
+    assert.isNumber(listed.json.documents[0].indexed_at)
+    assert.isEmpty((yield* ask(port, "GET", "/documents?since=2099-01-01")).json.documents)
+    const like = yield* post("/similar", { source: "docs/maze.md:3", hybrid: true })
+    assert.strictEqual(like.status, 200)
+    assert.isNotEmpty(like.json.results)
+    assert.notInclude(
+      like.json.results.map((it: any) => it.metadata.source),
+      "docs/maze.md"
+    )
+    const text = yield* post("/similar", { text: "bees and honey" })
+    assert.strictEqual(text.json.results[0].metadata.source, "docs/bees.md")
+    assert.isEmpty((yield* post("/similar", { text: "bees", filter: { source: { not: "*" } } })).json.results)
+    for (const [path, body, status, part] of [
+      ["/similar", {}, 400, "give one of source, doc_id and text"],
+      ["/similar", { text: "x", doc_id: "bees" }, 400, "give one of source, doc_id and text"],
+      ["/similar", { text: "x", chunk_index: 1 }, 400, "chunk_index"],
+      ["/similar", { source: "nowhere" }, 404, "nowhere"],
+      ["/similar", { doc_id: "bees", chunk_index: 9 }, 404, "passages 0 to 0"],
+      ["/similar", { doc_id: "bees", query: "x" }, 400, "query"],
+      ["/query", { query: "x", since: "tomorrow" }, 400, "since must be a duration like"],
+      [
+        "/query",
+        { query: "x", queries: ["a", "b", "c", "d", "e", "f"] },
+        400,
+        "queries must have at most 5 items, got 6"
+      ],
+      ["/query", { query: "x", queries: [""] }, 400, "query must not be empty"],
+      ["/query", { query: "x", filter: { indexed_at: { gte: "soon" } } }, 400, "indexed_at must be compared"]
+    ] as const) {
+      const refused = yield* post(path, body)
+      assert.strictEqual(refused.status, status, JSON.stringify(refused.json))
+      assert.include(JSON.stringify(refused.json), part)
+    }
+  })
+)

@@ -9,6 +9,7 @@ import * as failures from "../../src/api/failures.ts"
 import { BudgetTooSmall } from "../../src/Prompt.ts"
 import { EmbedderUnavailable } from "../../src/Embedder.ts"
 import { EntityNotFound } from "../../src/Graph.ts"
+import { PassageNotFound } from "../../src/Search.ts"
 import { JudgementsUnusable } from "../../src/measuring/Judgements.ts"
 import * as Llm from "../../src/Llm.ts"
 import * as RateLimiter from "../../src/RateLimiter.ts"
@@ -91,6 +92,7 @@ it("lists what each operation can answer", () => {
   )
   assert.deepStrictEqual(statuses, {
     "post /query": "200 400 401 403 404 409 413 415 429 500 503",
+    "post /similar": "200 400 401 403 404 409 413 415 429 500 503",
     "post /prompt": "200 400 401 403 404 409 413 415 429 500 503",
     "post /ask": "200 400 401 403 404 409 413 415 429 500 503",
     "post /v1/chat/completions": "200 400 401 403 404 409 413 415 429 500 503",
@@ -170,7 +172,8 @@ it("declares each error with the status that it goes out with", () => {
     EmbedderUnavailable,
     EntityNotFound,
     IndexingBusy,
-    JudgementsUnusable
+    JudgementsUnusable,
+    PassageNotFound
   }
   for (const [name, failure] of Object.entries(failures)) {
     assert.property(classes, name)

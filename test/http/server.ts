@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as Http from "node:http"
 import * as Net from "node:net"
 import { WebSocket } from "ws"
@@ -31,6 +32,7 @@ import * as RateLimiter from "../../src/RateLimiter.ts"
 import { Search } from "../../src/Search.ts"
 import { StoreUnavailable, ports, whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { FileIndexer } from "../../src/files/FileIndexer.ts"
 import { Watcher } from "../../src/files/Watcher.ts"
 import * as Listener from "../../src/http/Listener.ts"
 import * as server from "../../src/http/serve.ts"
@@ -114,6 +116,8 @@ const embedder = (faults: NonNullable<Given["faults"]>) => {
 const watcher = ({ watch }: Given) =>
   Layer.succeed(Watcher, Watcher.make({ run: () => Effect.never, status: Effect.succeed(Option.fromNullable(watch)) }))
 
+const noFiles = Layer.succeed(FileIndexer, FileIndexer.make({ run: () => Stream.empty, runText: () => Stream.empty }))
+
 type Method = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
 
 /** The real store, with whatever is wrong with it at the moment before each of its methods. */
@@ -177,6 +181,7 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
     Layer.provide(Chunker.Default),
     Layer.provideMerge(Layer.mergeAll(store(given), embedder(given.faults ?? {}), Tokenizer.Default)),
     Layer.merge(watcher(given)),
+    Layer.merge(noFiles),
     Layer.merge(Layer.provide(Judgements.Default, Layer.merge(NodeFileSystem.layer, NodePath.layer)))
   )
   const all = server

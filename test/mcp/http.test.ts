@@ -46,6 +46,11 @@ const listed = async (url: string) => {
 }
 
 describe("clew mcp --http", () => {
+  it("has the tools that write files only if the user names folders", async () => {
+    assert.notInclude(await listed((await serve()).url), "index_paths")
+    assert.include(await listed((await serve("--allow-write", ".")).url), "index_paths,sync,delete_document")
+  })
+
   it("serves MCP alone, with its flags, until it is stopped", async () => {
     const { child, ended, url } = await serve("--filter", "search,get_document", "--name", "Notes")
     assert.strictEqual(await listed(url), "search,get_document")

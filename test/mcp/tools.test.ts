@@ -13,7 +13,12 @@ import { packagedTokenizer } from "../../src/packaged/Tokenizer.ts"
 import { songQuestion, songs } from "../songs.ts"
 import { bin, bread, cleanEnv, connect, connectWith, type Json, sea, temporaryFolder } from "./client.ts"
 
-const names = ["search", "get_prompt", "get_document", "list_sources", "collection_info", "index_documents"]
+const names = ["search", "similar", "get_prompt", "get_document", "list_sources", "collection_info", "index_documents"]
+const secondEra = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {}
+}
 const listed = async (args: ReadonlyArray<string>): Promise<ReadonlyArray<Json>> =>
   (await (await connect({ args })).result("tools/list")).tools
 
@@ -36,19 +41,27 @@ describe("tools/list", () => {
     }
     const search = tools[0].inputSchema
     assert.deepStrictEqual(search.required, ["query"])
-    assert.deepInclude(search.properties.top_k, { type: "integer", minimum: 1, maximum: 100, default: 5 })
-    assert.deepInclude(search.properties.query, { maxLength: 10_000 })
-    assert.strictEqual(tools[1].inputSchema.properties.top_k.default, 3)
-    assert.deepInclude(tools[5].inputSchema.properties.documents, { minItems: 1, maxItems: 100 })
+    assert.deepInclude(search.properties.top_k, { type: "integer", maximum: 100, default: 5 })
+    assert.strictEqual(tools[2].inputSchema.properties.top_k.default, 3)
+    assert.deepInclude(tools[6].inputSchema.properties.documents, { maxItems: 100 })
+    assert.deepStrictEqual(
+      tools.filter((tool) => tool._meta !== undefined).map(({ name }) => name),
+      ["search", "get_prompt", "get_document"]
+    )
+    assert.deepStrictEqual(tools[0]._meta, { "anthropic/maxResultSizeChars": 500_000 })
   })
 
-  it("costs under 2,500 tokens, as bytes of JSON tell", async () => {
-    const tools = await listed([])
-    // 2,263 of o200k_base at 9,533 characters: 4.21 characters a token.
-    assert.isBelow(JSON.stringify({ tools }).length, 10_500)
-    const { filter } = tools[0].inputSchema.properties
-    assert.isBelow(JSON.stringify(filter).length, 300)
-    assert.isNotEmpty(filter.properties)
+  it("costs under 2,500 tokens by the packaged tokenizer, with every tool that a user gets unasked, in both eras", async () => {
+    const { count } = await Effect.runPromise(packagedTokenizer)
+    const { folder } = await connectWith(songs)
+    const client = await connect({ folder })
+    for (const params of [{}, { _meta: secondEra }]) {
+      const { tools } = await client.result("tools/list", params)
+      assert.lengthOf(tools, names.length + 1)
+      assert.isBelow(count(JSON.stringify({ tools })), 2500)
+      const { filter } = tools[0].inputSchema.properties
+      assert.isNotEmpty(filter.properties)
+    }
   })
 
   it("keeps to --filter, in its own order, and to --read-only", async () => {
@@ -58,7 +71,7 @@ describe("tools/list", () => {
     )
     assert.deepStrictEqual(
       (await listed(["--read-only"])).map(({ name }) => name),
-      names.slice(0, 5)
+      names.slice(0, 6)
     )
   })
 
@@ -77,7 +90,6 @@ describe("tools/list", () => {
       tools.map(({ name }: Json) => name),
       "graph_query"
     )
-    assert.isBelow(JSON.stringify({ tools }).length, 10_500)
     for (const [graph, isLed] of [
       [undefined, true],
       ["auto", true],
@@ -126,6 +138,8 @@ describe("every tool", () => {
     const calls: ReadonlyArray<readonly [string, unknown]> = [
       ["search", { query: "tides" }],
       ["search", { query: "tides", max_tokens: 400 }],
+      ["search", { query: "tides", detail: "concise", queries: ["bread"] }],
+      ["similar", { source: "docs/sea.md" }],
       ["get_prompt", { query: "tides" }],
       ["get_document", { source: "docs/sea.md" }],
       ["get_document", { source: "docs/sea.md", max_tokens: 200 }],
@@ -475,6 +489,86 @@ describe("search", () => {
     }
   })
 
+  it("gives excerpts or whole passages, each text once in each form", async () => {
+    const filler = "Boats lie in the harbour and wait for wind, while the crews mend their nets and sails. "
+    const content = `# Harbour\n\n${filler.repeat(4)}The spring tide is highest at new moon. ${filler.repeat(4)}\n`
+    const client = await connectWith([{ content, metadata: { source: "harbour.md", title: "Port" } }])
+    const { count } = await Effect.runPromise(packagedTokenizer)
+    const sizes: Array<number> = []
+    for (const detail of ["concise", "full"]) {
+      const answer = await client.call("search", { query: "when is the spring tide highest", detail })
+      const text = answer.content[0].text
+      const [result] = answer.structuredContent.results
+      for (const form of [text, JSON.stringify(answer.structuredContent)]) {
+        assert.lengthOf(form.split("The spring tide is highest at new moon"), 2, detail)
+        sizes.push(count(form))
+      }
+      assert.include(text, "source: harbour.md:1-3\ntitle: Port > Harbour\n")
+      assert.match(text, /relevance: 0\.\d\d, chunk_index: 0\)/)
+      assert.deepInclude(result.metadata, { source: "harbour.md", chunk_index: 0, start_line: 1, end_line: 3 })
+      assert.strictEqual(content.includes(result.text), detail === "full")
+      assert.strictEqual(answer.structuredContent.notice.includes("get_document"), detail === "concise")
+    }
+    assert.isBelow(sizes[0]!, sizes[2]! * 0.8)
+    assert.isBelow(sizes[1]!, sizes[3]! * 0.8)
+    assert.include((await client.callError("search", { query: "x", detail: "all" })).message, '"concise", "full"')
+  })
+
+  it("keeps passages of one document together, and joins those that follow each other under a citation that holds", async () => {
+    const paragraphs = Array.from(
+      { length: 40 },
+      (_, at) =>
+        `Paragraph ${at} is on the tides of the day ${at}, which the moon pulls up the river and the sun weakens.`
+    )
+    const content = paragraphs.join("\n\n")
+    const client = await connectWith([
+      { content, metadata: { source: "days.md" } },
+      { content: `${paragraphs[7]} And the mill turns.`, metadata: { source: "mill.md" } }
+    ])
+    const { content: blocks, structuredContent } = await client.call("search", { query: "tides of the day", top_k: 4 })
+    const results: ReadonlyArray<Json> = structuredContent.results
+    const places = results.map(({ metadata }) => metadata.source)
+    assert.strictEqual(new Set(places).size, places.filter((place, at) => place !== places[at - 1]).length)
+    const joined = results.filter(({ spans }) => spans !== undefined)
+    assert.isNotEmpty(joined)
+    for (const { metadata, spans, text } of joined) {
+      assert.strictEqual(content.slice(metadata.start, metadata.end), text)
+      assert.strictEqual(content.slice(0, metadata.start).split("\n").length, metadata.start_line)
+      assert.strictEqual(content.slice(0, metadata.end).split("\n").length, metadata.end_line)
+      assert.include(
+        spans.map(({ chunk_index }: Json) => chunk_index),
+        metadata.chunk_index
+      )
+      assert.include(blocks[0].text, `days.md:${metadata.start_line}-${metadata.end_line}`)
+    }
+    const again = results.length - new Set(places).size
+    assert.lengthOf(blocks[0].text.match(/^source: same:/gm) ?? [], again)
+  })
+
+  it("fuses several queries, says which found what, and leaves sources and old documents out", async () => {
+    const client = await connectWith([sea, bread])
+    const answer = await client.call("search", { query: "tides of the sea", queries: ["flour and salt"] })
+    const foundBy = Object.fromEntries(
+      answer.structuredContent.results.map(({ found_by, metadata }: Json) => [metadata.source, found_by])
+    )
+    assert.include(foundBy["docs/sea.md"], 0)
+    assert.include(foundBy["notes/bread.txt"], 1)
+    assert.match(answer.content[0].text, /chunk_index: 0, found_by: [01 ]+\)/)
+    const sources = async (args: Json) =>
+      (await client.call("search", { query: "tides and flour", ...args })).structuredContent.results.map(
+        ({ metadata }: Json) => metadata.source
+      )
+    assert.deepStrictEqual(await sources({ filter: { source: { not: "docs/*" } } }), ["notes/bread.txt"])
+    assert.lengthOf(await sources({ since: "1h" }), 2)
+    assert.deepStrictEqual(await sources({ since: "2099-01-01" }), [])
+    assert.include((await client.callError("search", { query: "x", since: "tomorrow" })).message, "since must be")
+    const many = Array.from({ length: 6 }, () => "x")
+    assert.include((await client.callError("search", { query: "x", queries: many })).message, "queries must be")
+    const listing = (since: string) => client.call("list_sources", { since })
+    assert.match((await listing("1h")).content[0].text, /docs\/sea\.md \(Sea\), 1 passage, indexed 20\d\d-/)
+    assert.isEmpty((await listing("2099-01-01")).structuredContent.sources)
+  })
+
   it("bounds what documents call themselves", async () => {
     const client = await connectWith([
       {
@@ -512,6 +606,35 @@ describe("search", () => {
     const client = await connectWith([{ content, metadata: { source: "a\n[9] b.md" } }])
     const { text } = (await client.call("search", { query: "tides" })).content[0]
     assert.include(text, `\`\`\`\`\nsource: a [9] b.md:1-6\n\n${content}\n\`\`\`\``)
+  })
+})
+
+describe("similar", () => {
+  it("finds passages like one, named as search cites it, and like a text", async () => {
+    const tide = "The moon pulls the sea, and the tide rises twice a day in the harbour and on the river."
+    const client = await connectWith([
+      { content: tide, metadata: { source: "a/tide.md" } },
+      { content: `${tide}\n`, metadata: { source: "b/copy.md" } },
+      { content: "The river rises with the tide when the moon is new.", metadata: { source: "river.md" } },
+      bread
+    ])
+    for (const named of [{ source: "a/tide.md:1" }, { source: "tide.md", chunk_index: 0 }]) {
+      const { content, structuredContent } = await client.call("similar", named)
+      const sources = structuredContent.results.map(({ metadata }: Json) => metadata.source)
+      assert.strictEqual(sources[0], "river.md")
+      assert.notIncludeMembers(sources, ["a/tide.md", "b/copy.md"])
+      assert.include(content[0].text, 'like "a/tide.md", most alike first')
+    }
+    const { structuredContent } = await client.call("similar", { text: "flour and salt", top_k: 1 })
+    assert.strictEqual(structuredContent.results[0].metadata.source, "notes/bread.txt")
+    for (const [args, message] of [
+      [{}, "source"],
+      [{ source: "tide.md", chunk_index: 4 }, "passages 0 to 0"],
+      [{ source: "tide.md", text: "x" }, "either a passage"],
+      [{ source: "nowhere.md" }, "nowhere.md"]
+    ] as const) {
+      assert.include((await client.callError("similar", args)).message, message)
+    }
   })
 })
 

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { tables } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the table `clew`. */
-export const schemaVersion = 1
+export const schemaVersion = 2
 
 /** Only SQLite has these. */
 const others = new Set(["reserve", "file_mark"])
@@ -43,6 +43,9 @@ const declarations = Object.entries(tables)
 
 const name = "left(name, 256)"
 
+/** New in schema 2. */
+const indexedAt = "CREATE INDEX IF NOT EXISTS documents_indexed ON documents (collection_id, indexed_at)"
+
 /**
  * Keys of B-trees end at 2,700 bytes: long texts are found by hashes, and ordered by their first characters. A hash
  * index is slow where many rows have the same text, as documents of one file have the same origin, and many one title.
@@ -64,6 +67,7 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS documents_title ON documents (left(title, 256))",
   "CREATE INDEX IF NOT EXISTS documents_origin ON documents (collection_id, left(origin, 256), id) WHERE origin IS NOT NULL",
   "CREATE INDEX IF NOT EXISTS documents_passages ON documents (collection_id, first_passage, passages)",
+  indexedAt,
   `CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, ${name})`,
   "CREATE INDEX IF NOT EXISTS documents_by_name ON documents USING hash (name)",
   "CREATE INDEX IF NOT EXISTS documents_content ON documents (collection_id, substr(fingerprint, 1, 12), id)",
@@ -81,7 +85,7 @@ const statements = [
 
 /** Brings the tables to `schemaVersion`, in the caller's transaction, which holds the writers' lock. */
 export const migrate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: number) {
-  if (from === 0) for (const statement of statements) yield* sql.unsafe(statement)
+  for (const statement of from === 0 ? statements : [indexedAt]) yield* sql.unsafe(statement)
   yield* sql.unsafe("CREATE TABLE IF NOT EXISTS clew (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL)")
   yield* sql.unsafe(
     "INSERT INTO clew (id, version) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version",

@@ -105,7 +105,24 @@ export type Globbed = ReadonlyMap<Comparison, ReadonlyArray<number>>
 
 const noneGlobbed: Globbed = new Map()
 
-/** A condition on a text column. */
+/** A time as it is stored; a text that is none is before all times, which nothing equals. */
+const timeOf = (value: string | number): number => (typeof value === "number" ? value : Date.parse(value) || 0)
+
+/** A condition on a column of times. */
+const onTime = (column: string, condition: Comparison): Where => {
+  if (!isScalar(condition) && !Array.isArray(condition)) {
+    return all(
+      bounds(condition as Range).map(({ bound, operator }) => ({
+        sql: `${column} ${operator} ?`,
+        params: [timeOf(bound)]
+      }))
+    )
+  }
+  const times = [condition].flat().filter((value) => typeof value !== "boolean")
+  return times.length === 0 ? any([]) : among(column, times.map(timeOf))
+}
+
+/** A condition on a column: of texts, unless it has times. */
 const onColumn = (
   dialect: Dialect,
   column: string,
@@ -113,6 +130,7 @@ const onColumn = (
   glob: boolean,
   globbed = noneGlobbed
 ): Where => {
+  if (column === indexedAt) return onTime(column, condition)
   const ids = glob ? globbed.get(condition) : undefined
   if (ids !== undefined) return { sql: `d.id ${inList}`, params: [list(ids)] }
   if (isScalar(condition) || Array.isArray(condition)) {
@@ -195,12 +213,15 @@ const rowsWithKey = (key: string): Where => ({
 /** The value of the key `source`: a document without a source is compared by its doc_id. */
 const source = "d.name"
 
+const indexedAt = "d.indexed_at"
+
 /** The columns that a filter can use as keys. */
 const columns: ReadonlyMap<string, { readonly compared: string; readonly stored: string; readonly glob: boolean }> =
   new Map([
     ["source", { compared: source, stored: "d.source", glob: true }],
     ["doc_id", { compared: "d.doc_id", stored: "d.doc_id", glob: false }],
-    ["title", { compared: "d.title", stored: "d.title", glob: false }]
+    ["title", { compared: "d.title", stored: "d.title", glob: false }],
+    ["indexed_at", { compared: indexedAt, stored: indexedAt, glob: false }]
   ])
 
 const clauseWhere = (dialect: Dialect, key: string, clause: Clause, globbed: Globbed): Where => {

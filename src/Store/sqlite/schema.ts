@@ -4,7 +4,7 @@ import { keepLinkage } from "../sql/graph/linkage.ts"
 import { tables } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the database's `user_version`. */
-export const schemaVersion = 18
+export const schemaVersion = 19
 
 /** Indexes, and the first rows of tables that have exactly one. */
 const statements = [
@@ -15,6 +15,7 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS documents_unnamed ON documents (collection_id, doc_id) WHERE source IS NULL",
   "CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, name, doc_id)",
   "CREATE INDEX IF NOT EXISTS documents_title ON documents (collection_id, title) WHERE title IS NOT NULL",
+  "CREATE INDEX IF NOT EXISTS documents_indexed ON documents (collection_id, indexed_at)",
   // By content, so that a moved document keeps its vectors; part of the hash is small and distinguishes them.
   "CREATE INDEX IF NOT EXISTS documents_content ON documents (collection_id, substr(fingerprint, 1, 12))",
   "CREATE UNIQUE INDEX IF NOT EXISTS passages_document ON passages (document_id, ordinal)",
@@ -99,10 +100,14 @@ export const migrate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, fr
     const vectors = yield* tablesThat("name GLOB 'vectors_[0-9]*'")
     for (const { name } of vectors) yield* addColumns(sql, name, ["crc INTEGER"])
     for (const [before, statement] of fills) if (from < before) yield* sql.unsafe(statement)
-    const filled = yield* sql.unsafe<{ readonly id: number }>(
-      `SELECT id FROM collections AS c
+    // From then on a passage without a vector is recorded, and one that is not has lost it.
+    const filled =
+      from >= 18
+        ? []
+        : yield* sql.unsafe<{ readonly id: number }>(
+            `SELECT id FROM collections AS c
        WHERE name < '~' AND EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'vectors_' || c.id)`
-    )
+          )
     for (const { id } of filled) {
       yield* sql.unsafe(fillVectorless(id))
       yield* keepLinkage(sql, id)

@@ -2,13 +2,16 @@ import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
 import { flag, text } from "../../model/fields.ts"
-import { bounded, fence, sourceCharacters } from "../../citations/prompt.ts"
+import { bounded, fence, sourceCharacters, unpadded } from "../../citations/prompt.ts"
 import { asRead, shortfall } from "../../citations/remarks.ts"
-import { CollectionName } from "../../model/Collection.ts"
+import { bestExcerpt, highlighter } from "../../citations/highlight.ts"
+import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import type { Metadata } from "../../model/Document.ts"
 import { Filter } from "../../model/Filter.ts"
 import type { ViaStep } from "../../model/Graph.ts"
-import { Alpha, Fusion, MaxTokens, MinRelevance, QueryText, SearchRequest, TopK } from "../../model/Query.ts"
+import { limits } from "../../model/Limits.ts"
+import { Alpha, Fusion, MaxTokens, MinRelevance, Queries, QueryText, SearchRequest, TopK } from "../../model/Query.ts"
+import { Since } from "../../model/Since.ts"
 import { type Hit, type SearchResult, toSearchResult, type Found, type ReadAs } from "../../model/SearchResult.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { Store } from "../../Store.ts"
@@ -113,6 +116,52 @@ const boundedStep = ({ chunk_index, entity, source }: ViaStep): ViaStep => ({
 /** Similar passages that are named. */
 const mostSimilar = 10
 
+/** How much of each passage an answer has. */
+export const Detail = Schema.Literal("concise", "full").annotations({
+  description: "Excerpts, or whole passages"
+})
+export type Detail = typeof Detail.Type
+
+/** Characters of an excerpt. */
+const excerptCharacters = 400
+
+/** The part of a passage that has most of the words searched for. */
+export const excerpting = (queries: ReadonlyArray<string>): ((hit: Hit) => string) => {
+  const find = highlighter(queries.join("\n"))
+  return ({ passage }) => {
+    const text = unpadded(passage.text)
+    const { end, start } = bestExcerpt(text, find(text), excerptCharacters)
+    return `${start > 0 ? "… " : ""}${text.slice(start, end)}${end < text.length ? " …" : ""}`
+  }
+}
+
+/** What a result needs to be cited, judged and read on. */
+export const toConcise = (hit: Hit, excerpt: string) => {
+  const { changed, found_by, gone, metadata, relevance } = toQuoted({
+    ...hit,
+    document: { ...hit.document, metadata: {} }
+  })
+  const { chunk_index, collection, doc_id, end_line, heading, locator, source, start_line, title } = metadata
+  return {
+    text: excerpt,
+    ...optional("relevance", relevance),
+    metadata: {
+      source,
+      ...optional("doc_id", source === hit.document.source ? undefined : doc_id),
+      ...optional("title", title),
+      ...optional("collection", collection === defaultCollection ? undefined : collection),
+      chunk_index,
+      ...optional("heading", heading),
+      start_line,
+      end_line,
+      ...optional("locator", locator)
+    },
+    ...optional("changed", changed),
+    ...optional("gone", gone),
+    ...optional("found_by", found_by)
+  }
+}
+
 /** A result with everything bounded except the passage. */
 export const toQuoted = (hit: Hit): SearchResult => {
   const { document, passage } = hit
@@ -154,31 +203,48 @@ const plain = ({ $defs, $ref, ...own }: Readonly<Record<string, unknown>>): obje
 
 export const maxTokens = Schema.optional(described(MaxTokens, "Token limit")).pipe(Schema.fromKey("max_tokens"))
 
-const filterWords =
-  'Metadata to match: value, list of values, {"gte": 1}, {"not": 1}, {"exists": true}; "or": [filters]'
-
-/** A filter schema that every client accepts: some refuse a schema without properties, and all pay for a long one. */
-export const FilterArgument = Schema.optional(
-  Filter.annotations({
-    description: filterWords,
+/** A list of queries, in a schema shorter than the API's. */
+const QueriesArgument = Schema.optional(
+  Queries.annotations({
+    description: "Other wordings or parts, fused",
     jsonSchema: {
-      type: "object",
-      properties: { source: { type: "string", description: "Source, or glob" } },
-      additionalProperties: true,
-      description: filterWords
+      type: "array",
+      items: { type: "string" },
+      maxItems: limits.queries,
+      description: "Other wordings or parts, fused"
     }
   })
 )
+
+export const SinceArgument = Schema.optional(described(Since, "New or changed since: 2d, or ISO time"))
+
+/** A filter schema that every client accepts: some refuse a schema without properties, and all pay for a long one. */
+const filtering = (description: string) =>
+  Schema.optional(
+    Filter.annotations({
+      description,
+      jsonSchema: {
+        type: "object",
+        properties: { source: { type: "string" } },
+        additionalProperties: true,
+        description
+      }
+    })
+  )
+
+export const FilterArgument = filtering("As in search")
 
 /** Arguments of both search tools. */
 export const SearchArguments = Schema.Struct({
   ...SearchRequest.fields,
   query: described(QueryText, "What to search for"),
+  queries: QueriesArgument,
   topK: Schema.optional(described(TopK, "Passages to return")).pipe(Schema.fromKey("top_k")),
   hybrid: Schema.optional(flag("false: only meaning")),
   alpha: Schema.optional(described(Alpha, "0 only words, 1 only meaning")),
   fusion: Schema.optional(described(Fusion, "How both are fused")),
-  filter: FilterArgument,
+  filter: filtering('By source (glob) or metadata: value, list, {"gte": 2020}, {"not": "*/old/*"}; "or": [filters]'),
+  since: SinceArgument,
   graph: Schema.optional(
     Schema.Union(Schema.Boolean, Schema.Literal("auto")).annotations({ description: "Follow names" })
   ),

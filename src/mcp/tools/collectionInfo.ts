@@ -80,6 +80,7 @@ export const collectionInfo = make({
     maxTokens
   }),
   output: IndexInfo,
+  unlisted: ["max_tokens"],
   run: ({ collection, maxTokens = defaultMaxTokens }, settings) =>
     Effect.gen(function* () {
       const { describe, ...info } = yield* indexInfo(settings, collection)

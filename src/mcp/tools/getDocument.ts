@@ -152,7 +152,7 @@ const findId = Effect.fnUntraced(function* (name: CollectionName | undefined, do
 })
 
 /** The document that a caller names by doc_id or source, and its collection. */
-const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
+export const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
   readonly docId?: DocumentId | undefined
   readonly source?: string | undefined
   readonly collection?: CollectionName | undefined
@@ -177,7 +177,7 @@ const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
 const cited = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
 
 /** As `findDocument`, but also accepts a citation as search shows it, `source:12-30`, and returns those lines too. */
-const findCited = (by: Parameters<typeof findDocument>[0]) =>
+export const findCited = (by: Parameters<typeof findDocument>[0]) =>
   findDocument(by).pipe(
     Effect.map((found) => ({ ...found, lines: undefined })),
     Effect.catchIf(
@@ -197,14 +197,14 @@ const findCited = (by: Parameters<typeof findDocument>[0]) =>
     )
   )
 
-const natural = (from: number, description: string) =>
+export const natural = (from: number, description: string) =>
   Schema.Int.pipe(Schema.between(from, Number.MAX_SAFE_INTEGER)).annotations({
     description,
     jsonSchema: { type: "integer", minimum: from, description }
   })
 
 const DocumentArguments = Schema.Struct({
-  source: Schema.optional(described(Source, "As search shows it; :lines may follow")),
+  source: Schema.optional(described(Source, "As search shows it, with or without :lines")),
   docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
   startLine: Schema.optional(natural(1, "First line, from 1")).pipe(Schema.fromKey("start_line")),
   endLine: Schema.optional(natural(1, "Last line; default: the end")).pipe(Schema.fromKey("end_line")),
@@ -371,11 +371,13 @@ export const getDocument = make({
   name: "get_document",
   title: "Read a document",
   description: () =>
-    "Read an indexed document, or part of it, exactly as it was indexed: to read around a passage, or to quote more. " +
-    "Name it by source as search shows it (source:12-30), or by doc_id; the part by lines, by chunk_index, or not at all. " +
-    "A text over max_tokens is cut at a line, and the answer gives the offset to continue.",
+    "Read an indexed document or part of it, exactly as indexed: around a passage, or to quote more. " +
+    "Name it by source as search shows it (source:12-30), the part by lines, chunk_index, or not at all.",
   input: DocumentArguments,
   output: DocumentAnswer,
   defaults: () => ({ context: 1, max_tokens: defaultMaxTokens }),
+  // A source may end in its lines, and be a doc_id.
+  unlisted: ["start_line", "end_line", "doc_id"],
+  long: true,
   run: (args) => readDocument(args)
 })

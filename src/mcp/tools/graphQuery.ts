@@ -40,6 +40,7 @@ export const graphQuery = make({
   }),
   output: Known,
   defaults: () => ({ hops: 1 }),
+  unlisted: ["collection", "max_tokens"],
   run: ({ collection = defaultCollection, entity, hops = 1, kind, maxTokens = defaultMaxTokens }) =>
     Effect.gen(function* () {
       const found = yield* (yield* Graph)

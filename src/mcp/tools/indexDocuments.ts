@@ -17,7 +17,29 @@ const IndexArguments = Schema.Struct({
   documents: Schema.Array(DocumentInput).pipe(
     Schema.minItems(1),
     Schema.maxItems(maxDocuments),
-    Schema.annotations({ description: `1 to ${maxDocuments}` })
+    Schema.annotations({
+      description: `1 to ${maxDocuments}`,
+      jsonSchema: {
+        type: "array",
+        minItems: 1,
+        maxItems: maxDocuments,
+        description: `1 to ${maxDocuments}`,
+        items: {
+          type: "object",
+          required: ["content"],
+          properties: {
+            content: { type: "string" },
+            metadata: {
+              type: "object",
+              properties: { source: { type: "string" }, title: { type: "string" } },
+              additionalProperties: true
+            },
+            doc_id: { type: "string" }
+          },
+          additionalProperties: false
+        }
+      }
+    })
   ),
   collection: Schema.optional(described(CollectionName, "Created if new")),
   maxTokens
@@ -65,6 +87,7 @@ export const indexDocuments = make({
     ...IndexResponse.fields,
     omitted: Schema.optional(int("Documents left out of the list to fit max_tokens"))
   }),
+  unlisted: ["max_tokens"],
   writes: true,
   run: ({ collection: name = defaultCollection, documents: inputs, maxTokens = defaultMaxTokens }, _, { progress }) =>
     Effect.gen(function* () {

@@ -1,3 +1,4 @@
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -7,7 +8,9 @@ import { orEmpty } from "../../Collections.ts"
 import { filterHint } from "../../filterHint.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
-import type { DocumentSummary } from "../../model/Stored.ts"
+import { freshness, isoTime } from "../../model/SearchResult.ts"
+import { indexedSince } from "../../model/Since.ts"
+import type { ListedDocument } from "../../model/Stored.ts"
 import { refuse } from "../RpcError.ts"
 import { Store } from "../../Store.ts"
 import { make } from "../Tool.ts"
@@ -19,6 +22,7 @@ import {
   quote,
   described,
   FilterArgument,
+  SinceArgument,
   maxTokens,
   optional,
   plural
@@ -28,6 +32,7 @@ const defaultLimit = 100
 
 const ListArguments = Schema.Struct({
   filter: FilterArgument,
+  since: SinceArgument,
   limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000)).annotations({ description: "Documents per page" })),
   cursor: Schema.optional(described(DocumentId, "next_cursor of the last page")),
   collection: Schema.optional(described(CollectionName, "Default: default")),
@@ -41,37 +46,49 @@ const ListAnswer = Schema.Struct({
       source: text("The document's source, or its doc_id if it has none"),
       doc_id: Schema.String,
       title: Schema.optional(Schema.String),
-      chunks: int("Its passages")
+      chunks: int("Its passages"),
+      indexed_at: freshness.indexed_at
     })
   ).annotations({ description: "By source" }),
   next_cursor: Schema.optional(text("The next page's cursor, if there is one"))
 })
 
-const line = ({ docId, passages, source, title }: DocumentSummary): string => {
+const line = (document: ListedDocument, isDated: boolean): string => {
+  const { docId, passages, source, title } = document
   const name = bounded(source ?? docId, sourceCharacters)
   const about = title === undefined || title === source ? "" : ` (${bounded(title)})`
-  return `${name}${about}, ${plural(passages, "passage")}`
+  return `${name}${about}, ${plural(passages, "passage")}${isDated ? `, indexed ${isoTime(document.indexedAt)}` : ""}`
 }
 
-const toSource = ({ docId, passages, source, title }: DocumentSummary) => ({
+const toSource = ({ docId, indexedAt, passages, source, title }: ListedDocument) => ({
   source: bounded(source ?? docId, sourceCharacters),
   doc_id: docId,
   ...optional("title", title === undefined ? undefined : bounded(title)),
-  chunks: passages
+  chunks: passages,
+  indexed_at: isoTime(indexedAt)
 })
 
 export const listSources = make({
   name: "list_sources",
   title: "List the documents",
   description: () =>
-    "List the indexed documents by source, page by page; narrow by filter. " +
-    "To find where something is said use search, to read one use get_document.",
+    "List the indexed documents by source, page by page, with the time of indexing; narrow by filter, or by since to what is new.",
   input: ListArguments,
   output: ListAnswer,
   defaults: () => ({ limit: defaultLimit, max_tokens: defaultMaxTokens }),
-  run: ({ collection = defaultCollection, cursor, filter, limit = defaultLimit, maxTokens = defaultMaxTokens }) =>
+  unlisted: ["max_tokens"],
+  run: ({
+    collection = defaultCollection,
+    cursor,
+    filter: given,
+    limit = defaultLimit,
+    maxTokens = defaultMaxTokens,
+    since
+  }) =>
     Effect.gen(function* () {
       const store = yield* Store
+      const filter = indexedSince(since, yield* Clock.currentTimeMillis, given)
+      const lineOf = (document: ListedDocument) => line(document, since !== undefined)
       if (cursor !== undefined) {
         const [known = Option.none()] = yield* orEmpty(
           collection,
@@ -86,13 +103,13 @@ export const listSources = make({
       }
       const found = yield* orEmpty(
         collection,
-        [] as ReadonlyArray<DocumentSummary>
+        [] as ReadonlyArray<ListedDocument>
       )(store.list(collection, { limit: limit + 1, after: cursor, filter }))
       const page = found.slice(0, limit)
       const others = page.length > 0 ? [] : yield* elsewhere(collection)
       const why = page.length > 0 || filter === undefined ? undefined : yield* filterHint(filter, [collection])
       return yield* fitting(
-        page.map((document) => ({ structured: toSource(document), text: [line(document)] })),
+        page.map((document) => ({ structured: toSource(document), text: [lineOf(document)] })),
         maxTokens,
         page.length === 0 ? "the answer" : "the answer with one document",
         (fit) => {
@@ -111,7 +128,7 @@ export const listSources = make({
               sources: shown.map(toSource),
               ...optional("next_cursor", next)
             },
-            text: [[opening, ...(shown.length === 0 ? [] : [quote(shown.map(line))]), ...closing].join("\n")]
+            text: [[opening, ...(shown.length === 0 ? [] : [quote(shown.map(lineOf))]), ...closing].join("\n")]
           }
         }
       )

@@ -2,12 +2,22 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { flag, int, list } from "../../model/fields.ts"
 import { bounded, citation, entry, formatPrompt, sourceCharacters } from "../../citations/prompt.ts"
-import { toProvenance, type Hit, SearchResponse, SearchResult, PromptResponse } from "../../model/SearchResult.ts"
+import { gathered } from "../../citations/citations.ts"
+import { DocumentId, Source } from "../../model/Document.ts"
+import { QueryText } from "../../model/Query.ts"
+import { toProvenance, type Hit, SearchResponse, PromptResponse } from "../../model/SearchResult.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
-import { Search } from "../../Search.ts"
+import { Search, type SearchOutcome } from "../../Search.ts"
+import { refuse } from "../RpcError.ts"
 import { make, type Settings } from "../Tool.ts"
+import { findCited, natural } from "./getDocument.ts"
 import {
   defaultMaxTokens,
+  Detail,
+  described,
+  excerpting,
+  FilterArgument,
+  toConcise,
   fitting,
   leastFor,
   tokensOf,
@@ -29,12 +39,15 @@ const Explained = anyObject.annotations({ description: "Present with explain" })
 const SearchAnswer = Schema.Struct({
   notice: Notice,
   ...SearchResponse.fields,
-  results: Schema.Array(Schema.Struct({ ...SearchResult.fields, explain: Schema.optional(Explained) })),
+  results: Schema.Array(anyObject),
   explain: Schema.optional(Explained),
   read_as: Schema.optional(anyObject),
   omitted: Schema.optional(int("Passages found but left out to fit max_tokens")),
   left_out: Schema.optional(list(Schema.String, "Places of the first of those"))
 })
+
+/** Arguments of searches that few callers need, and each conversation would pay for. */
+const rare = ["alpha", "hybrid", "fusion", "graph", "explain"]
 
 const namedAtMost = 10
 
@@ -50,70 +63,171 @@ const leftOut = (hits: ReadonlyArray<Hit>, named: number, maxTokens: number, { t
   return `${plural(hits.length, "further passage was", "further passages were")} left out to fit max_tokens=${maxTokens}${first}. To see them, raise max_tokens${reading}.`
 }
 
+/** Characters of the longest joined span for each token of the limit: about half of it. */
+const spanShare = 2
+
+/** The detail if the caller names none. */
+const defaultDetail: Detail = "full"
+
+/** The answer of a search: its passages, as many as fit. */
+const answerOf = (
+  { explain, hits: ranked, ...found }: SearchOutcome,
+  {
+    detail = defaultDetail,
+    maxTokens = defaultMaxTokens,
+    opening,
+    queries,
+    settings
+  }: {
+    readonly detail?: Detail | undefined
+    readonly maxTokens?: number | undefined
+    /** What was found, or that nothing was. */
+    readonly opening: (passages: string) => string
+    /** The texts by which excerpts are chosen. */
+    readonly queries: ReadonlyArray<string>
+    readonly settings: Settings
+  }
+) => {
+  const hits = gathered(ranked, maxTokens * spanShare)
+  const excerptOf = excerpting(queries)
+  const entries = hits.map((hit, at) => {
+    const text = entry(hit, at + 1, {
+      before: hits[at - 1],
+      excerpt: detail === "full" ? undefined : excerptOf(hit)
+    })
+    return hit.explain === undefined ? text : `${text}\nexplain: ${JSON.stringify(hit.explain)}`
+  })
+  const results: ReadonlyArray<object> = hits.map((hit) =>
+    detail === "full" ? toQuoted(hit) : { ...toConcise(hit, excerptOf(hit)), ...optional("explain", hit.explain) }
+  )
+  const notices = [
+    `${opening(plural(hits.length, "passage"))}${hits.length === 0 ? "" : ` ${guard}`}`,
+    ...(detail === "full" || hits.length === 0 ? [] : [readingOn(settings)]),
+    ...remarksOn(found),
+    ...(explain === undefined ? [] : [`Explain: ${JSON.stringify(explain)}.`])
+  ]
+  return fitting(
+    hits.map((_, index) => ({ structured: results[index], text: [entries[index]!] })),
+    maxTokens,
+    hits.length === 0 ? "the answer" : "the answer with the best passage",
+    (shown, named) => {
+      const left = hits.slice(shown)
+      const names = namesOf(left).slice(0, named)
+      const closing = left.length === 0 ? [] : [leftOut(left, names.length, maxTokens, settings)]
+      return {
+        structured: {
+          notice: [...notices, ...closing].join(" "),
+          results: results.slice(0, shown),
+          query_time_ms: found.queryTimeMs,
+          ...toProvenance(found),
+          ...optional("explain", explain),
+          ...optional("omitted", left.length === 0 ? undefined : left.length),
+          ...optional("left_out", names.length === 0 ? undefined : names)
+        },
+        text: [
+          [...notices, ...entries.slice(0, shown), ...closing, ...(names.length === 0 ? [] : [quote(names)])].join(
+            "\n\n"
+          )
+        ]
+      }
+    },
+    { extras: namedAtMost }
+  )
+}
+
+const readingOn = ({ tools }: Settings): string =>
+  tools.includes("get_document")
+    ? "These are excerpts: get_document (source, chunk_index) reads on."
+    : 'These are excerpts: detail "full" shows the passages.'
+
+const detailArgument = Schema.optional(Detail)
+
 export const search = make({
   name: "search",
   title: "Search the index",
   description: ({ overview, tools, topK }) =>
     `Find passages in ${overview.what}. Use it before answering anything these documents may settle. ` +
-    `Ask in plain words; names, "a phrase", -word and path:word work. Returns the best ${topK} passages with score, source:lines, title and headings; cite source:line. ` +
-    'To refine: other words, larger top_k, filter by metadata: {"source": "*/docs/*", "year": {"gte": 2020}}.' +
+    `Ask in plain words; names, "a phrase", -word and path:word work. Gives the best ${topK} passages; cite source:lines. ` +
+    'filter {"source": {"not": "*/old/*"}} leaves sources out.' +
     (tools.includes("get_document") ? " get_document reads around a passage." : ""),
   input: Schema.Struct({
     ...SearchArguments.fields,
+    detail: detailArgument,
     explain: Schema.optional(flag("Explain the scores"))
   }),
   output: SearchAnswer,
-  defaults: ({ topK }) => ({ top_k: topK, hybrid: true, max_tokens: defaultMaxTokens }),
-  run: ({ maxTokens = defaultMaxTokens, ...request }, settings) =>
+  defaults: ({ topK }) => ({ top_k: topK, hybrid: true, detail: defaultDetail, max_tokens: defaultMaxTokens }),
+  unlisted: rare,
+  long: true,
+  run: ({ detail, maxTokens, ...request }, settings) =>
     Effect.gen(function* () {
       const found = yield* (yield* Search).run({
         ...request,
         topK: request.topK ?? settings.topK,
         hybrid: request.hybrid ?? true
       })
-      const { explain, hits, mode, queryTimeMs } = found
-      const entries = hits.map((hit, index) =>
-        hit.explain === undefined
-          ? entry(hit, index + 1)
-          : `${entry(hit, index + 1)}\nexplain: ${JSON.stringify(hit.explain)}`
-      )
-      const results = hits.map(toQuoted)
-      const opening =
-        hits.length === 0
-          ? yield* emptyHanded(request, settings, found)
-          : `${plural(hits.length, "passage")} for ${JSON.stringify(bounded(request.query, 200))}, best first (${mode} search). ${guard}`
-      const notices = [
-        opening,
-        ...remarksOn(found),
-        ...(explain === undefined ? [] : [`Explain: ${JSON.stringify(explain)}.`])
-      ]
-      return yield* fitting(
-        hits.map((_, index) => ({ structured: results[index], text: [entries[index]!] })),
+      const nothing = found.hits.length === 0 ? yield* emptyHanded(request, settings, found) : ""
+      return yield* answerOf(found, {
+        detail,
         maxTokens,
-        hits.length === 0 ? "the answer" : "the answer with the best passage",
-        (shown, named) => {
-          const left = hits.slice(shown)
-          const names = namesOf(left).slice(0, named)
-          const closing = left.length === 0 ? [] : [leftOut(left, names.length, maxTokens, settings)]
-          return {
-            structured: {
-              notice: [...notices, ...closing].join(" "),
-              results: results.slice(0, shown),
-              query_time_ms: queryTimeMs,
-              ...toProvenance(found),
-              ...optional("explain", explain),
-              ...optional("omitted", left.length === 0 ? undefined : left.length),
-              ...optional("left_out", names.length === 0 ? undefined : names)
-            },
-            text: [
-              [...notices, ...entries.slice(0, shown), ...closing, ...(names.length === 0 ? [] : [quote(names)])].join(
-                "\n\n"
-              )
-            ]
-          }
-        },
-        { extras: namedAtMost }
+        settings,
+        queries: [request.query, ...(request.queries ?? [])],
+        opening: (passages) =>
+          nothing ||
+          `${passages} for ${JSON.stringify(bounded(request.query, 200))}, best first (${found.mode} search).`
+      })
+    })
+})
+
+const { graph: _, queries: __, query: ___, ...others } = SearchArguments.fields
+const searching = { ...others, filter: FilterArgument }
+
+export const similar = make({
+  name: "similar",
+  title: "Find similar passages",
+  description: () =>
+    "Find passages like one that search gave (source:lines, or source and chunk_index), without itself and its copies, or like a text.",
+  input: Schema.Struct({
+    source: Schema.optional(described(Source, "As search shows it")),
+    docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
+    chunkIndex: Schema.optional(natural(0, "Its passage")).pipe(Schema.fromKey("chunk_index")),
+    text: Schema.optional(described(QueryText, "Instead of a passage")),
+    ...searching,
+    detail: detailArgument
+  }),
+  output: SearchAnswer,
+  defaults: ({ topK }) => ({ top_k: topK }),
+  unlisted: [...rare, "collection", "detail", "doc_id", "max_tokens", "min_relevance", "since"],
+  run: ({ chunkIndex, detail, docId, maxTokens, source, text, ...request }, settings) =>
+    Effect.gen(function* () {
+      if (text !== undefined && (source ?? docId ?? chunkIndex) !== undefined) {
+        return yield* refuse("text", "give either a passage (source and chunk_index) or a text")
+      }
+      const named = text === undefined ? yield* findCited({ source, docId, collection: request.collection }) : undefined
+      const found = yield* Effect.catchTag(
+        (yield* Search).similar({
+          ...request,
+          ...(named === undefined
+            ? { text }
+            : { docId: named.document.docId, home: named.collection, chunkIndex, line: named.lines?.startLine }),
+          topK: request.topK ?? settings.topK,
+          hybrid: request.hybrid ?? true
+        }),
+        "PassageNotFound",
+        ({ message }) => refuse("chunk_index", message)
       )
+      const what =
+        named === undefined ? "the text" : bounded(named.document.source ?? named.document.docId, sourceCharacters)
+      return yield* answerOf(found, {
+        detail,
+        maxTokens,
+        settings,
+        queries: text === undefined ? [] : [text],
+        opening: (passages) =>
+          found.hits.length === 0
+            ? `Nothing is like ${JSON.stringify(what)}.${found.hint === undefined ? "" : ` The filter: ${found.hint}.`}`
+            : `${passages} like ${JSON.stringify(what)}, most alike first.`
+      })
     })
 })
 
@@ -132,11 +246,12 @@ export const getPrompt = make({
   name: "get_prompt",
   title: "Search and build a prompt",
   description: () =>
-    "Search as search does, and get the passages as one ready prompt: an instruction, numbered context with scores and sources, and the question. " +
-    "Use it to answer with citations [1], [2], …, or to hand a grounded prompt to another model.",
-  input: SearchArguments,
+    "Search as search does, and get one ready prompt: instruction, numbered passages, question. Use it to answer with citations [1], [2], or to hand a grounded prompt to another model.",
+  input: Schema.Struct({ ...SearchArguments.fields, filter: FilterArgument }),
   output: PromptAnswer,
   defaults: () => ({ top_k: defaultTopK, hybrid: true, max_tokens: defaultMaxTokens }),
+  unlisted: [...rare, "collection", "max_tokens", "min_relevance", "queries", "since"],
+  long: true,
   run: ({ maxTokens = defaultMaxTokens, ...request }, settings) =>
     Effect.gen(function* () {
       const found = yield* (yield* Search).run({

@@ -278,8 +278,13 @@ if (hasPostgres) {
       yield* sql.unsafe("CREATE SCHEMA theirs")
       yield* sql.unsafe("CREATE TABLE theirs.orders (id int)")
       assert.match(yield* reason({ ...options, schema: "theirs" }), /tables of another program, and was left untouched/)
-      // A role that may only read, as docs/postgres.md makes it.
+      // What schema 1 did not have yet is made when it is opened.
       yield* sql.unsafe(`UPDATE "${options.schema}".clew SET version = 1`)
+      yield* sql.unsafe(`DROP INDEX "${options.schema}".documents_indexed`)
+      assert.match(yield* reason({ ...options, mode: "readonly" }), /made by an older Clew/)
+      yield* Effect.scoped(opened({ ...options, mode: "existing" }))
+      yield* sql.unsafe(`COMMENT ON INDEX "${options.schema}".documents_indexed IS 'there'`)
+      // A role that may only read, as docs/postgres.md makes it.
       const reader = `reader_${options.schema}`
       yield* sql.unsafe(`CREATE ROLE ${reader} LOGIN PASSWORD 'read'`)
       const url = Redacted.make(running.url.replace(/\/\/[^@/]*@/, `//${reader}:read@`))

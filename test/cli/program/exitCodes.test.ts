@@ -65,6 +65,7 @@ const table: Readonly<Record<number, ReadonlyArray<ReadonlyArray<string>>>> = {
     ["judge", "tide", "-f", "year>3000"],
     ["list", "nope"],
     ["show", "nope"],
+    ["similar", "nope"],
     ["why", "tide", "nope"],
     ["graph", "query", "Nobody"],
     ["graph", "path", "Nobody", "Ada Lovelace"],

@@ -18,6 +18,40 @@ const sources = async (...args: ReadonlyArray<string>) =>
   )
 
 describe("query", () => {
+  it("fuses several queries, and names those that found a passage", async () => {
+    const { stdout } = await box.ends(0, ["query", "spring tide", "--also", "knead the dough", "-k", "5"])
+    assert.match(stdout, /docs\/tides\.md[^]*found by "spring tide"/)
+    assert.match(stdout, /docs\/bread\.md[^]*found by .*"knead the dough"/)
+    const report = await box.json(SearchResponse, ["query", "spring tide", "--also", "dough"])
+    assert.isTrue(report.results.every(({ found_by }) => found_by !== undefined))
+    const six = Array.from({ length: 6 }, () => ["--also", "x"]).flat()
+    assert.include((await box.ends(2, ["query", "x", ...six])).stderr, "--also may be given at most 5 times, got 6")
+    assert.include((await box.ends(2, ["query", "x", "--also", " "])).stderr, "--also must not be empty")
+  })
+
+  it("finds and lists only what is new since a time", async () => {
+    assert.isNotEmpty(await sources("tide", "--since", "1h"))
+    await box.ends(3, ["query", "tide", "--since", "2099-01-01"])
+    assert.include((await box.ends(0, ["list", "--since", "1d"])).stdout, "docs/tides.md")
+    await box.ends(3, ["list", "--since", "2099-01-01"])
+    assert.include((await box.ends(2, ["list", "--since", "soon"])).stderr, "--since must be a duration like")
+  })
+
+  it("finds passages like one, and like a text", async () => {
+    const { stdout } = await box.ends(0, ["similar", "docs/bread.md:7", "-k", "1"])
+    assert.match(stdout, /^1\. docs\/brot\.md:/)
+    const like = await box.ends(0, ["similar", "--text", "the tide at new moon", "--files", "-k", "1"])
+    assert.strictEqual(like.stdout.trim(), "docs/tides.md")
+    const report = await box.json(QueryReport, ["similar", "docs/tides.md", "--chunk", "0"])
+    assert.isTrue(
+      report.results.every(({ metadata }) => metadata.chunk_index !== 0 || !metadata.source.endsWith("tides.md"))
+    )
+    assert.include((await box.ends(3, ["similar", "docs/tides.md:99"])).stderr, "No such passage")
+    assert.include((await box.ends(3, ["similar", "docs/none.md"])).stderr, "is not indexed")
+    assert.include((await box.ends(2, ["similar"])).stderr, "SOURCE:LINE, or a text")
+    assert.include((await box.ends(2, ["similar", "--text", "x", "--chunk", "1"])).stderr, "--chunk is of a document")
+  })
+
   it("shows source and line, headings and the passage", async () => {
     const { stderr, stdout } = await box.ends(0, ["query", "when is the spring tide highest", "-k", "1"])
     assert.match(stdout, /^1\. docs\/tides\.md:\d+ /)

@@ -125,7 +125,7 @@ describe("completions", () => {
     assert.deepStrictEqual(complete("clew", "query", "--fusion", ""), ["rrf", "score"])
     assert.deepStrictEqual(complete("clew", "query", "--log-level", "wa"), ["warning"])
     assert.deepStrictEqual(complete("clew", "--completions", ""), ["bash", "fish", "zsh"])
-    assert.deepStrictEqual(complete("clew", "--json", "query", "--al"), ["--alpha"])
+    assert.deepStrictEqual(complete("clew", "--json", "query", "--alp"), ["--alpha"])
     assert.deepStrictEqual(complete("clew", "collections", "drop", "--y"), ["--yes"])
     assert.deepStrictEqual(complete("clew", "query", "--d"), ["--db"])
     assert.deepStrictEqual(complete("clew", "query", "--db", "x.db", "-c", "n"), ["notes", "news"])

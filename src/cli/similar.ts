@@ -1,0 +1,84 @@
+import * as Effect from "effect/Effect"
+import { Search } from "../Search.ts"
+import { toProvenance, toSearchResult } from "../model/SearchResult.ts"
+import { flags, noteRemarks, nothingFound, requestOf } from "./asking.ts"
+import * as Cli from "./command.ts"
+import { theDocument } from "./document.ts"
+import { inIndex, Place } from "./engine.ts"
+import { usage } from "./exit.ts"
+import { printJson } from "./output.ts"
+import { QueryReport, renderFiles, renderHits } from "./query.ts"
+import { Terminal } from "./terminal.ts"
+
+const { also: _, graph: __, ...searching } = flags
+
+const cited = /^(.+):(\d{1,9})(?:-\d{1,9})?$/s
+
+export const similar = Cli.define(
+  {
+    name: "similar",
+    summary: "Find passages like one of the index, or like a text",
+    positional: {
+      name: "SOURCE:LINE",
+      summary: "A passage as query shows it; a document of one passage needs no line",
+      min: 0,
+      max: 1
+    },
+    flags: {
+      ...searching,
+      text: Cli.text("text", { value: "TEXT", summary: "Find passages like this text" }),
+      files: Cli.toggle("files", { alias: "l", summary: "List documents instead of passages, each once" }),
+      chunk: Cli.number("chunk", {
+        value: "N",
+        summary: "The passage of the document by its index, from 0",
+        min: 0,
+        max: Number.MAX_SAFE_INTEGER,
+        whole: true
+      })
+    },
+    examples: ["clew similar docs/tides.md:12", "clew similar -k 20 --files --text 'why the sea rises'"],
+    details: [
+      "Compares with the vector that the index has of the passage, and with its words. The passage itself and its copies are left out. Exits with 3 if there is no such passage, or nothing is like it."
+    ]
+  },
+  function* (given, [place]) {
+    const { chunk, files, text } = given
+    if ((place === undefined) === (text === undefined)) {
+      return yield* usage("give a passage, SOURCE:LINE, or a text, --text TEXT: one of them")
+    }
+    if (text !== undefined && chunk !== undefined)
+      return yield* usage("--chunk is of a document, and --text names none")
+    const { globals } = yield* Place
+    const { print } = yield* Terminal
+    const { query, ...request } = yield* requestOf(given, [text ?? place!])
+    yield* inIndex("read", function* () {
+      const [, source = place, line] = cited.exec(place ?? "") ?? []
+      const named = source === undefined ? undefined : yield* theDocument(source, given.collection)
+      const found = yield* Effect.flatMap(Search, (search) =>
+        search.similar({
+          ...request,
+          perDocument: files ? 1 : undefined,
+          ...(named === undefined
+            ? { text: query }
+            : {
+                docId: named.docId,
+                home: named.collection,
+                chunkIndex: chunk,
+                line: line === undefined ? undefined : Number(line)
+              })
+        })
+      )
+      if (globals.json) {
+        yield* printJson(QueryReport, {
+          results: found.hits.map(toSearchResult),
+          query_time_ms: found.queryTimeMs,
+          ...toProvenance(found)
+        })
+      } else if (found.hits.length > 0) {
+        yield* print(yield* files ? renderFiles(found.hits) : renderHits(found.hits, text ?? ""))
+      }
+      yield* noteRemarks(found)
+      if (found.hits.length === 0) return yield* nothingFound(found.hint)
+    })
+  }
+)

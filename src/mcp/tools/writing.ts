@@ -1,0 +1,309 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { realpathSync } from "node:fs"
+import * as path from "node:path"
+import { bounded, sourceCharacters } from "../../citations/prompt.ts"
+import { FileIndexer, type FileRun } from "../../files/FileIndexer.ts"
+import { isBelow } from "../../files/below.ts"
+import { CollectionName, defaultCollection } from "../../model/Collection.ts"
+import { DocumentId, Source } from "../../model/Document.ts"
+import { int, list, text } from "../../model/fields.ts"
+import { isoTime } from "../../model/SearchResult.ts"
+import { Store } from "../../Store.ts"
+import { refuse } from "../RpcError.ts"
+import { type Call, make } from "../Tool.ts"
+import { defaultMaxTokens, described, fitting, guard, maxTokens, Notice, optional, plural, quote } from "./answers.ts"
+import { findDocument } from "./getDocument.ts"
+import { whileProgressing } from "./indexDocuments.ts"
+
+/** A path without links and in its true case; undefined if there is nothing. */
+const realOf = (file: string): string | undefined => {
+  try {
+    return realpathSync.native(file)
+  } catch {
+    return undefined
+  }
+}
+
+const realFolders = (folders: ReadonlyArray<string>): ReadonlyArray<string> =>
+  folders.flatMap((folder) => realOf(folder) ?? [])
+
+const named = (folders: ReadonlyArray<string>): string => folders.map((folder) => JSON.stringify(folder)).join(", ")
+
+/** The path, if what it leads to is in one of the folders that the user allows; as it is written if that is in one too. */
+const allowed = (argument: string, given: string, folders: ReadonlyArray<string>) =>
+  Effect.suspend(() => {
+    const shown = JSON.stringify(bounded(given, sourceCharacters))
+    const outside = () =>
+      refuse(
+        argument,
+        `${argument}: ${shown} is outside the folders that may be written to the index: ${named(folders)}; the user can allow another with --allow-write`
+      )
+    if (!path.isAbsolute(given) && folders.length !== 1) {
+      return refuse(argument, `${argument}: ${shown} must be an absolute path, in one of ${named(folders)}`)
+    }
+    const whole = path.resolve(folders[0] ?? "/", given)
+    const real = realOf(whole)
+    const isNamed = isBelow(whole, folders)
+    if (real === undefined) {
+      return isNamed
+        ? refuse(argument, `${argument}: there is no file or folder ${shown}; sync forgets files that are gone`)
+        : outside()
+    }
+    return isBelow(real, realFolders(folders)) ? Effect.succeed(isNamed ? whole : real) : outside()
+  })
+
+const Failure = Schema.Struct({ path: Schema.String, reason: Schema.String })
+
+const Written = Schema.Struct({
+  notice: Notice,
+  created: int("New documents"),
+  updated: int("Changed documents"),
+  unchanged: int("Unchanged documents"),
+  deleted_documents: int("Documents that were forgotten"),
+  deleted_chunks: int("Their passages"),
+  skipped: int("Files that were skipped"),
+  indexed_at: text("When this was done"),
+  documents: list(
+    Schema.Struct({ doc_id: Schema.String, source: Schema.String, status: Schema.String, chunks: Schema.Int }),
+    "New and changed documents"
+  ),
+  failed: list(Failure, "Files that could not be read"),
+  omitted: Schema.optional(int("Documents and failures left out to fit max_tokens"))
+})
+
+/** Most documents and failures that are kept to be named. */
+const mostNamed = 1000
+
+const progressEvery = 1000
+
+/** Runs over files, and what they did, told to the client as they go. */
+const running = Effect.fnUntraced(function* (runs: ReadonlyArray<FileRun>, { progress }: Call) {
+  const files = yield* FileIndexer
+  const counts = { created: 0, updated: 0, unchanged: 0, deleted_documents: 0, deleted_chunks: 0, skipped: 0 }
+  const documents: Array<(typeof Written.Type)["documents"][number]> = []
+  const failed: Array<typeof Failure.Type> = []
+  const held: Array<string> = []
+  let failures = 0
+  let told = 0
+  yield* whileProgressing((reported) =>
+    Effect.forEach(
+      runs,
+      (run) =>
+        Stream.runForEach(files.run(run), (event) =>
+          Effect.gen(function* () {
+            reported()
+            switch (event._tag) {
+              case "Indexed": {
+                const { docId, passages, source = docId, status } = event.document
+                counts[status]++
+                if (status !== "unchanged" && documents.length < mostNamed)
+                  documents.push({ doc_id: docId, source: bounded(source, sourceCharacters), status, chunks: passages })
+                break
+              }
+              case "Unchanged":
+                counts.unchanged += event.documents
+                break
+              case "Skipped":
+                counts.skipped++
+                break
+              case "Failed":
+                failures++
+                if (failed.length < mostNamed)
+                  failed.push({ path: bounded(event.path, sourceCharacters), reason: bounded(event.reason) })
+                break
+              case "Pruned":
+                counts.deleted_documents += event.documents
+                counts.deleted_chunks += event.passages
+                break
+              case "Held":
+                held.push(event.path)
+                break
+              default:
+            }
+            const now = yield* Clock.currentTimeMillis
+            if (now - told < progressEvery) return
+            told = now
+            const done = counts.created + counts.updated + counts.unchanged
+            yield* progress(done, undefined, `Indexed ${plural(done, "document")}`)
+          })
+        ),
+      { discard: true }
+    )
+  )
+  return { counts, documents, failed, failures, held, indexed_at: isoTime(yield* Clock.currentTimeMillis) }
+})
+
+const told = Effect.fnUntraced(function* (
+  done: Effect.Effect.Success<ReturnType<typeof running>>,
+  limit: number,
+  more: ReadonlyArray<string> = []
+) {
+  const { counts, documents, failed, failures, held, indexed_at } = done
+  const { created, deleted_chunks, deleted_documents, skipped, unchanged, updated } = counts
+  const opening = [
+    `${created} new, ${updated} changed, ${unchanged} unchanged ${unchanged === 1 ? "document" : "documents"}; ${plural(deleted_documents, "document")} with ${plural(deleted_chunks, "passage")} forgotten; ${plural(skipped, "file")} skipped, ${failures} failed.`,
+    ...(created + updated > 0 ? ["They can be searched now."] : []),
+    ...(failures > 0 ? ["What failed was not changed in the index: make it readable, and index it again."] : []),
+    ...(held.length > 0
+      ? [
+          `More than half of the files below ${named(held)} are gone, so nothing was forgotten there: if that is meant, the user runs clew update --prune.`
+        ]
+      : []),
+    ...more
+  ].join(" ")
+  const lines = [
+    ...failed.map((each) => `failed: ${each.path}: ${each.reason}`),
+    ...documents.map(({ chunks, source, status }) => `${status}: ${source} (${plural(chunks, "passage")})`)
+  ]
+  return yield* fitting(
+    [...failed, ...documents].map((structured, at) => ({ structured, text: [lines[at]!] })),
+    limit,
+    "the answer",
+    (shown) => {
+      const left = created + updated + failures - shown
+      const notice = lines.length === 0 ? opening : `${opening} ${guard}`
+      return {
+        structured: {
+          notice,
+          ...counts,
+          indexed_at,
+          documents: documents.slice(0, Math.max(0, shown - failed.length)),
+          failed: failed.slice(0, shown),
+          ...optional("omitted", left || undefined)
+        },
+        text: [
+          [
+            notice,
+            ...(shown === 0 ? [] : [quote(lines.slice(0, shown))]),
+            ...(left === 0 ? [] : [`And ${left} more.`])
+          ].join("\n")
+        ]
+      }
+    },
+    { least: 0 }
+  )
+})
+
+const mostPaths = 100
+
+export const indexPaths = make({
+  name: "index_paths",
+  title: "Index files",
+  description: ({ writePaths }) =>
+    `Index files and folders, or index them again after a change, so that search finds them. Only in ${named(writePaths)}.`,
+  input: Schema.Struct({
+    paths: Schema.Array(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(4096))).pipe(
+      Schema.minItems(1),
+      Schema.maxItems(mostPaths),
+      Schema.annotations({ description: "Files and folders" })
+    ),
+    collection: Schema.optional(described(CollectionName, "Created if new")),
+    maxTokens
+  }),
+  output: Written,
+  unlisted: ["max_tokens"],
+  writes: true,
+  run: ({ collection = defaultCollection, maxTokens = defaultMaxTokens, paths }, { writePaths }, call) =>
+    Effect.gen(function* () {
+      const places = yield* Effect.forEach(paths, (given, at) => allowed(`paths[${at}]`, given, writePaths))
+      const run = { paths: places, collection, prune: false, dryRun: false, within: realFolders(writePaths) }
+      return yield* told(yield* running([run], call), maxTokens)
+    })
+})
+
+export const sync = make({
+  name: "sync",
+  title: "Bring the index up to date",
+  description: ({ writePaths }) =>
+    `Index again what was indexed from ${named(writePaths)} and has changed there, and forget files that are gone.`,
+  input: Schema.Struct({ collection: Schema.optional(described(CollectionName, "Default: all")), maxTokens }),
+  output: Written,
+  unlisted: ["max_tokens"],
+  writes: true,
+  run: ({ collection, maxTokens = defaultMaxTokens }, { writePaths }, call) =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      const names = collection === undefined ? (yield* store.collections).map(({ name }) => name) : [collection]
+      const within = realFolders(writePaths)
+      const roots = (yield* Effect.forEach(names, (name) =>
+        Effect.map(store.roots(name), (roots) => roots.map((root) => ({ ...root, name })))
+      )).flat()
+      // One that is gone is kept as it was, as by clew update.
+      const own = roots.filter((root) => isBelow(realOf(root.path) ?? root.path, [...within, ...writePaths]))
+      if (own.length === 0) {
+        return yield* refuse("collection", `nothing was indexed from ${named(writePaths)} yet: index_paths does that`)
+      }
+      const runs = own
+        .filter((root) => isBelow(realOf(root.path) ?? "", within))
+        .map((root): FileRun => ({
+          paths: [root.path],
+          collection: root.name,
+          include: root.include.length === 0 ? undefined : root.include,
+          exclude: root.exclude.length === 0 ? undefined : root.exclude,
+          prune: true,
+          holdLosses: true,
+          dryRun: false,
+          within
+        }))
+      const gone = own.length - runs.length
+      return yield* told(yield* running(runs, call), maxTokens, [
+        ...(gone === 0 ? [] : [`${plural(gone, "path is", "paths are")} not there now; their documents were kept.`]),
+        ...(roots.length === own.length
+          ? []
+          : [`${plural(roots.length - own.length, "other path was", "other paths were")} not looked at: not allowed.`])
+      ])
+    })
+})
+
+export const deleteDocument = make({
+  name: "delete_document",
+  title: "Forget a document",
+  description: () => "Delete one document from the index, only when the user asks for it; its file stays.",
+  input: Schema.Struct({
+    source: Schema.optional(described(Source, "The whole source")),
+    docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
+    collection: Schema.optional(described(CollectionName, "If several have it"))
+  }),
+  output: Schema.Struct({
+    notice: Notice,
+    doc_id: Schema.String,
+    source: Schema.String,
+    collection: Schema.String,
+    deleted_chunks: int("Its passages")
+  }),
+  writes: true,
+  run: (by, { writePaths }) =>
+    Effect.gen(function* () {
+      const { collection, document } = yield* findDocument(by)
+      const { docId, file, source = docId } = document
+      const shown = bounded(source, sourceCharacters)
+      if (by.source !== undefined && by.source !== source && by.source !== docId) {
+        return yield* refuse("source", `source: to delete it, give the whole source: ${JSON.stringify(shown)}`)
+      }
+      const place = file?.path ?? (path.isAbsolute(source) ? source : undefined)
+      if (
+        place !== undefined &&
+        !isBelow(realOf(place) ?? path.resolve(place), [...realFolders(writePaths), ...writePaths])
+      ) {
+        return yield* refuse(
+          "source",
+          `source: ${JSON.stringify(shown)} is outside the folders that may be written to the index: ${named(writePaths)}; the user deletes it with clew delete`
+        )
+      }
+      const deleted = yield* (yield* Store)
+        .deleteDocument(collection, docId)
+        .pipe(
+          Effect.catchTag("DocumentNotFound", () =>
+            refuse("source", `source: ${JSON.stringify(shown)} has just been deleted`)
+          )
+        )
+      const notice = `Deleted ${JSON.stringify(shown)} with ${plural(deleted.passages, "passage")} from collection ${collection}. Its file, if it has one, stays: sync or index_paths indexes it again.`
+      return {
+        structured: { notice, doc_id: docId, source: shown, collection, deleted_chunks: deleted.passages },
+        text: [notice]
+      }
+    })
+})
