@@ -20,6 +20,8 @@ const benches: Readonly<Record<string, string>> = {
   verdicts: "the verdicts on 453 claims about 55 real passages, labelled by hand ([first] [development] [held])",
   answers:
     "questions to documentation sets, answered without a model: how many answers contain what a correct one must",
+  agents:
+    "ten processes of `clew mcp` on one index: start, memory, a question, and when the first ends (INDEX [AGENTS])",
   ask: "streamed answers: the first source, and many streams at once",
   storm: "clients that cancel over HTTP, WebSocket and MCP, 50,000 times each: does the program still answer?",
   faults:

@@ -282,6 +282,15 @@ const server = Schema.Struct({
   maxSockets: key("max_sockets", integer(1, 65_535), 256, "Most WebSocket connections at once")
 })
 
+const mcp = Schema.Struct({
+  join: key(
+    "join",
+    flag,
+    true,
+    "Let processes of clew mcp with this index and configuration use the engine of one that runs already, clew serve's too"
+  )
+})
+
 const limitsSection = Schema.Struct({
   maxBatch: key("max_batch", integer(1, 10_000), 1000, "Most documents in one POST /index"),
   maxFileBytes: key(
@@ -343,6 +352,7 @@ export const fields = {
     vector: vector.fields,
     store: store.fields,
     server: server.fields,
+    mcp: mcp.fields,
     limits: limitsSection.fields,
     watch: watch.fields,
     telemetry: telemetry.fields,
@@ -385,6 +395,7 @@ export const Settings = Schema.Struct({
     )
   ),
   server: section(server, {}),
+  mcp: section(mcp, {}),
   limits: section(limitsSection, {}),
   watch: section(watch, {}),
   telemetry: section(telemetry, {}),
