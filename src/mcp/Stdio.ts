@@ -1,5 +1,5 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js"
+import type { JSONRPCMessage, JSONRPCRequest } from "@modelcontextprotocol/sdk/types.js"
 import type { Readable } from "node:stream"
 import { type JsonFault, readJsonAtOnce } from "../model/readJson.ts"
 import {
@@ -106,6 +106,8 @@ export interface StdioOptions {
   readonly output: Output
   /** Serves messages of the second era, which say that they are; called for the first of them. */
   readonly serveSecond: (side: Transport) => void
+  /** Watches what `subscriptions/listen` asks for, until what it returns is called; or an RpcError. */
+  readonly listen: (params: unknown) => Promise<() => void>
   /** The fault of a request, before it is handled. */
   readonly check: (request: Request) => RpcError | undefined
 }
@@ -119,8 +121,9 @@ interface Pending {
   readonly id: Id
   readonly batch: Batch | undefined
   readonly isSecond: boolean
-  /** A subscription, which ends with the connection. */
+  /** A subscription, which ends with the connection, and what ends its watching. */
   readonly isEndless: boolean
+  stop?: () => void
 }
 
 /** Where a message of the second era tells its version. */
@@ -176,6 +179,7 @@ export class StdioTransport implements Transport {
   close(): Promise<void> {
     if (!this.closed) {
       this.closed = true
+      for (const { stop } of this.pending.values()) stop?.()
       this.options.input.off("data", this.onData).off("end", this.onEnd).pause()
       this.onclose?.()
     }
@@ -188,6 +192,7 @@ export class StdioTransport implements Transport {
     const found = this.pending.get(key)
     if (found === undefined) return Promise.resolve()
     this.pending.delete(key)
+    found.stop?.()
     const written = this.answer({ ...message, id: found.id }, found.batch)
     this.rest()
     return written
@@ -220,18 +225,34 @@ export class StdioTransport implements Transport {
         return this.deliver(withoutTag(message), versionKey in metaOf(message.params))
       case "Request": {
         const wrong = this.options.check(message)
-        if (wrong !== undefined) {
-          const { code, data, message: text } = wrong
-          const error = { code, message: text, ...(data === undefined ? {} : { data }) }
-          return void this.answer({ jsonrpc: "2.0", id: message.id, error }, batch)
-        }
+        if (wrong !== undefined) return this.refuse(wrong, message.id, batch)
         const key = ++this.lastId
         const isSecond = versionKey in metaOf(message.params)
         const isEndless = isSecond && message.method === "subscriptions/listen"
-        this.pending.set(key, { id: message.id, batch, isSecond, isEndless })
-        return this.deliver({ ...withoutTag(message), id: key }, isSecond)
+        const pending: Pending = { id: message.id, batch, isSecond, isEndless }
+        this.pending.set(key, pending)
+        const request = { ...withoutTag(message), id: key }
+        return isEndless ? void this.listen(request, pending) : this.deliver(request, isSecond)
       }
     }
+  }
+
+  private refuse({ code, data, message }: RpcError, id: Id, batch: Batch | undefined): void {
+    const error = { code, message, ...(data === undefined ? {} : { data }) }
+    void this.answer({ jsonrpc: "2.0", id, error }, batch)
+  }
+
+  /** A change after the confirmation must not be missed, so that watching begins first. */
+  private async listen(request: JSONRPCRequest, pending: Pending): Promise<void> {
+    const key = request.id as number
+    try {
+      pending.stop = await this.options.listen(request.params)
+    } catch (error) {
+      if (this.pending.delete(key)) this.refuse(error as RpcError, pending.id, pending.batch)
+      return
+    }
+    if (this.closed || !this.pending.has(key)) pending.stop()
+    else this.deliver(request, true)
   }
 
   private deliver(message: JSONRPCMessage, isSecond: boolean) {
@@ -261,9 +282,10 @@ export class StdioTransport implements Transport {
 
   /** The protocol forbids an answer to a cancelled request. */
   private cancel(params: Readonly<Record<string, unknown>> | undefined) {
-    for (const [key, { batch, id, isSecond }] of this.pending) {
+    for (const [key, { batch, id, isSecond, stop }] of this.pending) {
       if (id !== params?.["requestId"]) continue
       this.pending.delete(key)
+      stop?.()
       const forwarded = { method: "notifications/cancelled", params: { ...params, requestId: key } }
       this.deliver({ jsonrpc: "2.0", ...forwarded }, isSecond)
       if (batch !== undefined) this.settle(batch)

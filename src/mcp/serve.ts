@@ -21,9 +21,10 @@ import { logUnhandled } from "../runtime/Unhandled.ts"
 import * as ClientLog from "./ClientLog.ts"
 import { type Hello, longestHello, type Meeting, refusal, type Welcome } from "./meeting.ts"
 import type { Overview } from "./overview.ts"
-import { checkOpening, type Configured, firstEra, make, type Service, type Use } from "./Server.ts"
+import { checkOpening, type Configured, firstEra, make, type Service } from "./Server.ts"
 import { type Output, StdioTransport, takeStdout } from "./Stdio.ts"
 import { writingTools } from "./toolNames.ts"
+import { makeWatching, type Use, type Watching } from "./Watching.ts"
 import { version } from "../version.ts"
 
 /**
@@ -115,14 +116,16 @@ export interface Offer {
 const attend = (service: Service, log: ClientLog.ClientLog, input: Readable, output: Output) =>
   Effect.gen(function* () {
     const server = firstEra(service, log)
+    let changed: (uri: string) => void = () => {}
     const transport = new StdioTransport({
       input,
       output,
       check: checkOpening,
+      listen: (params) => service.listen(params, (uri) => changed(uri)),
       // Most clients are of the first era, and do not wait for the other's code.
       serveSecond: (side) => {
         service.prepare()
-        void import("./secondEra.ts").then(({ overStdio }) => overStdio(service, side))
+        void import("./secondEra.ts").then(({ overStdio }) => (changed = overStdio(service, side)))
       }
     })
     yield* Effect.acquireRelease(
@@ -167,10 +170,12 @@ const helloTime = Duration.seconds(5)
 export const host = <R>(options: {
   readonly meeting: Meeting
   readonly use: Use
+  readonly watching?: Watching | undefined
   readonly offer: (hello: Hello) => Effect.Effect<Offer, unknown, R>
 }) =>
   Effect.gen(function* () {
     const { meeting, offer, use } = options
+    const watching = options.watching ?? (yield* makeWatching(use))
     const run = yield* FiberSet.makeRuntime<R>()
     const open = new Set<StdioTransport>()
     let count = 0
@@ -183,7 +188,7 @@ export const host = <R>(options: {
         const offered = yield* Effect.tapErrorCause(offer(hello), () =>
           Effect.sync(() => socket.write(`${JSON.stringify(refusal)}\n`))
         )
-        const made = yield* make({ version, ...offered, use })
+        const made = yield* make({ version, ...offered, use, watching })
         const client = `joined ${++count}`
         const service: Service = { ...made, answer: (request, caller) => made.answer(request, { ...caller, client }) }
         socket.write(`${JSON.stringify({ writing: writingTools } satisfies Welcome)}\n`)
@@ -232,7 +237,7 @@ export const serve = <E, R>(
     readonly exists: Effect.Effect<boolean, E>
     /** The program's own logger. */
     readonly loggerOf: Parameters<typeof ClientLog.makeOwn>[0]
-    readonly joining?: Omit<Parameters<typeof host<R>>[0], "use"> | undefined
+    readonly joining?: Omit<Parameters<typeof host<R>>[0], "use" | "watching"> | undefined
   }
 ) => {
   const log = ClientLog.makeOwn(options.loggerOf)
@@ -250,13 +255,18 @@ export const serve = <E, R>(
     const config = Effect.tap(options.config, ({ logFormat, logLevel }) =>
       Effect.sync(() => log.setOwn(logLevel, logFormat))
     )
+    const watching = yield* makeWatching(use)
     const greeting = yield* Deferred.make<void>()
     const greeted = Deferred.succeed(greeting, undefined)
     const joined =
       joining === undefined
         ? undefined
         : // Their log is not that of this process's own client.
-          yield* Effect.locallyWith(host({ ...joining, use }), FiberRef.currentLoggers, HashSet.remove(log.logger))
+          yield* Effect.locallyWith(
+            host({ ...joining, use, watching }),
+            FiberRef.currentLoggers,
+            HashSet.remove(log.logger)
+          )
     if (options.beside !== undefined) {
       const beside = Effect.catchAll(engine.use(options.beside), (error) =>
         Effect.logError(`Not following changes: ${error instanceof Error ? error.message : String(error)}`)
@@ -277,7 +287,7 @@ export const serve = <E, R>(
       return yield* Effect.asVoid(exits)
     }
     const stdout = takeStdout()
-    const service = yield* make({ version, ...options, use, config, greeted })
+    const service = yield* make({ version, ...options, use, watching, config, greeted })
     const transport = yield* attend(service, log, process.stdin, stdout)
     if (process.stdin.isTTY) {
       yield* Effect.logInfo(

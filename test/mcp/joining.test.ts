@@ -147,7 +147,8 @@ describe.skipIf(process.platform !== "linux")("when the process with the engine 
 
   it("reads that wait are asked again, and writes are refused, since nobody knows of them", async () => {
     const [first, second] = await party({})
-    await second!.result("logging/setLevel", { level: "debug" })
+    const uri = "clew://documents/quagga"
+    await second!.result("resources/subscribe", { uri })
     first.child.kill("SIGSTOP")
     const read = found(second!)
     const write = second!.callError("index_documents", { documents: [{ content: "Perhaps." }] })
@@ -162,6 +163,13 @@ describe.skipIf(process.platform !== "linux")("when the process with the engine 
     second!.write('od":"ping"}\n')
     assert.deepStrictEqual((await second!.find(({ id }) => id === "cut")).result, {})
     assert.isFalse(second!.lines.some((line) => JSON.parse(line).id === "cancelled"))
+    // It still hears of what it watches: at the change of the engine, since nobody has looked then, and after.
+    const isUpdate = ({ method, params }: { method?: string; params?: { uri: string } }) =>
+      method === "notifications/resources/updated" && params!.uri === uri
+    await second!.find(isUpdate)
+    const from = second!.lines.length
+    await second!.call("index_documents", { documents: [{ content: "Quaggas graze.", doc_id: "quagga" }] })
+    await second!.find(isUpdate, from)
     assert.isFalse(second!.lines.some((line) => line.includes("clew-again")))
   })
 
