@@ -20,6 +20,8 @@ const benches: Readonly<Record<string, string>> = {
   answers:
     "questions to documentation sets, answered without a model: how many answers contain what a correct one must",
   agent: "tokens that an agent reads until it has seen the passage that answers: search beside grep (FOLDER)",
+  agents:
+    "ten processes of `clew mcp` on one index: start, memory, a question, and when the first ends (INDEX [AGENTS])",
   ask: "streamed answers: the first source, and many streams at once",
   storm: "clients that cancel over HTTP, WebSocket and MCP, 50,000 times each: does the program still answer?",
   faults:

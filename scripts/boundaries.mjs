@@ -53,7 +53,7 @@ const table = [
   { places: ["Config.ts"], may: ["Config/", "model/"], not: vendors },
   { places: ["App.ts", "index.ts"], may: ["*", "!cli/", "!http/", "!mcp/", "!bin.ts", "!client.ts"] },
   { places: ["client.ts"], may: ["api/", "model/"] },
-  { places: ["bin.ts"], may: ["cli/"] },
+  { places: ["bin.ts"], may: ["cli/", "mcp/meeting.ts"] },
   ...["Answer", "Chunker", "Graph", "Indexer", "Prompt", "Search"].flatMap((name) => [
     {
       places: [`${name}.ts`],
@@ -99,9 +99,10 @@ const table = [
   { places: ["api/"], may: [...ports, "model/"], not: vendors },
   { places: ["http/", "mcp/", "cli/"], may: doors },
   { places: ["http/mcp.ts"], may: [...doors, "mcp/"] },
-  { places: ["cli/serve.ts"], may: [...doors, "http/"] },
+  { places: ["cli/engine.ts"], may: [...doors, "mcp/meeting.ts"] },
+  { places: ["cli/listen.ts"], may: [...doors, "http/"] },
   { places: ["cli/mcp.ts"], may: [...doors, "http/", "mcp/"] },
-  { places: ["cli/index.ts"], may: [...doors, "App.ts"] }
+  { places: ["cli/index.ts"], may: [...doors, "App.ts", "mcp/meeting.ts"] }
 ]
 
 /** Most levels of folders in a room. */

@@ -83,7 +83,9 @@ const [{ metafile }] = await Promise.all([
     // Node would choose a module that requires its parts by names that the bundler cannot see.
     alias: { "jsonc-parser": "./node_modules/jsonc-parser/lib/esm/main.js" },
     define: { "import.meta.url": "__url" },
-    banner: { js: `(function(require,__filename){const module={exports:{}},exports=module.exports,__url=${url};` },
+    banner: {
+      js: `(function(require,__filename,__meeting){const module={exports:{}},exports=module.exports,__url=${url};`
+    },
     footer: { js: "})" },
     plugins: [formless, aside],
     metafile: true
@@ -94,7 +96,8 @@ const [{ metafile }] = await Promise.all([
       { in: "src/Store/threads/worker.ts", out: "storeWorker" },
       { in: "src/Chunker/chunkWorker.ts", out: "chunkWorker" },
       { in: "src/onnx/worker.ts", out: "onnxWorker" },
-      { in: "src/files/Loader/extractWorker.ts", out: "extractWorker" }
+      { in: "src/files/Loader/extractWorker.ts", out: "extractWorker" },
+      { in: "src/mcp/relay.ts", out: "relay" }
     ],
     minify: true,
     plugins: [commonjs],

@@ -63,12 +63,15 @@ const relaunch = async () => {
 
 // Compiling takes half of the startup time. V8 accepts the build's bytecode if the same Node version made it, else it
 // compiles. The script is ASCII only (scripts/ascii.mjs), so latin1 reads it correctly, one byte a character.
-const run = () => {
+const run = (meeting) => {
   const program = new Script(readFileSync(filename, "latin1"), { filename, cachedData: bytecode() })
   // Before the program fills the heap, which would keep the size it has then; V8 takes no bytecode after it has got a flag.
   if (process.argv[2] === "mcp") setFlagsFromString("--optimize-for-size")
-  program.runInThisContext()(createRequire(filename), filename)
+  program.runInThisContext()(createRequire(filename), filename, meeting)
 }
+
+/** A server of MCP uses the engine of another process, if there is one, and loads nothing of the program then. */
+const start = async () => (process.argv[2] === "mcp" ? (await import("./relay.js")).start(run) : run())
 
 /** The oldest Node that runs Clew. */
 const oldest = [20, 12]
@@ -91,4 +94,4 @@ if (isOld(process.versions.node)) {
   )
   process.exitCode = 1
 } else if (isTight(given) && !isTold()) await relaunch()
-else run()
+else await start()

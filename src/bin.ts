@@ -4,6 +4,10 @@ import * as Exit from "effect/Exit"
 import { exitCode } from "./cli/exit.ts"
 import { main } from "./cli/index.ts"
 import { layer } from "./cli/terminal.ts"
+import type { Meeting } from "./mcp/meeting.ts"
+
+/** Where other processes join this one, if the launcher has found a place. */
+declare const __meeting: Meeting | undefined
 
 /** Exit codes after a signal, as in a shell. */
 const interrupted = { SIGINT: 130, SIGTERM: 143 } as const
@@ -20,7 +24,12 @@ const cwd = () => {
   }
 }
 
-const { program, untilStopped } = main({ argv: process.argv.slice(2), cwd: cwd(), env: process.env })
+const { program, untilStopped } = main({
+  argv: process.argv.slice(2),
+  cwd: cwd(),
+  env: process.env,
+  meeting: typeof __meeting === "undefined" ? undefined : __meeting
+})
 
 NodeRuntime.runMain(Effect.provide(program, layer(process.env)), {
   disableErrorReporting: true,

@@ -180,7 +180,7 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
     ["../../App.ts", "../../Store/Sqlite.ts", "../../files/Loader/Files.ts", "../../vendors/Ollama.ts"]
   ],
   ["src/cli/query.ts", ["../Search.ts", "./flag.ts"], ["../App.ts", "../http/server.ts", "../Store/Sqlite.ts"]],
-  ["src/cli/serve.ts", ["../http/server.ts"], ["../App.ts", "../Store/Sqlite.ts"]],
+  ["src/cli/listen.ts", ["../http/server.ts"], ["../App.ts", "../Store/Sqlite.ts"]],
   ["src/cli/index.ts", ["../App.ts", "./query.ts"], ["../Store/Sqlite.ts", "../bin.ts"]],
   [
     "src/App.ts",

@@ -280,7 +280,34 @@ const server = Schema.Struct({
   maxBodyBytes: key("max_body_bytes", integer(1024, 1024 * mebibyte), 32 * mebibyte, "Largest request body, in bytes"),
   corsOrigins: key("cors_origins", origins, ["*"], "Origins of web pages that may call the server from a browser"),
   trustProxy: key("trust_proxy", flag, false, "Trust X-Forwarded-For; only behind a proxy that sets it"),
-  maxSockets: key("max_sockets", integer(1, 65_535), 256, "Most WebSocket connections at once")
+  maxSockets: key("max_sockets", integer(1, 65_535), 256, "Most WebSocket connections at once"),
+  oauthIssuer: optionalKey(
+    "oauth_issuer",
+    address,
+    "Whose OAuth tokens are accepted beside the API key, exactly as the tokens name it; unset: nobody's"
+  ),
+  oauthAudience: optionalKey(
+    "oauth_audience",
+    address,
+    "The address by which MCP's clients reach this server, with /mcp, which tokens must name as their audience"
+  ),
+  oauthScope: optionalKey("oauth_scope", name, "A scope that tokens must have; unset: any will do")
+})
+
+/** A token that names no audience could be meant for anybody. */
+const needsAudience = ({ oauthAudience, oauthIssuer }: typeof server.Type) =>
+  (oauthIssuer === undefined) === (oauthAudience === undefined) || {
+    path: [oauthIssuer === undefined ? "oauth_issuer" : "oauth_audience"],
+    message: "set where the other of server.oauth_issuer and server.oauth_audience is"
+  }
+
+const mcp = Schema.Struct({
+  join: key(
+    "join",
+    flag,
+    true,
+    "Let processes of clew mcp with this index and configuration use the engine of one that runs already, clew serve's too"
+  )
 })
 
 const limitsSection = Schema.Struct({
@@ -344,6 +371,7 @@ export const fields = {
     vector: vector.fields,
     store: store.fields,
     server: server.fields,
+    mcp: mcp.fields,
     limits: limitsSection.fields,
     watch: watch.fields,
     telemetry: telemetry.fields,
@@ -385,7 +413,8 @@ export const Settings = Schema.Struct({
         }
     )
   ),
-  server: section(server, {}),
+  server: section(server.pipe(Schema.filter(needsAudience)), {}),
+  mcp: section(mcp, {}),
   limits: section(limitsSection, {}),
   watch: section(watch, {}),
   telemetry: section(telemetry, {}),

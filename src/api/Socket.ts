@@ -68,6 +68,8 @@ export class SocketGroup extends HttpApiGroup.make("socket")
       .addSuccess(HttpApiSchema.Empty(101))
       .addError(failures.InvalidRequest)
       .addError(failures.Unauthorized)
+      .addError(failures.InsufficientScope)
+      .addError(failures.AccessUnavailable)
       .addError(failures.UpgradeRequired)
       .addError(failures.TooManySockets)
       .annotateContext(

@@ -8,18 +8,21 @@ import * as failures from "./failures.ts"
 const bearer = HttpApiSecurity.annotate(
   HttpApiSecurity.bearer,
   OpenApi.Description,
-  "The value of SERVICE_API_KEY. Not needed if the server was started without one."
+  "The value of SERVICE_API_KEY, or a token of server.oauth_issuer. Not needed if the server was started without both."
 )
 
-/** Admits requests with the API key, or all if the server has none. */
+/** What a request that needs the key may be refused for. */
+const ofAccess = Schema.Union(failures.Unauthorized, failures.InsufficientScope, failures.AccessUnavailable)
+
+/** Admits requests with the API key or a token, or all if the server has neither. */
 export class Authorization extends HttpApiMiddleware.Tag<Authorization>()("clew/http/Authorization", {
-  failure: failures.Unauthorized,
+  failure: ofAccess,
   security: { bearer }
 }) {}
 
 /** The same, but open to everyone with `public_stats`. */
 export class StatsAuthorization extends HttpApiMiddleware.Tag<StatsAuthorization>()("clew/http/StatsAuthorization", {
-  failure: failures.Unauthorized,
+  failure: ofAccess,
   security: { bearer }
 }) {}
 

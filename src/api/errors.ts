@@ -48,11 +48,28 @@ export class MalformedRequest extends fault("MalformedRequest", 400, because, re
 export class Unauthorized extends fault(
   "Unauthorized",
   401,
-  {},
-  () => "This needs the API key: send it as `Authorization: Bearer <key>`"
+  { reason: Schema.UndefinedOr(Schema.String), challenge: Schema.UndefinedOr(Schema.String) },
+  ({ reason }) => reason ?? "This needs the API key: send it as `Authorization: Bearer <key>`"
 ) {
-  readonly headers = { "www-authenticate": "Bearer" }
+  get headers() {
+    return { "www-authenticate": this.challenge === undefined ? "Bearer" : `Bearer ${this.challenge}` }
+  }
 }
+
+/** The token is valid, and does not allow this. */
+export class InsufficientScope extends fault(
+  "InsufficientScope",
+  403,
+  { scope: Schema.String, challenge: Schema.String },
+  ({ scope }) => `The token needs the scope ${scope}`
+) {
+  get headers() {
+    return { "www-authenticate": `Bearer ${this.challenge}` }
+  }
+}
+
+/** Tokens cannot be checked now. */
+export class AccessUnavailable extends fault("AccessUnavailable", 503, because, reasonOf) {}
 
 /** The server was started read-only. */
 export class ReadOnly extends fault("ReadOnly", 403, {}, () => "This server is read-only") {}

@@ -12,6 +12,7 @@ export const DocumentConflict = failure(
   "A doc_id and a source name two different documents, or the batch contains a document twice"
 )
 export const Unauthorized = failure("Unauthorized", 401, "The bearer token is missing or wrong")
+export const InsufficientScope = failure("InsufficientScope", 403, "The token lacks server.oauth_scope")
 export const ReadOnly = failure("ReadOnly", 403, "The server is read-only")
 export const Forbidden = failure("Forbidden", 403, "The request's Host or Origin is not allowed")
 export const CollectionNotFound = failure("CollectionNotFound", 404, "There is no such collection")
@@ -29,6 +30,7 @@ export const UnsupportedMediaType = failure("UnsupportedMediaType", 415, "The bo
 export const UpgradeRequired = failure("UpgradeRequired", 426, "This address speaks WebSocket only")
 export const TooManyRequests = failure("TooManyRequests", 429, "Over the rate limit; Retry-After says how long to wait")
 export const InternalError = failure("InternalError", 500, "A bug in the server, with an id that is also in its log")
+export const AccessUnavailable = failure("AccessUnavailable", 503, "The issuer of tokens does not answer")
 export const EmbedderUnavailable = failure("EmbedderUnavailable", 503, "The embedder cannot answer now")
 export const LlmUnavailable = failure("LlmUnavailable", 503, "The model cannot answer now")
 export const StoreUnavailable = failure("StoreUnavailable", 503, "The index cannot be used now")

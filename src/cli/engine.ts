@@ -11,6 +11,7 @@ import type { RateLimiter } from "../RateLimiter.ts"
 import type { Backups, StoreUnavailable } from "../Store.ts"
 import type { Check } from "../model/Check.ts"
 import type { Doctor } from "../upkeep/Doctor.ts"
+import type { Meeting } from "../mcp/meeting.ts"
 import type { Globals } from "./arguments.ts"
 import { harmless } from "./terminal.ts"
 
@@ -23,6 +24,8 @@ export class Place extends Context.Tag("clew/cli/Place")<
     readonly globals: Globals
     /** The command as typed: `clew query`. */
     readonly command: string
+    /** Where other processes join this one, if that is decided. */
+    readonly meeting?: Meeting | undefined
   }
 >() {}
 

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type { Meeting } from "../mcp/meeting.ts"
 import { version } from "../version.ts"
 import { read, typed } from "./arguments.ts"
 import { ask } from "./ask.ts"
@@ -191,10 +192,11 @@ interface Start {
   readonly argv: ReadonlyArray<string>
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
+  readonly meeting?: Meeting | undefined
 }
 
 /** The whole program, up to its exit code. It reports failures itself; only interruption propagates. */
-export const main = ({ argv, cwd, env }: Start) => {
+export const main = ({ argv, cwd, env, meeting }: Start) => {
   const invocation = read(clew, argv)
   const { globals, path } = invocation
   const stopped = path.at(-1)?.untilStopped
@@ -203,7 +205,7 @@ export const main = ({ argv, cwd, env }: Start) => {
       const { outputGone } = yield* Terminal
       const answered = Effect.as(answer(invocation), exitCode.done)
       return yield* Effect.raceFirst(Effect.catchAllCause(answered, report), outputGone)
-    }).pipe(Effect.provideService(Place, { cwd, env, globals, command: typed(path) })),
+    }).pipe(Effect.provideService(Place, { cwd, env, globals, command: typed(path), meeting })),
     /** A signal is the regular end of this command. */
     untilStopped:
       stopped === true ||

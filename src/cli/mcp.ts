@@ -1,4 +1,5 @@
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -24,14 +25,17 @@ import { printJson, printResult } from "./output.ts"
 import { Place, Engine } from "./engine.ts"
 import { Terminal } from "./terminal.ts"
 import { allowWrite, watch as watched } from "./flags.ts"
+import { read as splitLine } from "./arguments.ts"
 import { isLoopbackName, nameOf } from "../http/loopback.ts"
 import { usage } from "./exit.ts"
 import { overviewOf } from "../mcp/overview.ts"
+import { claim, type Hello, socketOf, valueOf } from "../mcp/meeting.ts"
+import type { Needs } from "../mcp/Tool.ts"
 import { selectTools, toolNames, writingTools } from "../mcp/toolNames.ts"
 import { version } from "../version.ts"
 import { following, watchedBy } from "./watch.ts"
 import { sparing } from "../runtime/Memory.ts"
-import { listen, listening, writable } from "./serve.ts"
+import { listen, listening, writable } from "./listen.ts"
 import * as logging from "./logging.ts"
 
 const short = (most: number) => (text: string) =>
@@ -374,11 +378,108 @@ const install = Cli.define(
   }
 )
 
+const flags = {
+  ...serverFlags,
+  http: overHttp,
+  noJoin: Cli.toggle("no-join", {
+    summary: "Open an engine of its own, for this client alone, though another process has one (default: mcp.join)"
+  }),
+  ...listening
+}
+
+type Given = { readonly [K in keyof typeof flags]: (typeof flags)[K] extends Cli.Flag<infer A> ? A : never }
+
+/** What the flags ask for, and how the index has to be opened for it. */
+const offerOf = Effect.fnUntraced(function* (given: Given) {
+  const { description, filter, name, readOnly, watch } = given
+  const engine = yield* Engine
+  // Read at the start, so that a mistake in the configuration fails at once, like a mistake in a flag.
+  const { server, store } = yield* engine.settings
+  const writePaths = yield* writable(given, server.writePaths)
+  const glance = yield* engine.glance
+  const tools = yield* Either.mapLeft(
+    selectTools(filter, readOnly, { joined: glance?.joined, writes: writePaths.length > 0 }),
+    (detail) => usage(detail)
+  )
+  const watched = yield* watchedBy({ watch, readOnly: readOnly || server.readOnly })
+  const config = Effect.map(engine.settings, ({ log, search, server }) => ({
+    topK: search.topK,
+    readOnly: readOnly || server.readOnly,
+    writePaths,
+    logLevel: log.level,
+    logFormat: log.format
+  }))
+  const overview = overviewOf(glance, {
+    name,
+    description,
+    missing: (yield* engine.exists) ? undefined : indexName(store),
+    watched
+  })
+  const writes =
+    !readOnly && !server.readOnly && (watched.length > 0 || tools.some((tool) => writingTools.includes(tool)))
+  return { offer: { version, tools, config, name, overview }, watched, writes }
+})
+
+/** The command of a process that joins: the same flags, of which some need a process of its own. */
+const joined = (want: (wanted: Effect.Effect.Success<ReturnType<typeof offerOf>>) => void) =>
+  Cli.group(
+    Cli.define({ name: "clew", summary: "", flags: {} }, function* () {}),
+    [
+      Cli.define({ name: "mcp", summary: "", flags }, function* (given) {
+        if (given.http || given.noJoin || given.watch.length > 0) return yield* usage("needs a process of its own")
+        want(yield* offerOf(given))
+      })
+    ]
+  )
+
+/** What processes that join are offered by one that has the index open, which some would have to write. */
+const offerFor = (canWrite: boolean) =>
+  Effect.map(
+    Effect.context<Effect.Effect.Context<ReturnType<ReturnType<typeof joined>["run"]>> | Place>(),
+    (context) => (hello: Hello) =>
+      Effect.gen(function* () {
+        let wanted: Parameters<Parameters<typeof joined>[0]>[0] | undefined
+        const { globals, path, request } = splitLine(
+          joined((found) => (wanted = found)),
+          hello.args
+        )
+        const isSame = (["db", "config"] as const).every((name) => globals[name] === valueOf(hello.args, `--${name}`))
+        if (request._tag !== "Run" || !isSame || globals.logLevel !== undefined) return yield* usage("is not the same")
+        yield* path
+          .at(-1)!
+          .run(request.given, request.positional)
+          .pipe(
+            Effect.provideService(Place, { ...Context.get(context, Place), cwd: hello.cwd }),
+            Effect.provide(context)
+          )
+        if (wanted === undefined || (wanted.writes && !canWrite)) return yield* usage("wants to write")
+        return wanted.offer
+      })
+  )
+
+/** Lets processes of clew mcp use the engine of a server, unless others do already. */
+export const joinable = Effect.fnUntraced(function* (readOnly: boolean) {
+  const { cwd, env, globals } = yield* Place
+  const { mcp, server } = yield* (yield* Engine).settings
+  const file = mcp.join ? socketOf({ cwd, env, db: globals.db, config: globals.config }) : undefined
+  if (file === undefined) return Layer.empty
+  const offer = yield* offerFor(!readOnly && !server.readOnly)
+  return Layer.scopedDiscard(
+    Effect.gen(function* () {
+      const meeting = yield* Effect.promise(() => claim(file))
+      if (meeting === undefined) return
+      const { host } = yield* Effect.promise(() => import("../mcp/serve.ts"))
+      const engine = yield* Effect.context<Needs>()
+      yield* host({ meeting, offer, use: (effect) => Effect.provide(effect, engine) })
+    })
+  )
+})
+
 const serve = Cli.define(
   {
     name: "mcp",
     summary: "Serve MCP on standard input and output, or over HTTP",
-    flags: { ...serverFlags, http: overHttp, ...listening },
+    flags,
     untilStopped: "http",
     examples: [
       "clew mcp --db notes.db",
@@ -389,69 +490,45 @@ const serve = Cli.define(
     ],
     details: [
       `An MCP client starts this by itself; clew mcp install sets one up. Tools: ${toolNames.join(", ")}.`,
-      "Ends when standard input does. With --http, it serves many clients at http://HOST:PORT/mcp until it is stopped, as clew serve does beside its own API, with the same key."
+      "Ends when standard input does. With --http, it serves many clients at http://HOST:PORT/mcp until it is stopped, as clew serve does beside its own API, with the same key.",
+      "Processes of one index and configuration share the engine of the one that was first, or of clew serve; when that ends, another takes over."
     ]
   },
   function* (given) {
-    const { description, filter, http, name, readOnly, watch } = given
-    // Read at the start, so that a mistake in the configuration fails at once, like a mistake in a flag.
-    const engine = yield* Engine
-    const { server, store } = yield* engine.settings
-    const { cwd } = yield* Place
-    const writePaths = yield* writable(given, server.writePaths)
-    const writes = writePaths.length > 0
+    const { description, filter, http, name, noJoin, readOnly } = given
     if (http) {
-      yield* Either.mapLeft(selectTools(filter, readOnly, { writes }), usage)
-      return yield* listen(given, { description, filter, name, alone: true })
+      const { server } = yield* (yield* Engine).settings
+      const writePaths = yield* writable(given, server.writePaths)
+      yield* Either.mapLeft(selectTools(filter, readOnly, { writes: writePaths.length > 0 }), usage)
+      const beside = noJoin ? Layer.empty : yield* joinable(readOnly)
+      return yield* listen(given, { description, filter, name, alone: true }, beside)
     }
     const needless = (["host", "port"] as const).find((key) => given[key] !== undefined)
     if (needless !== undefined || given.allowUnauthenticated) {
       return yield* usage(`--${needless ?? "allow-unauthenticated"} is for --http, and without it nothing listens`)
     }
-    const glance = yield* engine.glance
-    const tools = yield* Either.mapLeft(selectTools(filter, readOnly, { joined: glance?.joined, writes }), usage)
-    const watched = yield* watchedBy({ watch, readOnly: readOnly || server.readOnly })
+    const engine = yield* Engine
+    const { offer, watched, writes } = yield* offerOf(given)
+    const { cwd, meeting } = yield* Place
+    const { mcp } = yield* engine.settings
+    if (!mcp.join) yield* Effect.sync(() => meeting?.close())
     yield* sparing(watched.length === 0)
-    const config = Effect.map(engine.settings, ({ log, search, server }) => ({
-      topK: search.topK,
-      readOnly: readOnly || server.readOnly,
-      writePaths,
-      logLevel: log.level,
-      logFormat: log.format
-    }))
     const opened = Layer.unwrapEffect(
-      Effect.map(config, (decided) =>
-        engine.open(
-          decided.readOnly
-            ? "readonly"
-            : watched.length > 0 || tools.some((name) => writingTools.includes(name))
-              ? "write"
-              : "read",
-          { pooled: true }
-        )
+      Effect.map(offer.config, ({ readOnly }) =>
+        engine.open(readOnly ? "readonly" : writes ? "write" : "read", { pooled: true })
       )
     )
     // Loaded lazily, since no other command needs the SDK.
     const { serve: run } = yield* Effect.promise(() => import("../mcp/serve.ts"))
     const terminal = yield* Terminal
-    const loggerOf = (format: "json" | "pretty") => logging.loggerOf(format, terminal)
-    const overview = overviewOf(glance, {
-      name,
-      description,
-      missing: (yield* engine.exists) ? undefined : indexName(store),
-      watched
-    })
     yield* run({
-      version,
-      tools,
-      config,
-      name,
-      overview,
+      ...offer,
       engine: opened,
       ...(watched.length === 0 ? {} : { beside: following(watched, cwd) }),
       empty: engine.open("preview"),
       exists: engine.exists,
-      loggerOf
+      loggerOf: (format) => logging.loggerOf(format, terminal),
+      joining: meeting === undefined || !mcp.join ? undefined : { meeting, offer: yield* offerFor(writes) }
     })
   }
 )

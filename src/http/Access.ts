@@ -10,29 +10,46 @@ import { Forbidden, ReadOnly, Unauthorized } from "../api/errors.ts"
 import { ServerConfig } from "../Config.ts"
 import { isLoopback, isLoopbackName, nameOf } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
+import * as OAuth from "./oauth.ts"
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
 /** Access control: the API key or, without one, the Host and Origin that a browser sends. */
 export class Access extends Effect.Service<Access>()("clew/http/Access", {
   effect: Effect.gen(function* () {
-    const { apiKey, corsOrigins, host, publicStats, readOnly } = yield* ServerConfig
+    const config = yield* ServerConfig
+    const { apiKey, corsOrigins, host, publicStats, readOnly } = config
     const key = Option.map(apiKey, (value) => digest(Redacted.value(value)))
-    const guarded = Option.isNone(key) && isLoopback(host)
+    const oauth = yield* OAuth.make(config)
+    /** Whoever reaches the server is let in. */
+    const isKeyless = Option.isNone(key) && oauth === undefined
+    const guarded = isKeyless && isLoopback(host)
 
     /** Digests have one length, so that the comparison takes the same time for any token. */
-    const isKey = (token: string): boolean => Option.isNone(key) || timingSafeEqual(digest(token), key.value)
-    const refused = Effect.zipRight(metrics.unauthorized, new Unauthorized())
+    const isKey = (token: string): boolean => Option.isSome(key) && timingSafeEqual(digest(token), key.value)
+    const missing =
+      oauth === undefined
+        ? new Unauthorized({ reason: undefined, challenge: undefined })
+        : new Unauthorized({
+            reason: `This needs a token of ${config.oauthIssuer}${Option.isSome(key) ? " or the API key" : ""}: send it as \`Authorization: Bearer <token>\``,
+            challenge: oauth.challenge
+          })
+
+    /** The key, or a token of the issuer, opens. */
+    const admit = (token: string | undefined) =>
+      isKeyless || (token !== undefined && isKey(token))
+        ? Effect.void
+        : Effect.tapErrorTag(
+            token === undefined || oauth === undefined ? missing : oauth.check(token),
+            "Unauthorized",
+            () => metrics.unauthorized
+          )
 
     const fromHeader = (headers: Headers.Headers): string | undefined =>
       /^bearer +(\S.*)$/i.exec(headers["authorization"] ?? "")?.[1]
 
     /** Checks the header itself, since HttpApi accepts a key from any scheme. */
-    const authorize = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
-      if (Option.isNone(key)) return Effect.void
-      const token = fromHeader(headers)
-      return token !== undefined && isKey(token) ? Effect.void : refused
-    })
+    const authorize = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => admit(fromHeader(headers)))
 
     const isForeign = ({ headers }: HttpServerRequest.HttpServerRequest): boolean => {
       const origin = headers["origin"]
@@ -43,15 +60,14 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
     return {
       publicStats,
       readOnly,
-      isKeyless: Option.isNone(key),
+      isKeyless,
+      oauth,
       authorize,
       /** The key of a WebSocket: in the header, or in a subprotocol, which is all that a browser can set. */
       authorizeSocket: Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
-        if (Option.isNone(key)) return Effect.void
         const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((it) => it.trim())
         const carried = offered.find((it) => it.startsWith("bearer."))?.slice("bearer.".length)
-        const token = fromHeader(headers) ?? (carried && Buffer.from(carried, "base64url").toString("utf8"))
-        return token !== undefined && isKey(token) ? Effect.void : refused
+        return admit(fromHeader(headers) ?? (carried && Buffer.from(carried, "base64url").toString("utf8")))
       }),
       /** A web page may have pointed another name at this server (DNS rebinding). */
       checkHost: (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, Forbidden> => {
@@ -64,7 +80,7 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
       },
       /** Without a key, no page of another site may change or follow the index. */
       checkOrigin: (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, Forbidden> =>
-        Option.isNone(key) && isForeign(request)
+        isKeyless && isForeign(request)
           ? new Forbidden({
               reason: "A page of another site may not do this without an API key; add its origin to server.cors_origins"
             })

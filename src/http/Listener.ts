@@ -267,8 +267,8 @@ export const layer: Layer.Layer<HttpServer.HttpServer | Listener, CannotListen, 
 /** Fails as `layer` would, before anything is opened or created. */
 export const check = (options: { readonly allowUnauthenticated: boolean }) =>
   Effect.gen(function* () {
-    const { apiKey, host, port } = yield* ServerConfig
-    if (apiKey._tag === "None" && !isLoopback(host) && !options.allowUnauthenticated) {
+    const { apiKey, host, oauthIssuer, port } = yield* ServerConfig
+    if (apiKey._tag === "None" && oauthIssuer === undefined && !isLoopback(host) && !options.allowUnauthenticated) {
       return yield* new CannotListen({
         message: `${host} is reachable from other machines, and without SERVICE_API_KEY everyone could read and change the index; set it, or use --allow-unauthenticated`
       })

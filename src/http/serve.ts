@@ -77,6 +77,17 @@ export const docs = HttpApiBuilder.Router.use((router) =>
   })
 )
 
+/** Where clients learn who issues tokens for this server (RFC 9728). */
+const resource = HttpApiBuilder.Router.use((router) =>
+  Effect.flatMap(Access, ({ oauth }) =>
+    Effect.forEach(
+      oauth?.addresses ?? [],
+      (address) => router.get(address as `/${string}`, HttpServerResponse.unsafeJson(oauth!.metadata)),
+      { discard: true }
+    )
+  )
+)
+
 /** Sends traces to an OTLP collector, over HTTP as JSON; without an endpoint it loads and sends nothing. */
 export const telemetry = (endpoint: string | undefined): Layer.Layer<never> =>
   endpoint === undefined
@@ -121,7 +132,14 @@ type Mcp = Parameters<typeof mcp.layer>[0] & {
 }
 
 /** Routes of a server for MCP alone: its own, and those of monitors. */
-const besideMcp: ReadonlySet<string> = new Set(["/mcp", "/health", "/ready", "/metrics"])
+const besideMcp: ReadonlySet<string> = new Set([
+  "/mcp",
+  "/health",
+  "/ready",
+  "/metrics",
+  "/.well-known/oauth-protected-resource",
+  "/.well-known/oauth-protected-resource/mcp"
+])
 
 /**
  * The production routes and middleware, on the provided server. `traced` makes a span for each request, which is worth
@@ -131,6 +149,7 @@ export const layer = (options: { readonly traced: boolean; readonly mcp?: Mcp | 
   const served = HttpApiBuilder.serve().pipe(
     Layer.provide(edge.layer(options.mcp?.alone === true ? besideMcp : undefined)),
     Layer.provide(docs),
+    Layer.provide(resource),
     Layer.provide(mcp.layer(options.mcp ?? {})),
     Layer.provide(HttpApiBuilder.api(Api)),
     Layer.provide(groups),
@@ -152,8 +171,8 @@ export interface Options<E, E2> {
 }
 
 /** A warning at the start of a server without a key. */
-const warning = Effect.flatMap(ServerConfig, ({ apiKey, corsOrigins, host }) => {
-  if (Option.isSome(apiKey)) return Effect.void
+const warning = Effect.flatMap(ServerConfig, ({ apiKey, corsOrigins, host, oauthIssuer }) => {
+  if (Option.isSome(apiKey) || oauthIssuer !== undefined) return Effect.void
   if (!isLoopback(host)) {
     return Effect.logWarning(`No SERVICE_API_KEY: everyone who can reach ${host} can read and change the index`)
   }

@@ -14,10 +14,11 @@ import * as ClientLog from "./ClientLog.ts"
 import { type Id, type Message, readValue, withoutTag } from "./Message.ts"
 import { overviewOf } from "./overview.ts"
 import { places } from "./prompts.ts"
-import { type Code, code } from "./RpcError.ts"
+import { type Code, code, type RpcError } from "./RpcError.ts"
 import { checkOpening, firstEra, make as makeService, type Service } from "./Server.ts"
 import type { Needs } from "./Tool.ts"
 import { selectTools } from "./toolNames.ts"
+import { makeWatching, type Use } from "./Watching.ts"
 
 /** What the user says of the index and its tools. */
 export interface Options {
@@ -91,6 +92,8 @@ export const make = (options: Options) =>
   Effect.gen(function* () {
     const { topK } = yield* SearchConfig
     const engine = yield* Effect.context<Needs>()
+    const use: Use = (effect) => Effect.provide(effect, engine)
+    const watching = yield* makeWatching(use)
     const seen = Effect.orElseSucceed(look(options), () => ({
       overview: overviewOf(undefined, options),
       joined: false
@@ -109,7 +112,8 @@ export const make = (options: Options) =>
               () => []
             ),
             config: Effect.succeed({ topK, readOnly: options.readOnly, writePaths: options.writePaths }),
-            use: (effect) => Effect.provide(effect, engine)
+            use,
+            watching
           })
         )
         // One caller that goes away would leave its interruption to all.
@@ -208,10 +212,22 @@ export const make = (options: Options) =>
         const { handler, isFirstEra } = yield* second
         const now = yield* Clock.currentTimeMillis
         const authInfo = { token: "", clientId: client, scopes: [] }
-        return yield* Effect.promise(async () =>
-          (await isFirstEra(request, body))
-            ? inSession(request, messages, isBatch, now, authInfo)
-            : handler.fetch(request, { parsedBody: body, authInfo })
-        )
+        return yield* Effect.promise(async () => {
+          if (await isFirstEra(request, body)) return inSession(request, messages, isBatch, now, authInfo)
+          const [message] = messages
+          if (message?._tag === "Request" && message.method === "subscriptions/listen") {
+            try {
+              const stop = await latest.listen(message.params, handler.notify.resourceUpdated)
+              request.signal.addEventListener("abort", stop)
+              const response = await handler.fetch(request, { parsedBody: body, authInfo })
+              const isStream = response.headers.get("content-type")?.startsWith("text/event-stream")
+              if (request.signal.aborted || isStream !== true) stop()
+              return response
+            } catch (error) {
+              return refuse(400, error as RpcError, message.id)
+            }
+          }
+          return handler.fetch(request, { parsedBody: body, authInfo })
+        })
       })
   })

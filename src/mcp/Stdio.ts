@@ -1,5 +1,5 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js"
+import type { JSONRPCMessage, JSONRPCRequest } from "@modelcontextprotocol/sdk/types.js"
 import type { Readable } from "node:stream"
 import { type JsonFault, readJsonAtOnce } from "../model/readJson.ts"
 import {
@@ -13,85 +13,21 @@ import {
   wantsAnswer,
   withoutTag
 } from "./Message.ts"
+import { type Frame, makeSplitter } from "./lines.ts"
 import { pathText } from "../model/kinds.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
-
-/** The process's standard output, for JSON-RPC alone. */
-export interface Stdout {
-  readonly write: (text: string, done: () => void) => void
-  readonly pending: () => number
-}
 
 /**
  * Reserves standard output for the server: whatever else prints there, console.log and worker threads included, goes to
  * standard error instead.
  */
-export const takeStdout = (): Stdout => {
+export const takeStdout = (): Output => {
   const { stderr, stdout } = process
   const write = stdout.write.bind(stdout)
   stdout.write = stderr.write.bind(stderr)
   return {
     write: (text, done) => void write(text, () => done()),
     pending: () => stdout.writableLength
-  }
-}
-
-/** One line of input without its line feed, or the two ends of a line that is too long. */
-export type Frame =
-  | { readonly _tag: "Line"; readonly bytes: Buffer }
-  | { readonly _tag: "TooLong"; readonly head: Buffer; readonly tail: Buffer }
-
-/** Bytes kept of each end of a line that is too long; enough for its id. */
-const kept = 512
-const lineFeed = 0x0a
-
-export interface Splitter {
-  /** Returns the lines that end in this chunk. */
-  readonly push: (chunk: Buffer) => ReadonlyArray<Frame>
-  /** Returns the rest as a line, at the end of input. */
-  readonly end: () => ReadonlyArray<Frame>
-}
-
-/** Splits a stream into lines, holding at most `maxBytes` of one; the rest of a longer line is dropped. */
-export const makeSplitter = (maxBytes: number): Splitter => {
-  let parts: Array<Buffer> = []
-  let size = 0
-  let head: Buffer | undefined
-
-  const add = (part: Buffer) => {
-    size += part.length
-    if (size <= maxBytes) {
-      parts.push(part)
-      return
-    }
-    head ??= Buffer.from(Buffer.concat(parts).subarray(0, kept))
-    if (head.length < kept) head = Buffer.concat([head, part.subarray(0, kept - head.length)])
-    const last = parts.at(-1) ?? Buffer.alloc(0)
-    parts = [Buffer.from(Buffer.concat([last.subarray(-kept), part.subarray(-kept)]).subarray(-kept))]
-  }
-
-  const take = (): Frame => {
-    const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
-    const frame: Frame = head === undefined ? { _tag: "Line", bytes } : { _tag: "TooLong", head, tail: bytes }
-    parts = []
-    size = 0
-    head = undefined
-    return frame
-  }
-
-  return {
-    push: (chunk) => {
-      const frames: Array<Frame> = []
-      let from = 0
-      for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, from)) {
-        add(chunk.subarray(from, at))
-        frames.push(take())
-        from = at + 1
-      }
-      if (from < chunk.length) add(chunk.subarray(from))
-      return frames
-    },
-    end: () => (size === 0 ? [] : [take()])
   }
 }
 
@@ -158,7 +94,7 @@ const readTooLong = ({ head, tail }: Frame & { readonly _tag: "TooLong" }, maxBy
 /** Longest accepted message, in bytes. */
 const maxMessageBytes = 32 * 1024 * 1024
 
-interface Output {
+export interface Output {
   /** Calls back when the text has left the process or cannot leave. */
   readonly write: (text: string, done: () => void) => void
   /** Bytes that have not left the process. */
@@ -170,6 +106,8 @@ export interface StdioOptions {
   readonly output: Output
   /** Serves messages of the second era, which say that they are; called for the first of them. */
   readonly serveSecond: (side: Transport) => void
+  /** Watches what `subscriptions/listen` asks for, until what it returns is called; or an RpcError. */
+  readonly listen: (params: unknown) => Promise<() => void>
   /** The fault of a request, before it is handled. */
   readonly check: (request: Request) => RpcError | undefined
 }
@@ -183,8 +121,9 @@ interface Pending {
   readonly id: Id
   readonly batch: Batch | undefined
   readonly isSecond: boolean
-  /** A subscription, which ends with the connection. */
+  /** A subscription, which ends with the connection, and what ends its watching. */
   readonly isEndless: boolean
+  stop?: () => void
 }
 
 /** Where a message of the second era tells its version. */
@@ -219,7 +158,7 @@ export class StdioTransport implements Transport {
   constructor(private readonly options: StdioOptions) {}
 
   start(): Promise<void> {
-    this.options.input.on("data", this.onData).once("end", this.onEnd)
+    this.options.input.on("data", this.onData).once("end", this.onEnd).resume()
     return Promise.resolve()
   }
 
@@ -240,6 +179,7 @@ export class StdioTransport implements Transport {
   close(): Promise<void> {
     if (!this.closed) {
       this.closed = true
+      for (const { stop } of this.pending.values()) stop?.()
       this.options.input.off("data", this.onData).off("end", this.onEnd).pause()
       this.onclose?.()
     }
@@ -252,6 +192,7 @@ export class StdioTransport implements Transport {
     const found = this.pending.get(key)
     if (found === undefined) return Promise.resolve()
     this.pending.delete(key)
+    found.stop?.()
     const written = this.answer({ ...message, id: found.id }, found.batch)
     this.rest()
     return written
@@ -284,18 +225,34 @@ export class StdioTransport implements Transport {
         return this.deliver(withoutTag(message), versionKey in metaOf(message.params))
       case "Request": {
         const wrong = this.options.check(message)
-        if (wrong !== undefined) {
-          const { code, data, message: text } = wrong
-          const error = { code, message: text, ...(data === undefined ? {} : { data }) }
-          return void this.answer({ jsonrpc: "2.0", id: message.id, error }, batch)
-        }
+        if (wrong !== undefined) return this.refuse(wrong, message.id, batch)
         const key = ++this.lastId
         const isSecond = versionKey in metaOf(message.params)
         const isEndless = isSecond && message.method === "subscriptions/listen"
-        this.pending.set(key, { id: message.id, batch, isSecond, isEndless })
-        return this.deliver({ ...withoutTag(message), id: key }, isSecond)
+        const pending: Pending = { id: message.id, batch, isSecond, isEndless }
+        this.pending.set(key, pending)
+        const request = { ...withoutTag(message), id: key }
+        return isEndless ? void this.listen(request, pending) : this.deliver(request, isSecond)
       }
     }
+  }
+
+  private refuse({ code, data, message }: RpcError, id: Id, batch: Batch | undefined): void {
+    const error = { code, message, ...(data === undefined ? {} : { data }) }
+    void this.answer({ jsonrpc: "2.0", id, error }, batch)
+  }
+
+  /** A change after the confirmation must not be missed, so that watching begins first. */
+  private async listen(request: JSONRPCRequest, pending: Pending): Promise<void> {
+    const key = request.id as number
+    try {
+      pending.stop = await this.options.listen(request.params)
+    } catch (error) {
+      if (this.pending.delete(key)) this.refuse(error as RpcError, pending.id, pending.batch)
+      return
+    }
+    if (this.closed || !this.pending.has(key)) pending.stop()
+    else this.deliver(request, true)
   }
 
   private deliver(message: JSONRPCMessage, isSecond: boolean) {
@@ -325,9 +282,10 @@ export class StdioTransport implements Transport {
 
   /** The protocol forbids an answer to a cancelled request. */
   private cancel(params: Readonly<Record<string, unknown>> | undefined) {
-    for (const [key, { batch, id, isSecond }] of this.pending) {
+    for (const [key, { batch, id, isSecond, stop }] of this.pending) {
       if (id !== params?.["requestId"]) continue
       this.pending.delete(key)
+      stop?.()
       const forwarded = { method: "notifications/cancelled", params: { ...params, requestId: key } }
       this.deliver({ jsonrpc: "2.0", ...forwarded }, isSecond)
       if (batch !== undefined) this.settle(batch)

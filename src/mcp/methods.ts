@@ -34,8 +34,13 @@ export const tools: ReadonlyArray<Tool> = [
 
 const maxValues = 100
 
+/** The total is unknown where `more` says that there are others. */
 const answer = (values: ReadonlyArray<string>, more = false): CompleteResult => ({
-  completion: { values: values.slice(0, maxValues), hasMore: more || values.length > maxValues }
+  completion: {
+    values: values.slice(0, maxValues),
+    hasMore: more || values.length > maxValues,
+    ...(more ? {} : { total: values.length })
+  }
 })
 
 const numbers = ["3", "5", "10", "20", "50", "100"]
@@ -102,6 +107,7 @@ export const methods = (settings: Settings) => {
     listResources: (cursor: string | undefined) => resources.list(settings, cursor),
     listTemplates: Effect.sync(() => ({ resourceTemplates: [...resources.templates(settings)] })),
     readResource: (uri: string) => resources.read(settings, uri),
+    watched: (uri: string) => resources.watched(settings, uri),
     listPrompts: Effect.sync(() => ({ prompts: [...prompts.listed] })),
     getPrompt: (name: string, args: unknown) => prompts.get(name, args ?? {}, settings),
     complete: (params: CompleteRequest["params"]) => complete(params, settings)

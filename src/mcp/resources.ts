@@ -11,6 +11,7 @@ import { code, refuse, RpcError } from "./RpcError.ts"
 import type { Needs, Settings } from "./Tool.ts"
 import { plural } from "./tools/answers.ts"
 import { indexInfo } from "./tools/collectionInfo.ts"
+import type { Watched } from "./Watching.ts"
 import { readDocument } from "./tools/getDocument.ts"
 
 const statsUri = "service://index/stats"
@@ -83,6 +84,25 @@ const decodeName = (text: string): string | undefined => {
   }
 }
 
+/** The resource that a client would watch, which need not exist yet; fails with -32002 for what can be none. */
+export const watched = (settings: Settings, uri: string): Effect.Effect<Watched, RpcError> => {
+  if (uri === statsUri) return Effect.succeed({ uri })
+  const parts = servesDocuments(settings) ? documentUri.exec(uri) : null
+  return parts === null
+    ? unknown(uri)
+    : Effect.map(
+        Effect.mapError(named(parts), () => unknown(uri)),
+        (document) => ({ uri, document })
+      )
+}
+
+/** The document that a URI names. */
+const named = ([, collection = defaultCollection, id = ""]: RegExpExecArray) =>
+  Effect.all({
+    collection: Schema.decodeUnknown(CollectionName)(decodeName(collection)),
+    docId: Schema.decodeUnknown(DocumentId)(decodeName(id))
+  })
+
 /** Fails with -32002 for a missing resource. */
 export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourceResult, unknown, Needs> =>
   Effect.gen(function* () {
@@ -92,7 +112,7 @@ export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourc
     }
     const parts = servesDocuments(settings) ? documentUri.exec(uri) : null
     if (parts === null) return yield* unknown(uri)
-    return yield* documentAt(uri, parts[1] ?? defaultCollection, parts[2] ?? "")
+    return yield* documentAt(uri, parts)
   })
 
 const unknown = (uri: string, reason?: string) =>
@@ -102,10 +122,9 @@ const unknown = (uri: string, reason?: string) =>
     data: { uri }
   })
 
-const documentAt = (uri: string, collectionText: string, idText: string) =>
+const documentAt = (uri: string, parts: RegExpExecArray) =>
   Effect.gen(function* () {
-    const collection = yield* Schema.decodeUnknown(CollectionName)(decodeName(collectionText))
-    const docId = yield* Schema.decodeUnknown(DocumentId)(decodeName(idText))
+    const { collection, docId } = yield* named(parts)
     const where = collection === defaultCollection ? "" : ` collection=${collection},`
     const { structured, text } = yield* readDocument(
       { docId, collection },

@@ -12,7 +12,7 @@ const lists: ReadonlySet<string> = new Set(["tools/list", "prompts/list", "resou
 /** The SDK's server for the second era (2026-07-28): without `initialize`, each request says who asks. */
 export const secondEra = ({ answer, info, instructions }: Service, client?: string): Server => {
   const server = new Server(info, {
-    capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
+    capabilities: { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} },
     instructions,
     jsonSchemaValidator: formless,
     cacheHints: { "server/discover": kept }
@@ -24,9 +24,12 @@ export const secondEra = ({ answer, info, instructions }: Service, client?: stri
   return server
 }
 
-/** Answers a client on standard input, which speaks as in the second era. */
-export const overStdio = (service: Service, side: FirstTransport): void =>
-  void serveStdio(() => secondEra(service), { legacy: "reject", transport: side as Transport })
+/** Answers a client on standard input, which speaks as in the second era; returns what tells it of a change. */
+export const overStdio = (service: Service, side: FirstTransport): ((uri: string) => void) => {
+  let server: Server | undefined
+  void serveStdio(() => (server = secondEra(service)), { legacy: "reject", transport: side as Transport })
+  return (uri) => void server?.sendResourceUpdated({ uri }).catch(() => {})
+}
 
 /** Answers HTTP requests of the second era; `authInfo.clientId` is whose turn it is. */
 export const overHttp = (service: () => Service) => ({

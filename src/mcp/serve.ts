@@ -1,3 +1,7 @@
+import * as FiberRef from "effect/FiberRef"
+import * as FiberSet from "effect/FiberSet"
+import * as HashSet from "effect/HashSet"
+import * as Schema from "effect/Schema"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -9,13 +13,19 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
+import type { Socket } from "node:net"
+import type { Readable } from "node:stream"
 import type { Watcher } from "../files/Watcher.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
 import { logUnhandled } from "../runtime/Unhandled.ts"
 import * as ClientLog from "./ClientLog.ts"
+import { type Hello, longestHello, type Meeting, refusal, type Welcome } from "./meeting.ts"
 import type { Overview } from "./overview.ts"
-import { checkOpening, type Configured, firstEra, make, type Use } from "./Server.ts"
-import { StdioTransport, takeStdout } from "./Stdio.ts"
+import { checkOpening, type Configured, firstEra, make, type Service } from "./Server.ts"
+import { type Output, StdioTransport, takeStdout } from "./Stdio.ts"
+import { writingTools } from "./toolNames.ts"
+import { makeWatching, type Use, type Watching } from "./Watching.ts"
+import { version } from "../version.ts"
 
 /**
  * Builds a layer at first use and keeps it until the scope closes. If building fails, all who waited for it fail, and
@@ -91,12 +101,8 @@ const farewell = Effect.gen(function* () {
   return { over: Deferred.await(over), gone: Deferred.await(gone) }
 })
 
-/**
- * Serves MCP on standard input and output until the client is gone, and answers what it asked before. The engine is
- * built at first use. From here on, standard output carries only JSON-RPC.
- */
-export const serve = <E>(options: {
-  readonly version: string
+/** What a client is offered, as its command line says. */
+export interface Offer {
   readonly tools: ReadonlyArray<string>
   readonly config: Effect.Effect<
     Configured & { readonly logLevel: ClientLog.OwnLevel; readonly logFormat: ClientLog.Format },
@@ -104,19 +110,140 @@ export const serve = <E>(options: {
   >
   readonly overview: Overview
   readonly name?: string | undefined
-  /** Opened at first use, and created if a call writes. */
-  readonly engine: Layer.Layer<OpenIndex | Watcher, E>
-  /** Background work, started once a client is initialized. */
-  readonly beside?: Effect.Effect<void, never, Watcher>
-  /** Replaces the engine for calls that write nothing while there is no index: an empty index in memory. */
-  readonly empty: Layer.Layer<OpenIndex, E>
-  readonly exists: Effect.Effect<boolean, E>
-  /** The program's own logger. */
-  readonly loggerOf: Parameters<typeof ClientLog.makeOwn>[0]
-}): Effect.Effect<void> => {
+}
+
+/** Serves one client on a pair of streams, until the scope closes. */
+const attend = (service: Service, log: ClientLog.ClientLog, input: Readable, output: Output) =>
+  Effect.gen(function* () {
+    const server = firstEra(service, log)
+    let changed: (uri: string) => void = () => {}
+    const transport = new StdioTransport({
+      input,
+      output,
+      check: checkOpening,
+      listen: (params) => service.listen(params, (uri) => changed(uri)),
+      // Most clients are of the first era, and do not wait for the other's code.
+      serveSecond: (side) => {
+        service.prepare()
+        void import("./secondEra.ts").then(({ overStdio }) => (changed = overStdio(service, side)))
+      }
+    })
+    yield* Effect.acquireRelease(
+      Effect.promise(() => server.connect(transport)),
+      () => Effect.promise(() => server.close())
+    )
+    return transport
+  })
+
+const decodeHello = Schema.decodeUnknown(
+  Schema.parseJson(Schema.Struct({ args: Schema.Array(Schema.String), cwd: Schema.String }))
+)
+
+/** The first line of a connection. */
+const helloOf = (socket: Socket): Effect.Effect<Hello, unknown> =>
+  Effect.flatMap(
+    Effect.async<string, string>((resume) => {
+      let said = Buffer.alloc(0)
+      const end = () => resume(Effect.fail("it has gone"))
+      const onData = (chunk: Buffer) => {
+        said = Buffer.concat([said, chunk])
+        const at = said.indexOf(0x0a)
+        if (at === -1 && said.length > longestHello) return resume(Effect.fail("it says too much"))
+        if (at === -1) return
+        socket.pause().off("data", onData)
+        if (at + 1 < said.length) socket.unshift(said.subarray(at + 1))
+        resume(Effect.succeed(said.toString("utf8", 0, at)))
+      }
+      socket.on("data", onData).once("close", end).once("end", end).resume()
+      return Effect.sync(() => void socket.off("data", onData))
+    }),
+    decodeHello
+  )
+
+/** How long a process that joins may take to say what it wants. */
+const helloTime = Duration.seconds(5)
+
+/**
+ * Serves the clients of other processes that join this one, until the scope closes. `offer` fails for those that this
+ * process cannot serve as they want, which then serve themselves.
+ */
+export const host = <R>(options: {
+  readonly meeting: Meeting
+  readonly use: Use
+  readonly watching?: Watching | undefined
+  readonly offer: (hello: Hello) => Effect.Effect<Offer, unknown, R>
+}) =>
+  Effect.gen(function* () {
+    const { meeting, offer, use } = options
+    const watching = options.watching ?? (yield* makeWatching(use))
+    const run = yield* FiberSet.makeRuntime<R>()
+    const open = new Set<StdioTransport>()
+    let count = 0
+
+    const serveJoined = (socket: Socket) =>
+      Effect.gen(function* () {
+        const gone = yield* Deferred.make<void>()
+        for (const event of ["end", "close", "error"]) socket.on(event, () => Deferred.unsafeDone(gone, Effect.void))
+        const hello = yield* Effect.timeout(helloOf(socket), helloTime)
+        const offered = yield* Effect.tapErrorCause(offer(hello), () =>
+          Effect.sync(() => socket.write(`${JSON.stringify(refusal)}\n`))
+        )
+        const made = yield* make({ version, ...offered, use, watching })
+        const client = `joined ${++count}`
+        const service: Service = { ...made, answer: (request, caller) => made.answer(request, { ...caller, client }) }
+        socket.write(`${JSON.stringify({ writing: writingTools } satisfies Welcome)}\n`)
+        const transport = yield* attend(service, ClientLog.make(), socket, {
+          write: (text, done) => void socket.write(text, () => done()),
+          pending: () => socket.writableLength
+        })
+        yield* Effect.acquireRelease(
+          Effect.sync(() => open.add(transport)),
+          () => Effect.sync(() => open.delete(transport))
+        )
+        yield* Deferred.await(gone)
+      }).pipe(
+        Effect.scoped,
+        Effect.catchAllCause((cause) => Effect.logDebug("A process that joined was not served", cause)),
+        Effect.ensuring(Effect.sync(() => socket.destroySoon()))
+      )
+
+    const close = Effect.sync(() => meeting.close())
+    yield* Effect.acquireRelease(
+      Effect.sync(() => meeting.onJoin((socket) => void run(serveJoined(socket)))),
+      () => close
+    )
+    return {
+      /** Lets nobody join any more, and waits until those who have are answered. */
+      settled: Effect.zipRight(
+        close,
+        Effect.promise(() => Promise.all([...open].map((transport) => transport.settled())))
+      )
+    }
+  })
+
+/**
+ * Serves MCP on standard input and output until the client is gone, and answers what it asked before. The engine is
+ * built at first use. From here on, standard output carries only JSON-RPC. Other processes may join; a process that
+ * took over serves only those, its own client being one of them.
+ */
+export const serve = <E, R>(
+  options: Offer & {
+    /** Opened at first use, and created if a call writes. */
+    readonly engine: Layer.Layer<OpenIndex | Watcher, E>
+    /** Background work, started once a client is initialized. */
+    readonly beside?: Effect.Effect<void, never, Watcher>
+    /** Replaces the engine for calls that write nothing while there is no index: an empty index in memory. */
+    readonly empty: Layer.Layer<OpenIndex, E>
+    readonly exists: Effect.Effect<boolean, E>
+    /** The program's own logger. */
+    readonly loggerOf: Parameters<typeof ClientLog.makeOwn>[0]
+    readonly joining?: Omit<Parameters<typeof host<R>>[0], "use" | "watching"> | undefined
+  }
+) => {
   const log = ClientLog.makeOwn(options.loggerOf)
   return Effect.gen(function* () {
-    const stdout = takeStdout()
+    const { joining } = options
+    const left = joining?.meeting.left
     yield* logUnhandled()
     const engine = yield* lazyLayer(options.engine)
     // Once the index is open, one that was removed is an error, not an empty index.
@@ -125,30 +252,21 @@ export const serve = <E>(options: {
       Effect.flatMap(writes ? Effect.succeed(true) : isThere, (opens) =>
         opens ? engine.use(effect) : Effect.provide(effect, options.empty)
       )
-    const greeting = yield* Deferred.make<void>()
-    const service = yield* make({
-      ...options,
-      use,
-      config: Effect.tap(options.config, ({ logFormat, logLevel }) =>
-        Effect.sync(() => log.setOwn(logLevel, logFormat))
-      ),
-      greeted: Deferred.succeed(greeting, undefined)
-    })
-    const server = firstEra(service, log)
-    const transport = new StdioTransport({
-      input: process.stdin,
-      output: stdout,
-      check: checkOpening,
-      // Most clients are of the first era, and do not wait for the other's code.
-      serveSecond: (side) => {
-        service.prepare()
-        void import("./secondEra.ts").then(({ overStdio }) => overStdio(service, side))
-      }
-    })
-    yield* Effect.acquireRelease(
-      Effect.promise(() => server.connect(transport)),
-      () => Effect.promise(() => server.close())
+    const config = Effect.tap(options.config, ({ logFormat, logLevel }) =>
+      Effect.sync(() => log.setOwn(logLevel, logFormat))
     )
+    const watching = yield* makeWatching(use)
+    const greeting = yield* Deferred.make<void>()
+    const greeted = Deferred.succeed(greeting, undefined)
+    const joined =
+      joining === undefined
+        ? undefined
+        : // Their log is not that of this process's own client.
+          yield* Effect.locallyWith(
+            host({ ...joining, use, watching }),
+            FiberRef.currentLoggers,
+            HashSet.remove(log.logger)
+          )
     if (options.beside !== undefined) {
       const beside = Effect.catchAll(engine.use(options.beside), (error) =>
         Effect.logError(`Not following changes: ${error instanceof Error ? error.message : String(error)}`)
@@ -160,6 +278,17 @@ export const serve = <E>(options: {
         )
       )
     }
+    const others = joined?.settled ?? Effect.void
+    const exits = Effect.sync(() => setTimeout(() => process.exit(0), grace.exit).unref())
+    if (left !== undefined) {
+      yield* config.pipe(Effect.ignoreLogged, Effect.zipRight(greeted))
+      yield* Effect.promise(() => left)
+      yield* Effect.timeoutOption(others, grace.answers)
+      return yield* Effect.asVoid(exits)
+    }
+    const stdout = takeStdout()
+    const service = yield* make({ version, ...options, use, watching, config, greeted })
+    const transport = yield* attend(service, log, process.stdin, stdout)
     if (process.stdin.isTTY) {
       yield* Effect.logInfo(
         "This is an MCP server: it speaks JSON-RPC on standard input and output, and an MCP client should start it. `clew mcp install --client NAME` sets one up; Ctrl-D ends this one"
@@ -170,9 +299,12 @@ export const serve = <E>(options: {
     // A full pipe holds the answers until they are read.
     const written = Effect.async<void>((resume) => stdout.write("", () => resume(Effect.void)))
     const settled = Effect.promise(() => transport.settled())
-    const done = yield* Effect.timeoutOption(Effect.raceFirst(Effect.zipRight(settled, written), gone), grace.answers)
+    const done = yield* Effect.timeoutOption(
+      Effect.raceFirst(Effect.all([Effect.zipRight(settled, written), others], { concurrency: 2 }), gone),
+      grace.answers
+    )
     // From here on, nothing may delay the exit.
-    yield* Effect.sync(() => setTimeout(() => process.exit(0), grace.exit).unref())
+    yield* exits
     if (Option.isNone(done)) {
       transport.abandon("The server is shutting down before this was done; what was indexed so far stays")
       yield* Effect.timeoutOption(written, grace.exit / 4)

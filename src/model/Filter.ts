@@ -1,7 +1,7 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { isObject, codePoints, isLongerThan, isWellFormed, kindOf, notWellFormed, shown } from "./kinds.ts"
+import { isObject, codePoints, isLongerThan, isWellFormed, kindOf, notWellFormed, valueText } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
 const { characters, depth: deepest, keys: mostKeys, values: mostValues } = limits.filter
@@ -212,7 +212,7 @@ const notTime = (condition: unknown): string | undefined => {
   const wrong = values.find((value) => typeof value === "string" && Number.isNaN(Date.parse(value)))
   return wrong === undefined
     ? undefined
-    : `indexed_at must be compared with milliseconds since 1970 or a time like 2026-01-31T18:00:00Z, got ${shown(wrong)}`
+    : `indexed_at must be compared with milliseconds since 1970 or a time like 2026-01-31T18:00:00Z, got ${valueText(wrong)}`
 }
 
 /** The faults of a filter: at most one per condition, and no more than the limit. */

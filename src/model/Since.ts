@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import type { Filter } from "./Filter.ts"
-import { shown } from "./kinds.ts"
+import { valueText } from "./kinds.ts"
 
 const seconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
 
@@ -30,7 +30,7 @@ export const Since = Schema.String.pipe(
         "Only documents that are new or changed in the index since then: 2d (also s, m, h, w), or an ISO 8601 time, in UTC without a zone"
     },
     message: ({ actual }) => ({
-      message: `since must be a duration like 90m, 12h, 2d or 3w, or a time like 2026-01-31 or 2026-01-31T18:00:00Z, got ${shown(actual)}`,
+      message: `since must be a duration like 90m, 12h, 2d or 3w, or a time like 2026-01-31 or 2026-01-31T18:00:00Z, got ${valueText(actual)}`,
       override: true
     })
   })

@@ -95,7 +95,7 @@ test("an unknown key names the nearest one", () =>
       ["zzzzzzzzz = 3", "unknown key zzzzzzzzz; the keys outside a section are public_stats, rate_limit_per_second"],
       [
         "[__proto__]\nx = 1",
-        "unknown section [__proto__]; the sections are embedding, llm, rerank, pipeline, search, graph, vector, store, server, limits, watch, telemetry, log"
+        "unknown section [__proto__]; the sections are embedding, llm, rerank, pipeline, search, graph, vector, store, server, mcp, limits, watch, telemetry, log"
       ]
     ]
     for (const [toml, message] of cases) assert.deepStrictEqual(yield* fileProblem(toml), [`./clew.toml: ${message}`])

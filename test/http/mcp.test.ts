@@ -2,6 +2,7 @@ import { Client as SecondClient, StreamableHTTPClientTransport as SecondTranspor
 import { assert, it } from "@effect/vitest"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
+import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -88,6 +89,42 @@ it.scopedLive("gives clients of both eras the same tools and results", () =>
     assert.include(first.instructions, '"notes/"')
     assert.include(first.tools.map(({ name }) => name).join(), "index_documents")
     assert.include(JSON.stringify(first.found), "Bees make honey")
+  })
+)
+
+it.scopedLive("tells clients of both eras when what they watch has changed", () =>
+  Effect.gen(function* () {
+    const { port, url } = yield* start({ documents })
+    const uri = "clew://documents/tides"
+    yield* Effect.promise(async () => {
+      const old = new Client({ name: "old", version: "1" })
+      const told = new Promise((resolve) =>
+        old.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => resolve(params.uri))
+      )
+      await old.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as never)
+      await old.subscribeResource({ uri })
+      const [body, headers] = ofSecond("subscriptions/listen")
+      const listening = await fetch(`${url}/mcp`, {
+        method: "POST",
+        headers: { ...accept, ...headers, "content-type": "application/json" },
+        body: JSON.stringify({
+          ...body,
+          params: { ...body.params, notifications: { resourceSubscriptions: [uri] } }
+        })
+      })
+      await old.callTool({ name: "index_documents", arguments: { documents: [{ content: "High.", doc_id: "tides" }] } })
+      assert.strictEqual(await told, uri)
+      let heard = ""
+      for await (const part of listening.body!.pipeThrough(new TextDecoderStream())) {
+        heard += part
+        if (heard.includes("notifications/resources/updated")) break
+      }
+      await old.close()
+    })
+    const tooMany = { resourceSubscriptions: Array.from({ length: 101 }, () => uri) }
+    const [body, headers] = ofSecond("subscriptions/listen")
+    const refused = yield* post(port, { ...body, params: { ...body.params, notifications: tooMany } }, headers)
+    assert.include(refused.json.error.message, "got 101")
   })
 )
 

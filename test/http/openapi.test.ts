@@ -96,8 +96,8 @@ it("lists what each operation can answer", () => {
     "post /prompt": "200 400 401 403 404 409 413 415 429 500 503",
     "post /ask": "200 400 401 403 404 409 413 415 429 500 503",
     "post /v1/chat/completions": "200 400 401 403 404 409 413 415 429 500 503",
-    "get /v1/models": "200 401 403 429 500",
-    "get /v1/models/{model}": "200 400 401 403 404 429 500",
+    "get /v1/models": "200 401 403 429 500 503",
+    "get /v1/models/{model}": "200 400 401 403 404 429 500 503",
     "post /index": "200 400 401 403 404 409 413 415 429 500 503",
     "post /judgements": "200 400 401 403 413 415 429 500 503",
     "get /judgements": "200 400 401 403 429 500 503",
@@ -115,7 +115,7 @@ it("lists what each operation can answer", () => {
     "get /health": "200 500",
     "get /ready": "200 403 500 503",
     "get /stats": "200 400 401 403 404 429 500 503",
-    "get /metrics": "200 401 403 429 500"
+    "get /metrics": "200 401 403 429 500 503"
   })
   for (const { name, operation } of operations) {
     for (const [status, response] of Object.entries<any>(operation.responses)) {

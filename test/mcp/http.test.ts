@@ -116,8 +116,9 @@ const others: Readonly<Record<string, string>> = {
   "resources-read-text": "reads test://static-text",
   "resources-read-binary": "reads test://static-binary; documents are text",
   "resources-templates-read": "reads test://template/123/data",
-  "resources-subscribe": "subscribes to test://watched-resource; Clew offers no subscriptions",
-  "resources-unsubscribe": "ends a subscription; Clew offers none",
+  "resources-subscribe":
+    "subscribes to test://watched-resource, which is none of Clew's; test/mcp/resources.test.ts watches documents",
+  "resources-unsubscribe": "subscribes to test://watched-resource first",
   "prompts-get-simple": "gets a prompt test_simple_prompt",
   "prompts-get-with-args": "gets a prompt test_prompt_with_arguments",
   "prompts-get-embedded-resource": "gets a prompt test_prompt_with_embedded_resource",

@@ -195,7 +195,7 @@ describe("the end", () => {
           return written
         }`
     )
-    const client = new Client({ folder, nodeArgs })
+    const client = new Client({ folder, nodeArgs, args: ["--no-join"] })
     const waitsForReader = later(client)
     client.child.stdout.pause()
     const request = (id: number, method: string, params: object) =>

@@ -158,3 +158,59 @@ describe("prompts", () => {
     )
   })
 })
+
+describe("watched resources", () => {
+  const uri = "clew://documents/tide-table"
+  const second = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {}
+  }
+  const isUpdate = ({ method }: Json) => method === "notifications/resources/updated"
+  const document = (content: string) => ({ documents: [{ content, doc_id: "tide-table" }] })
+
+  it("are told to clients of both eras when they change in the index, whichever process changes them", async () => {
+    const client = await connectWith([sea])
+    const other = await connect({ folder: client.folder, args: ["--no-join"] })
+    // It need not be there yet.
+    assert.deepStrictEqual(await client.result("resources/subscribe", { uri }), {})
+    const notifications = { resourceSubscriptions: [uri, "service://index/stats"] }
+    client.send({ jsonrpc: "2.0", id: "l", method: "subscriptions/listen", params: { _meta: second, notifications } })
+    const acknowledged = await client.find(({ method }) => method === "notifications/subscriptions/acknowledged")
+    assert.deepStrictEqual(acknowledged.params.notifications.resourceSubscriptions, notifications.resourceSubscriptions)
+    await other.call("index_documents", document("High at noon."))
+    const first = await client.find((message) => isUpdate(message) && message.params._meta === undefined)
+    assert.deepStrictEqual(first.params, { uri })
+    const key = "io.modelcontextprotocol/subscriptionId"
+    for (const named of notifications.resourceSubscriptions) {
+      const told = await client.find(
+        (message) => isUpdate(message) && message.params.uri === named && "_meta" in message.params
+      )
+      assert.strictEqual(told.params._meta[key], "l")
+    }
+    // Nothing has changed for it any more, and then its own process changes it.
+    await client.result("resources/unsubscribe", { uri })
+    const from = client.lines.length
+    await client.call("index_documents", document("High at midnight."))
+    await client.find((message) => isUpdate(message) && message.params.uri === uri, from)
+    const later = client.lines
+      .slice(from)
+      .map((line) => JSON.parse(line))
+      .filter(isUpdate)
+    assert.isTrue(later.every(({ params }) => params._meta[key] === "l"))
+  })
+
+  it("are refused where there can be none, and beyond a hundred", async () => {
+    const client = await connectWith([sea])
+    assert.strictEqual((await client.error("resources/subscribe", { uri: "file:///etc/passwd" })).code, -32002)
+    const resourceSubscriptions = Array.from({ length: 101 }, (_, n) => `clew://documents/${n}`)
+    for (const uri of resourceSubscriptions.slice(0, 100)) await client.result("resources/subscribe", { uri })
+    const error = await client.error("resources/subscribe", { uri: resourceSubscriptions[100] })
+    assert.strictEqual(error.code, -32602)
+    assert.include(error.message, "at most 100")
+    const params = { _meta: second, notifications: { resourceSubscriptions } }
+    assert.include((await client.error("subscriptions/listen", params)).message, "got 101")
+    const filtered = await connect({ folder: client.folder, args: ["--filter", "search"] })
+    assert.strictEqual((await filtered.error("resources/subscribe", { uri })).code, -32002)
+  })
+})

@@ -1,0 +1,169 @@
+import * as Cache from "effect/Cache"
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { AccessUnavailable, InsufficientScope, Unauthorized } from "../api/errors.ts"
+import type { ServerConfig } from "../Config.ts"
+
+/** The issuer cannot be asked, or does not answer as one. */
+class IssuerFault extends Data.TaggedError("IssuerFault")<{ readonly reason: string }> {}
+
+/** Bounds of what is read from the issuer. */
+const limits = { bytes: 262_144, ms: 5000 }
+
+/** How long what the issuer says of itself counts, and its keys; and how long a failure does. */
+const fresh = { metadata: Duration.hours(1), keys: 600_000, failure: Duration.seconds(10), newKeys: 30_000 }
+
+/** Signatures alone: with a shared secret, whoever knows the public key could sign. */
+const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
+
+/** Fetches within the bounds, and goes nowhere else. */
+const bounded = async (url: string, init: RequestInit = {}): Promise<Response> => {
+  const signal = AbortSignal.timeout(limits.ms)
+  const response = await fetch(url, { ...init, redirect: "error", signal })
+  const parts: Array<Uint8Array> = []
+  let size = 0
+  for await (const part of response.body ?? []) {
+    size += part.length
+    if (size > limits.bytes) throw new Error(`${url} answers with more than ${limits.bytes} bytes`)
+    parts.push(part)
+  }
+  return new Response(Buffer.concat(parts), { status: response.status })
+}
+
+/** Where an issuer says where its keys are: RFC 8414, and OpenID Connect Discovery. */
+const addressesOf = (issuer: string): ReadonlyArray<string> => {
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname === "/" ? "" : pathname.replace(/\/$/, "")
+  return [
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}${path}/.well-known/openid-configuration`
+  ]
+}
+
+const readMetadata = async (issuer: string, address: string): Promise<URL> => {
+  const response = await bounded(address, { headers: { accept: "application/json" } })
+  if (!response.ok) throw new Error(`${address} answers ${response.status}`)
+  const said = (await response.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown } | null
+  if (said?.issuer !== issuer) throw new Error(`${address} names another issuer, ${JSON.stringify(said?.issuer)}`)
+  if (typeof said.jwks_uri !== "string" || !/^https?:/.test(said.jwks_uri))
+    throw new Error(`${address} names no jwks_uri`)
+  return new URL(said.jwks_uri)
+}
+
+const asFault = (error: unknown) => new IssuerFault({ reason: error instanceof Error ? error.message : String(error) })
+
+/** Loads jose only where tokens come. */
+const verifier = (issuer: string) =>
+  Effect.gen(function* () {
+    const jose = yield* Effect.promise(() => import("jose"))
+    const [first, second] = addressesOf(issuer).map((address) =>
+      Effect.tryPromise({ try: () => readMetadata(issuer, address), catch: asFault })
+    )
+    const keys = jose.createRemoteJWKSet(yield* Effect.orElse(first!, () => second!), {
+      timeoutDuration: limits.ms,
+      cacheMaxAge: fresh.keys,
+      cooldownDuration: fresh.newKeys,
+      [jose.customFetch]: bounded
+    })
+    return { jose, keys }
+  })
+
+/** What jose says of a token; every other failure is one of the issuer. */
+const ofToken = new Set([
+  "ERR_JWT_EXPIRED",
+  "ERR_JWT_CLAIM_VALIDATION_FAILED",
+  "ERR_JWT_INVALID",
+  "ERR_JWS_INVALID",
+  "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
+  "ERR_JWKS_NO_MATCHING_KEY",
+  "ERR_JWKS_MULTIPLE_MATCHING_KEYS",
+  "ERR_JOSE_ALG_NOT_ALLOWED",
+  "ERR_JOSE_NOT_SUPPORTED"
+])
+
+const scopesOf = ({ scope, scp }: Readonly<Record<string, unknown>>): ReadonlyArray<unknown> =>
+  typeof scope === "string"
+    ? scope.split(" ")
+    : Array.isArray(scp)
+      ? scp
+      : typeof scp === "string"
+        ? scp.split(" ")
+        : []
+
+/** Text that may stand in a quoted parameter of a header. */
+const quotable = (text: string): string => text.replace(/[^\x20-\x7e]|["\\]/g, "'")
+
+export interface OAuth {
+  /** The document of RFC 9728, and where it is. */
+  readonly metadata: object
+  readonly addresses: ReadonlyArray<string>
+  /** The parameters of WWW-Authenticate for a request without a token. */
+  readonly challenge: string
+  /** Fails unless the token is the issuer's, for this server, and valid now. */
+  readonly check: (token: string) => Effect.Effect<void, Unauthorized | InsufficientScope | AccessUnavailable>
+}
+
+/** Where a resource server says who issues its tokens. */
+const wellKnown = "/.well-known/oauth-protected-resource"
+
+/** Checks bearer tokens of the configured issuer; undefined if there is none. */
+export const make = (server: typeof ServerConfig.Service): Effect.Effect<OAuth | undefined> =>
+  Effect.gen(function* () {
+    const { oauthAudience: audience, oauthIssuer: issuer, oauthScope: scope } = server
+    if (issuer === undefined || audience === undefined) return undefined
+    const { origin, pathname } = new URL(audience)
+    const suffix = pathname === "/" ? "" : pathname
+    const challenge = `resource_metadata="${origin}${wellKnown}${suffix}"${scope === undefined ? "" : `, scope="${scope}"`}`
+    const verifiers = yield* Cache.makeWith({
+      capacity: 1,
+      // One caller that goes away would leave its interruption to all.
+      lookup: (issuer: string) => Effect.uninterruptible(verifier(issuer)),
+      timeToLive: (exit) => (Exit.isSuccess(exit) ? fresh.metadata : fresh.failure)
+    })
+    const invalid = (reason: string) =>
+      new Unauthorized({
+        reason: `The token is not accepted: ${reason}`,
+        challenge: `${challenge}, error="invalid_token", error_description="${quotable(reason)}"`
+      })
+    const unavailable = ({ reason }: IssuerFault) => new AccessUnavailable({ reason: `The tokens' issuer: ${reason}` })
+
+    const check = (token: string) =>
+      Effect.gen(function* () {
+        // Something else than a token of this kind: the issuer need not be asked.
+        if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return yield* invalid("it is neither the API key nor a JWT")
+        const { jose, keys } = yield* Effect.mapError(verifiers.get(issuer), unavailable)
+        const now = yield* Clock.currentTimeMillis
+        const options = {
+          issuer,
+          audience,
+          algorithms,
+          clockTolerance: 30,
+          requiredClaims: ["exp"],
+          currentDate: new Date(now)
+        }
+        const { payload } = yield* Effect.tryPromise({
+          try: () => jose.jwtVerify(token, keys, options),
+          catch: (error) =>
+            ofToken.has(String((error as { readonly code?: unknown }).code))
+              ? invalid((error as Error).message)
+              : unavailable(asFault(error))
+        })
+        if (scope !== undefined && !scopesOf(payload).includes(scope)) {
+          return yield* new InsufficientScope({ scope, challenge: `${challenge}, error="insufficient_scope"` })
+        }
+      })
+    return {
+      metadata: {
+        resource: audience,
+        authorization_servers: [issuer],
+        bearer_methods_supported: ["header"],
+        ...(scope === undefined ? {} : { scopes_supported: [scope] })
+      },
+      addresses: [...new Set([wellKnown, `${wellKnown}/mcp`, `${wellKnown}${suffix}`])] as ReadonlyArray<string>,
+      challenge,
+      check
+    }
+  })

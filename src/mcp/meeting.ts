@@ -1,0 +1,232 @@
+import { createHash } from "node:crypto"
+import * as fs from "node:fs"
+import * as net from "node:net"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { version } from "../version.ts"
+
+// Loaded by processes that only pass bytes on: it imports nothing else of the program.
+
+/** What decides the engine that a process opens. */
+export interface Wanted {
+  readonly db: string | undefined
+  readonly config: string | undefined
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** What a process says that joins another, before the bytes of its client. */
+export interface Hello {
+  /** Its command line after the program's name. */
+  readonly args: ReadonlyArray<string>
+  readonly cwd: string
+}
+
+/** What the other says, if it serves such a client. */
+export interface Welcome {
+  /** Tools that write, so that a call of one is not repeated. */
+  readonly writing: ReadonlyArray<string>
+}
+
+/** What it says otherwise. */
+export const refusal = null
+
+/** Characters of a hello at most. */
+export const longestHello = 262_144
+
+/** A flag's name in `--name=value`. */
+export const nameOf = (arg: string): string => arg.split("=", 1)[0]!
+
+/** The value of a flag as it stands in the command line. Who is joined reads the line by the flags' definitions. */
+export const valueOf = (args: ReadonlyArray<string>, flag: string): string | undefined => {
+  const at = args.findLastIndex((arg) => nameOf(arg) === flag)
+  const given = args[at]
+  return given === undefined ? undefined : given === flag ? args[at + 1] : given.slice(flag.length + 1)
+}
+
+/** The engine of this process, which others may join. */
+export interface Meeting {
+  readonly address: string
+  /** Lets nobody join any more; those who have may stay. */
+  readonly close: () => void
+  /** Takes the connections, also those that came before. */
+  readonly onJoin: (serve: (socket: net.Socket) => void) => void
+  /** The process has no client of its own on standard input, but one that has joined, until this resolves. */
+  readonly left?: Promise<void>
+}
+
+/** The configuration file that counts, as in Config/Load.ts. */
+const configFile = ({ config, cwd, env }: Wanted, home: string): string | undefined => {
+  const named = config ?? (env["CLEW_CONFIG"] || undefined)
+  if (named !== undefined) return path.resolve(cwd, named.replace(/^~(?=\/)/, home))
+  const base = path.isAbsolute(env["XDG_CONFIG_HOME"] ?? "") ? env["XDG_CONFIG_HOME"]! : path.join(home, ".config")
+  return [path.join(cwd, "clew.toml"), path.join(base, "clew", "config.toml")].find((file) => fs.existsSync(file))
+}
+
+/** A file's path without links in its folder's, so that two names of one index meet. */
+const real = (file: string): string => {
+  try {
+    return path.join(fs.realpathSync(path.dirname(file)), path.basename(file))
+  } catch {
+    return file
+  }
+}
+
+/** This build of the program; another may answer differently. */
+const build = (): string => {
+  const size = fs.statSync(path.join(path.dirname(fileURLToPath(import.meta.url)), "program.cjs"), {
+    throwIfNoEntry: false
+  })?.size
+  return `${version} ${size ?? process.pid}`
+}
+
+/** A folder that only this user can enter. */
+const isOwn = (folder: string, uid: number): boolean => {
+  fs.mkdirSync(folder, { mode: 0o700, recursive: true })
+  const found = fs.lstatSync(folder)
+  return found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0
+}
+
+/**
+ * The socket of the processes that would open the same engine: the same index with the same configuration, by the same
+ * build. What decides that gives it its name, so that others are not found at all. In /tmp, since clients start servers
+ * without the variables that name another folder. Undefined if there can be none: on Windows, or if the folder is
+ * somebody else's.
+ */
+export const socketOf = (wanted: Wanted): string | undefined => {
+  const { cwd, db, env } = wanted
+  const uid = process.getuid?.()
+  if (uid === undefined) return undefined
+  try {
+    const folder = `/tmp/clew-${uid}`
+    if (!isOwn(folder, uid)) return undefined
+    const home = env["HOME"] || env["USERPROFILE"] || ""
+    const file = configFile(wanted, home)
+    const text = file === undefined ? "" : fs.readFileSync(file, "utf8")
+    const set = Object.keys(env).filter((name) => name.startsWith("CLEW_") && name !== "CLEW_CONFIG" && env[name])
+    const isDefault = !/\bstore\b/.test(text) && !set.some((name) => name.startsWith("CLEW_STORE_"))
+    const data = path.isAbsolute(env["XDG_DATA_HOME"] ?? "") ? env["XDG_DATA_HOME"]! : path.join(home, ".local/share")
+    const index = db ?? (isDefault ? path.join(data, "clew", "index.db") : undefined)
+    const decides = [
+      build(),
+      index && real(path.resolve(cwd, index)),
+      file,
+      text,
+      home,
+      set.toSorted().map((name) => [name, env[name]]),
+      // Paths in variables are relative to it.
+      set.length > 0 && cwd
+    ]
+    return path.join(folder, `${createHash("sha256").update(JSON.stringify(decides)).digest("hex").slice(0, 32)}.sock`)
+  } catch {
+    return undefined
+  }
+}
+
+/** How long another process may take to greet, while it starts or works. */
+const patience = 5000
+
+/**
+ * Joins the process that listens there. "nobody": none does; "gone": it has just ended; "refused": it serves no such
+ * client, does not answer, or is not this user's.
+ */
+export const join = (
+  file: string,
+  hello: Hello
+): Promise<{ readonly socket: net.Socket; readonly welcome: Welcome } | "nobody" | "gone" | "refused"> =>
+  new Promise((resolve) => {
+    const found = fs.lstatSync(file, { throwIfNoEntry: false })
+    if (found === undefined) return resolve("nobody")
+    if (!found.isSocket() || found.uid !== process.getuid?.()) return resolve("refused")
+    const socket = net.connect(file)
+    let said = Buffer.alloc(0)
+    const end = (result: "nobody" | "gone" | "refused") => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(result)
+    }
+    const timer = setTimeout(() => end("refused"), patience)
+    const onError = ({ code }: NodeJS.ErrnoException) =>
+      end(code === "ECONNREFUSED" || code === "ENOENT" ? "nobody" : code === "EACCES" ? "refused" : "gone")
+    const onEnd = () => end("gone")
+    const onData = (chunk: Buffer) => {
+      said = Buffer.concat([said, chunk])
+      if (!said.includes(0x0a)) return
+      const welcome = JSON.parse(said.toString("utf8")) as Welcome | typeof refusal
+      if (welcome === refusal) return end("refused")
+      clearTimeout(timer)
+      socket.pause()
+      socket.off("error", onError).off("end", onEnd).off("close", onEnd).off("data", onData)
+      resolve({ socket, welcome })
+    }
+    socket.on("error", onError).on("end", onEnd).on("close", onEnd).on("data", onData)
+    socket.write(`${JSON.stringify(hello)}\n`)
+  })
+
+const listen = (file: string): Promise<Meeting> =>
+  new Promise((resolve, reject) => {
+    const waiting: Array<net.Socket> = []
+    const server = net.createServer({ pauseOnConnect: true })
+    server.maxConnections = 256
+    server.on("connection", (socket) => waiting.push(socket))
+    server.once("error", reject)
+    server.listen(file, () => {
+      server.off("error", reject).on("error", () => {})
+      fs.chmodSync(file, 0o600)
+      const { ctimeMs, ino } = fs.lstatSync(file)
+      const remove = () => {
+        const found = fs.lstatSync(file, { throwIfNoEntry: false })
+        // Another process may listen there by now.
+        if (found?.ino === ino && found.ctimeMs === ctimeMs) fs.rmSync(file, { force: true })
+      }
+      process.once("exit", remove)
+      resolve({
+        address: file,
+        close: () => {
+          server.close()
+          process.off("exit", remove)
+          for (const socket of waiting.splice(0)) socket.destroy()
+        },
+        onJoin: (serve) => {
+          server.removeAllListeners("connection").on("connection", serve)
+          for (const socket of waiting.splice(0)) serve(socket)
+        }
+      })
+    })
+  })
+
+/** Longer than any process is at it. */
+const stale = 5000
+
+const isRefused = (file: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = net.connect(file)
+    socket.once("connect", () => resolve(false)).once("error", () => resolve(true))
+    socket.once("connect", () => socket.destroy())
+  })
+
+/**
+ * Listens there, unless another process does or begins to; removes the socket of one that was killed. Those who try at
+ * once take turns by a folder, which is made by one of them only.
+ */
+export const claim = async (file: string): Promise<Meeting | undefined> => {
+  const lock = `${file}.lock`
+  try {
+    fs.mkdirSync(lock)
+  } catch {
+    const since = fs.statSync(lock, { throwIfNoEntry: false })?.mtimeMs
+    if (since !== undefined && Date.now() - since > stale) fs.rmSync(lock, { recursive: true, force: true })
+    return undefined
+  }
+  try {
+    if (fs.existsSync(file)) {
+      if (!(await isRefused(file))) return undefined
+      fs.rmSync(file, { force: true })
+    }
+    return await listen(file)
+  } catch {
+    return undefined
+  } finally {
+    fs.rmSync(lock, { recursive: true, force: true })
+  }
+}

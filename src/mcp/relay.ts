@@ -1,0 +1,305 @@
+import { isatty } from "node:tty"
+import { makeSplitter } from "./lines.ts"
+import { claim, join, type Meeting, nameOf, socketOf, valueOf } from "./meeting.ts"
+
+// The program itself, with everything it needs, is loaded only where no other process can be joined.
+
+/** Arguments of a process that serves nobody else and joins nobody. */
+const alone = new Set(["install", "--help", "-h", "--version", "-V", "--completions", "--http", "--no-join", "--"])
+/** Arguments of a process that needs an engine of its own: it follows files, or has a log. */
+const own = new Set(["--watch", "--log-level"])
+
+type Message = Readonly<Record<string, unknown>>
+
+/** A line of requests that are not all answered. */
+interface Open {
+  readonly line: Buffer
+  readonly requests: ReadonlyArray<Message>
+  readonly isBatch: boolean
+  /** Keys of those not answered. */
+  readonly left: Set<string>
+}
+
+const keyOf = (id: unknown): string => JSON.stringify(id)
+
+/** The messages of a line, without what is none. */
+const messagesOf = (line: Buffer): { readonly messages: ReadonlyArray<Message>; readonly isBatch: boolean } => {
+  try {
+    const value: unknown = JSON.parse(line.toString("utf8"))
+    const isBatch = Array.isArray(value)
+    const isMessage = (one: unknown): one is Message => typeof one === "object" && one !== null
+    return { isBatch, messages: (isBatch ? value : [value]).filter(isMessage) }
+  } catch {
+    return { isBatch: false, messages: [] }
+  }
+}
+
+const paramsOf = ({ params }: Message): Message =>
+  (typeof params === "object" && params !== null ? params : {}) as Message
+
+const lost =
+  "The server that was to do this has ended, and whether it was done is unknown: look at what is indexed, with list_sources, before you send it again"
+
+/** Longest line that is kept to be sent again, and all of them together. */
+const kept = { line: 65_536, all: 8 * 1024 * 1024 }
+
+/** Longest answer that is passed on whole. */
+const longest = 256 * 1024 * 1024
+
+/** What a client has begun and said, as far as another engine must know it. */
+class Session {
+  private readonly open = new Set<Open>()
+  private readonly byId = new Map<string, Open>()
+  private held = 0
+  /** What a new engine hears first: `initialize`, its confirmation, the level of the log, what is watched. */
+  private readonly greeting = new Map<string, Message>()
+  /** Answers that the client does not wait for. */
+  private readonly unasked = new Set<string>()
+  private count = 0
+  writing: ReadonlySet<string> = new Set()
+
+  /** Whether all is answered but what never is. */
+  get isIdle(): boolean {
+    return (
+      this.unasked.size === 0 &&
+      [...this.open].every(({ requests }) => requests.every(({ method }) => method === "subscriptions/listen"))
+    )
+  }
+
+  /** A request after which all that came before is answered, also what is not a request. */
+  last(): string {
+    return `${JSON.stringify(this.unaskedFor({ jsonrpc: "2.0", method: "ping" }))}\n`
+  }
+
+  private unaskedFor(message: Message): Message {
+    const id = `clew-again-${++this.count}`
+    this.unasked.add(keyOf(id))
+    return { ...message, id }
+  }
+
+  asked(line: Buffer): void {
+    const { isBatch, messages } = messagesOf(line)
+    const requests = messages.filter((message) => "id" in message && "method" in message)
+    for (const message of messages) {
+      if (message["method"] === "notifications/initialized") this.greeting.set("initialized", message)
+      if (message["method"] === "notifications/cancelled") this.close(keyOf(paramsOf(message)["requestId"]))
+    }
+    if (requests.length === 0) return
+    const keeps = line.length <= kept.line && this.held + line.length <= kept.all
+    if (keeps) this.held += line.length
+    const left = new Set(requests.map(({ id }) => keyOf(id)))
+    const open = { line: keeps ? line : Buffer.alloc(0), requests, isBatch, left }
+    this.open.add(open)
+    for (const key of left) this.byId.set(key, open)
+  }
+
+  /** Whether the client waits for a line of the engine. */
+  isAnswer(line: Buffer): boolean {
+    for (const message of messagesOf(line).messages) {
+      if ("method" in message) continue
+      const key = keyOf(message["id"])
+      if (this.unasked.delete(key)) return false
+      const request = this.byId.get(key)?.requests.find(({ id }) => keyOf(id) === key)
+      if (request !== undefined && "result" in message) this.remember(request)
+      this.close(key)
+    }
+    return true
+  }
+
+  private remember(request: Message): void {
+    const { uri } = paramsOf(request)
+    switch (request["method"]) {
+      case "initialize":
+      case "logging/setLevel":
+        return void this.greeting.set(String(request["method"]), request)
+      case "resources/subscribe":
+        return void this.greeting.set(`watch ${String(uri)}`, request)
+      case "resources/unsubscribe":
+        return void this.greeting.delete(`watch ${String(uri)}`)
+    }
+  }
+
+  private close(key: string): void {
+    const open = this.byId.get(key)
+    this.byId.delete(key)
+    open?.left.delete(key)
+    if (open?.left.size !== 0) return
+    this.open.delete(open)
+    this.held -= open.line.length
+  }
+
+  /** The engine is gone: what the client hears of writes that it had begun. */
+  refuseWrites(): ReadonlyArray<object> {
+    this.unasked.clear()
+    return [...this.open].flatMap((open) => {
+      const { isBatch, left, line, requests } = open
+      const isWrite = ({ method, params }: Message) =>
+        method === "tools/call" && this.writing.has(String((params as Message | undefined)?.["name"]))
+      if (line.length > 0 && !requests.some(isWrite)) return []
+      const errors = requests.flatMap(({ id }) =>
+        left.has(keyOf(id)) ? [{ jsonrpc: "2.0", id, error: { code: -32603, message: lost } }] : []
+      )
+      for (const key of left) this.close(key)
+      return [isBatch ? errors : errors[0]!]
+    })
+  }
+
+  /** What another engine hears first, and the requests that wait for an answer. */
+  replay(): Buffer {
+    const order = (name: string) => ["initialize", "initialized"].indexOf(name) >>> 0
+    const greeting = [...this.greeting]
+      .toSorted(([a], [b]) => order(a) - order(b))
+      .map(([, message]) => ("id" in message ? this.unaskedFor(message) : message))
+    const lines = greeting.map((message) => Buffer.from(`${JSON.stringify(message)}\n`))
+    return Buffer.concat([...lines, ...[...this.open].flatMap(({ line }) => [line, Buffer.from("\n")])])
+  }
+
+  /** Notices of documents that may have changed meanwhile. */
+  changes(): ReadonlyArray<object> {
+    return [...this.greeting.values()].flatMap((message) =>
+      message["method"] === "resources/subscribe"
+        ? [{ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: paramsOf(message)["uri"] } }]
+        : []
+    )
+  }
+}
+
+type Joined = Exclude<Awaited<ReturnType<typeof join>>, string>
+
+/** How long requests may take after the end of input, as of a process with an engine of its own. */
+const grace = 30_000
+
+const parentPoll = 250
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/**
+ * Passes the bytes of this process's client to the process that it has joined, and back. When that ends, it finds
+ * another one or opens the engine itself; the client notices one slow answer.
+ */
+const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): void => {
+  const { ppid, stdin, stdout } = process
+  const write = stdout.write.bind(stdout)
+  // From here on, nothing else may print there.
+  stdout.write = process.stderr.write.bind(process.stderr)
+  const session = new Session()
+  const toEngine = makeSplitter(32 * 1024 * 1024)
+  let socket = first.socket
+  let hasEnded = false
+
+  stdout.on("error", leave)
+  setInterval(() => process.ppid === ppid || leave(), parentPoll).unref()
+
+  const finish = () => write("", leave)
+  const tell = (message: object) => write(`${JSON.stringify(message)}\n`)
+
+  const move = async () => {
+    const found = await again()
+    for (const change of session.changes()) tell(change)
+    found.socket.write(Buffer.concat([session.replay(), toEngine.rest()]))
+    if (hasEnded) found.socket.write(session.last())
+    attach(found)
+  }
+
+  const attach = ({ socket: next, welcome }: Joined) => {
+    socket = next
+    session.writing = new Set(welcome.writing)
+    const toClient = makeSplitter(longest)
+    next.on("data", (chunk: Buffer) => {
+      for (const frame of toClient.push(chunk)) {
+        if (frame._tag !== "Line" || !session.isAnswer(frame.bytes)) continue
+        if (write(Buffer.concat([frame.bytes, Buffer.of(0x0a)]))) continue
+        next.pause()
+        stdout.once("drain", () => next.resume())
+      }
+      if (hasEnded && session.isIdle) finish()
+    })
+    let isLost = false
+    const lose = () => {
+      if (isLost) return
+      isLost = true
+      next.destroy()
+      stdin.pause()
+      for (const error of session.refuseWrites()) tell(error)
+      if (hasEnded && session.isIdle) return finish()
+      void move()
+    }
+    next.on("error", lose).on("end", lose).on("close", lose)
+    next.resume()
+    if (!hasEnded) stdin.resume()
+  }
+
+  stdin.on("data", (chunk: Buffer) => {
+    for (const frame of toEngine.push(chunk)) if (frame._tag === "Line") session.asked(frame.bytes)
+    if (socket.write(chunk)) return
+    stdin.pause()
+    socket.once("drain", () => stdin.resume())
+  })
+  const onEnd = () => {
+    if (hasEnded) return
+    hasEnded = true
+    for (const frame of toEngine.end()) if (frame._tag === "Line") session.asked(frame.bytes)
+    socket.write(`\n${session.last()}`)
+    setTimeout(leave, grace).unref()
+  }
+  stdin.on("end", onEnd).on("close", onEnd).on("error", onEnd)
+  attach(first)
+}
+
+/**
+ * Starts `clew mcp`: joins another process with the same engine if there is one; else runs the program, which others
+ * may join then.
+ */
+export const start = async (run: (meeting?: Meeting) => void): Promise<void> => {
+  const args = process.argv.slice(2)
+  const { env } = process
+  const file = args.some((arg) => alone.has(nameOf(arg)))
+    ? undefined
+    : socketOf({ db: valueOf(args, "--db"), config: valueOf(args, "--config"), cwd: process.cwd(), env })
+  if (file === undefined) return run()
+  const hello = { args, cwd: process.cwd() }
+  // A terminal is told what this is.
+  const joins = !isatty(0) && !args.some((arg) => own.has(nameOf(arg)))
+
+  /** The process there, or this one if there is none; tries again while others begin. */
+  const find = async (tries = 100): Promise<Joined | "refused" | Meeting> => {
+    const found = joins ? await join(file, hello) : "nobody"
+    if (typeof found === "object" || found === "refused") return found
+    const meeting = found === "nobody" ? await claim(file) : undefined
+    if (meeting !== undefined) return meeting
+    if (!joins || tries === 0) return "refused"
+    await pause(10 + Math.random() * 20)
+    return find(tries - 1)
+  }
+
+  const found = await find()
+  if (found === "refused") return run()
+  if ("address" in found) return run(found)
+
+  const signals = { SIGINT: 130, SIGTERM: 143 } as const
+  const stop = (signal: keyof typeof signals) => process.exit(signals[signal])
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop)
+  let leave = (): void => process.exit(0)
+  const again = async (): Promise<Joined> => {
+    let next = await find()
+    if (next !== "refused" && "socket" in next) return next
+    // Its own engine, which this process then joins as others do; not to be found, if it is not theirs.
+    const own = `${file}.${process.pid}`
+    if (next === "refused") next = (await claim(own)) ?? "refused"
+    if (next === "refused") {
+      process.stderr.write(
+        "clew: the server that this process had joined has ended, and no other can be started here\n"
+      )
+      process.exit(1)
+    }
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, stop)
+    let left = () => {}
+    run({ ...next, left: new Promise<void>((resolve) => (left = resolve)) })
+    leave = left
+    const joined = await join(next.address, hello)
+    if (typeof joined === "object") return joined
+    process.stderr.write("clew: the index could not be opened anew after the server that had it ended\n")
+    process.exit(1)
+  }
+  relay(found, again, () => leave())
+}

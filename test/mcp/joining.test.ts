@@ -1,0 +1,257 @@
+import { assert, describe, it } from "@effect/vitest"
+import { spawn } from "node:child_process"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import * as net from "node:net"
+import { tmpdir } from "node:os"
+import { join as pathOf } from "node:path"
+import { claim, join } from "../../src/mcp/meeting.ts"
+import {
+  bin,
+  bread,
+  cleanEnv,
+  Client,
+  connect,
+  connectWith,
+  sea,
+  type StartOptions,
+  temporaryFolder
+} from "./client.ts"
+
+/** Whether a process has loaded SQLite: those that joined have not. */
+const hasEngine = ({ child }: Client) => readFileSync(`/proc/${child.pid}/maps`, "latin1").includes("better_sqlite3")
+
+const found = async (client: Client, query = "tides") =>
+  (await client.call("search", { query })).structuredContent.results[0].metadata.source
+
+/** An index, a client whose process has it open, and others that may join. */
+const party = async (...others: ReadonlyArray<StartOptions>) => {
+  const folder = temporaryFolder()
+  const first = await connectWith([sea, bread], { folder })
+  const rest = await Promise.all(others.map((options) => connect({ folder, ...options })))
+  await Promise.all(rest.map((client) => found(client)))
+  return [first, ...rest] as const
+}
+
+const killed = (client: Client) => {
+  client.child.kill("SIGKILL")
+  return client.exited
+}
+
+describe.skipIf(process.platform !== "linux")("processes of one index", () => {
+  it("share the engine of the first", async () => {
+    const [first, second, third] = await party({}, {})
+    assert.deepStrictEqual([first, second!, third!].map(hasEngine), [true, false, false])
+    await second!.call("index_documents", { documents: [{ content: "Quaggas graze.", metadata: { source: "q" } }] })
+    assert.strictEqual(await found(first, "quaggas"), "q")
+    await second!.end()
+    assert.strictEqual(await found(third!), "docs/sea.md")
+  })
+
+  it("have one engine however many start at once", async () => {
+    const folder = temporaryFolder()
+    const clients = Array.from({ length: 6 }, () => new Client({ folder }))
+    await Promise.all(clients.map((client) => client.initialize()))
+    await Promise.all(clients.map((client) => client.call("index_documents", { documents: [sea] })))
+    assert.lengthOf(clients.filter(hasEngine), 1)
+  })
+
+  it("keep what their own flags say of tools and names", async () => {
+    const [, filtered, reader] = await party(
+      { args: ["--filter", "search,get_document", "--name", "Shore"] },
+      { args: ["--read-only"] }
+    )
+    assert.isFalse(hasEngine(filtered!) || hasEngine(reader!))
+    const names = async (client: Client) =>
+      (await client.result("tools/list")).tools.map(({ name }: Client["child"] & { name: string }) => name)
+    assert.deepStrictEqual(await names(filtered!), ["search", "get_document"])
+    assert.notInclude(await names(reader!), "index_documents")
+    assert.include((await reader!.callError("index_documents", { documents: [sea] })).message, "no tool")
+  })
+
+  it("open an engine of their own where another would do something else", async () => {
+    const folder = temporaryFolder()
+    const first = await connectWith([sea], { folder, args: ["--no-join"] })
+    const alone = await connect({ folder })
+    await found(alone)
+    assert.isTrue(hasEngine(first) && hasEngine(alone))
+    writeFileSync(pathOf(folder, "other.toml"), "[search]\ntop_k = 3\n")
+    for (const options of [
+      { env: { CLEW_SEARCH_TOP_K: "2" } },
+      { args: ["--config", "other.toml"] },
+      { args: ["--log-level", "error"] },
+      { args: ["--watch", folder] },
+      { env: { CLEW_MCP_JOIN: "false" } }
+    ]) {
+      const client = await connect({ folder, ...options })
+      await found(client)
+      assert.isTrue(hasEngine(client), JSON.stringify(options))
+    }
+    const wrong = new Client({ folder, args: ["--filter", "serach"] })
+    assert.strictEqual((await wrong.exited).code, 2)
+    assert.include(wrong.stderr, "did you mean search")
+  })
+
+  it("do not join one that may not write as they may", async () => {
+    const folder = temporaryFolder()
+    await (await connectWith([sea], { folder })).end()
+    const reader = await connect({ folder, args: ["--read-only"] })
+    await found(reader)
+    const writer = await connectWith([bread], { folder })
+    assert.isTrue(hasEngine(writer))
+    assert.strictEqual(await found(reader, "flour"), "notes/bread.txt")
+  })
+
+  it("join clew serve, which has the same index and configuration", async () => {
+    const folder = temporaryFolder()
+    await (await connectWith([sea], { folder })).end()
+    const server = spawn(process.execPath, [bin, "serve", "--port", "0", "--db", pathOf(folder, "index.db")], {
+      cwd: folder,
+      env: cleanEnv(folder, { CLEW_EMBEDDING_BACKEND: "builtin", SERVICE_API_KEY: "secret" })
+    })
+    const ended = new Promise((resolve) => server.once("close", resolve))
+    await new Promise<void>((resolve) => {
+      server.stderr.setEncoding("utf8").on("data", (text: string) => text.includes("Listening") && resolve())
+    })
+    const client = await connect({ folder })
+    assert.strictEqual(await found(client), "docs/sea.md")
+    assert.isFalse(hasEngine(client))
+    server.kill("SIGTERM")
+    await ended
+    assert.strictEqual(await found(client), "docs/sea.md")
+    assert.isTrue(hasEngine(client))
+  })
+})
+
+describe.skipIf(process.platform !== "linux")("when the process with the engine ends", () => {
+  it("another takes over, and the rest join that", async () => {
+    const [first, ...rest] = await party({}, {}, {})
+    await killed(first)
+    assert.deepStrictEqual(
+      await Promise.all(rest.map((client) => found(client))),
+      Array.from(rest, () => "docs/sea.md")
+    )
+    assert.lengthOf(rest.filter(hasEngine), 1)
+    const heir = rest.find(hasEngine)!
+    await Promise.all(rest.map((client) => client.call("collection_info")))
+    assert.strictEqual((await heir.end()).code, 0)
+    const left = rest.filter((client) => client !== heir)
+    assert.deepStrictEqual(
+      await Promise.all(left.map((client) => found(client))),
+      Array.from(left, () => "docs/sea.md")
+    )
+    // A newcomer joins too, and the socket of the killed process is in nobody's way.
+    const newcomer = await connect({ folder: first.folder })
+    assert.strictEqual(await found(newcomer), "docs/sea.md")
+    assert.isFalse(hasEngine(newcomer))
+  })
+
+  it("reads that wait are asked again, and writes are refused, since nobody knows of them", async () => {
+    const [first, second] = await party({})
+    const uri = "clew://documents/quagga"
+    await second!.result("resources/subscribe", { uri })
+    first.child.kill("SIGSTOP")
+    const read = found(second!)
+    const write = second!.callError("index_documents", { documents: [{ content: "Perhaps." }] })
+    const search = { name: "search", arguments: { query: "wind" } }
+    second!.send({ jsonrpc: "2.0", id: "cancelled", method: "tools/call", params: search })
+    second!.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "cancelled" } })
+    // Whole lines before, and a part of one.
+    second!.write('{"jsonrpc":"2.0","id":"cut","meth')
+    await killed(first)
+    assert.include((await write).message, "whether it was done is unknown")
+    assert.strictEqual(await read, "docs/sea.md")
+    second!.write('od":"ping"}\n')
+    assert.deepStrictEqual((await second!.find(({ id }) => id === "cut")).result, {})
+    assert.isFalse(second!.lines.some((line) => JSON.parse(line).id === "cancelled"))
+    // It still hears of what it watches: at the change of the engine, since nobody has looked then, and after.
+    const isUpdate = ({ method, params }: { method?: string; params?: { uri: string } }) =>
+      method === "notifications/resources/updated" && params!.uri === uri
+    await second!.find(isUpdate)
+    const from = second!.lines.length
+    await second!.call("index_documents", { documents: [{ content: "Quaggas graze.", doc_id: "quagga" }] })
+    await second!.find(isUpdate, from)
+    assert.isFalse(second!.lines.some((line) => line.includes("clew-again")))
+  })
+
+  it("what others have asked is answered before it ends in order", async () => {
+    const [first, second] = await party({})
+    const documents = Array.from({ length: 40 }, (_, n) => ({ content: `Number ${n}. `.repeat(200), doc_id: `d${n}` }))
+    const progress = second!.find(({ method }) => method === "notifications/progress")
+    const write = second!.result("tools/call", {
+      name: "index_documents",
+      arguments: { documents },
+      _meta: { progressToken: "t" }
+    })
+    assert.strictEqual((await progress).params.progressToken, "t")
+    assert.strictEqual((await first.end()).code, 0)
+    assert.include(JSON.stringify(await write), "Indexed 40 documents")
+    assert.strictEqual(await found(second!), "docs/sea.md")
+  })
+})
+
+describe.skipIf(process.platform !== "linux")("a process that joined ends", () => {
+  it("with its input, once all is answered, also what is not JSON", async () => {
+    const [, second] = await party({})
+    second!.send({
+      jsonrpc: "2.0",
+      id: "last",
+      method: "tools/call",
+      params: { name: "search", arguments: { query: "tides" } }
+    })
+    second!.write("garbage\n")
+    second!.write('{"jsonrpc":"2.0","id":"unended","method":"ping"}')
+    assert.strictEqual((await second!.end()).code, 0)
+    const answers = second!.lines.slice(-3).map((line) => JSON.parse(line))
+    assert.sameMembers(
+      answers.map(({ id }) => id),
+      ["last", null, "unended"]
+    )
+  })
+
+  it("with SIGTERM", async () => {
+    const [, second] = await party({})
+    second!.child.kill("SIGTERM")
+    assert.strictEqual((await second!.exited).code, 143)
+  })
+})
+
+describe("the socket", () => {
+  const folder = () => mkdtempSync(pathOf(tmpdir(), "clew-meeting-"))
+  const hello = { args: ["mcp"], cwd: "/" }
+
+  it("is claimed by one process, and by the next where it was left behind", async () => {
+    const place = folder()
+    const file = pathOf(place, "a.sock")
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claim(file)))
+    const [meeting, ...others] = claims.filter((claimed) => claimed !== undefined)
+    assert.lengthOf(others, 0)
+    assert.isUndefined(await claim(file))
+    meeting!.close()
+    assert.isFalse(existsSync(file))
+    const child = spawn(process.execPath, [
+      "-e",
+      `require("net").createServer().listen(${JSON.stringify(file)}, () => process.kill(process.pid, "SIGKILL"))`
+    ])
+    await new Promise((resolve) => child.once("close", resolve))
+    assert.isTrue(existsSync(file))
+    assert.strictEqual(await join(file, hello), "nobody")
+    const next = await claim(file)
+    assert.isDefined(next)
+    next!.close()
+    rmSync(place, { recursive: true })
+  })
+
+  it("is not trusted where it is none, or closes without a word", async () => {
+    const place = folder()
+    const file = pathOf(place, "b.sock")
+    assert.strictEqual(await join(file, hello), "nobody")
+    writeFileSync(file, "")
+    assert.strictEqual(await join(file, hello), "refused")
+    const silent = pathOf(place, "c.sock")
+    const server = net.createServer((socket) => socket.destroy())
+    await new Promise<void>((resolve) => server.listen(silent, resolve))
+    assert.strictEqual(await join(silent, hello), "gone")
+    await new Promise((resolve) => server.close(resolve))
+    rmSync(place, { recursive: true })
+  })
+})
