@@ -127,7 +127,6 @@ export const open = ({
     yield* sql`PRAGMA busy_timeout = 0`
     yield* sql.loadExtension(sqliteVec.getLoadablePath())
     yield* sql`PRAGMA foreign_keys = ON`
-    if (isMainThread) yield* sql.unsafe(`PRAGMA cache_size = -${mainKibibytes}`)
     // Never memory-mapped: if another program truncated the file, a signal would end this process.
     yield* sql`PRAGMA mmap_size = 0`
     const { isOurs, version } = yield* Effect.zipRight(SqliteClient.loadSchema(sql), retryBusy(schemaOf(sql))).pipe(
@@ -138,6 +137,8 @@ export const open = ({
       )
     )
     if (!isOurs) return yield* notOurs(filename)
+    // Not earlier: this statement reads the schema.
+    if (isMainThread) yield* sql.unsafe(`PRAGMA cache_size = -${mainKibibytes}`)
     if (mode !== "readonly") {
       // Before WAL, so that the mark is in the file itself even if the process dies before the first checkpoint.
       if ((yield* pragma(sql, "application_id")) === 0) {
