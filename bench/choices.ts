@@ -4,8 +4,8 @@ import * as NodePath from "@effect/platform-node/NodePath"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { layerOf } from "../src/App.ts"
 import { FileIndexer } from "../src/files/FileIndexer.ts"
@@ -14,6 +14,7 @@ import { mean, ndcgAt } from "../src/measuring/evaluation.ts"
 import { CollectionName } from "../src/model/Collection.ts"
 import { Search } from "../src/Search.ts"
 import { run, temporaryFolder } from "./program.ts"
+import { isSectioned, sections } from "./sections.ts"
 
 /** A constant of the source, what surrounds it in each place, and other values of it. */
 interface Choice {
@@ -83,11 +84,13 @@ const choices: ReadonlyArray<Choice> = [
   }
 ]
 
-/** nDCG@10 of each collection by scores, along the graph where `auto` takes it. */
+/** By scores, along the graph where `auto` takes it: nDCG@10 of each collection, and MRR@10 of sections. */
 const Figures = Schema.Record({ key: Schema.String, value: Schema.Number })
 
 /** Asks every question, of an index that the first call makes. */
-const ask = Effect.fnUntraced(function* (folders: ReadonlyArray<string>, isIndexed: boolean) {
+const ask = Effect.fnUntraced(function* (all: ReadonlyArray<string>, path: string) {
+  const isIndexed = existsSync(path)
+  const folders = all.filter((folder) => !isSectioned(folder))
   const files = yield* FileIndexer
   const search = yield* Search
   const datasets = yield* Effect.forEach(folders, readDataset).pipe(
@@ -105,7 +108,15 @@ const ask = Effect.fnUntraced(function* (folders: ReadonlyArray<string>, isIndex
       return [name, mean(scores)] as const
     })
   )
-  return Object.fromEntries(figures)
+  const found = yield* Effect.forEach(all.filter(isSectioned), (folder) => {
+    const unpacked = join(dirname(path), basename(folder))
+    mkdirSync(unpacked, { recursive: true })
+    return Effect.map(
+      sections(folder, ["score"], unpacked),
+      ([{ places } = { places: [] }]) => [basename(folder), mean(places.map(({ section }) => section))] as const
+    )
+  })
+  return Object.fromEntries([...figures, ...found])
 })
 
 const asking = "--ask"
@@ -169,5 +180,5 @@ const [first, ...rest] = process.argv.slice(2)
 if (first === asking) {
   const [path = "", ...folders] = rest
   const app = layerOf({ store: { path }, embedding: { backend: "builtin" } })
-  console.log(JSON.stringify(await Effect.runPromise(Effect.provide(ask(folders, existsSync(path)), app))))
+  console.log(JSON.stringify(await Effect.runPromise(Effect.provide(ask(folders, path), app))))
 } else report(process.argv.slice(2).filter((word) => !word.startsWith("--")))

@@ -15,6 +15,8 @@ const benches: Readonly<Record<string, string>> = {
   libraries: "the tokenizer and the Markdown reader beside libraries that do the same (FOLDER)",
   quality:
     "the figures of docs/quality.md, written into it, on collections in BEIR layout ([--leave-one-out] FOLDER...)",
+  sections:
+    "questions to documentations whose right sections are known, in four modes; two sets are here ([FOLDER...])",
   relevance: "relevance on collections that it was not fitted on, each left out in turn (FOLDER...)",
   verdicts: "the verdicts on 453 claims about 55 real passages, labelled by hand ([first] [development] [held])",
   answers:

@@ -13,7 +13,8 @@ if (folders.length < (isLeavingOut ? 3 : 1)) {
        npm run bench -- quality --leave-one-out FOLDER FOLDER FOLDER...
 
 A FOLDER is a collection in BEIR layout. The tables between the marks in docs/quality.md are written anew; with
---leave-one-out, each choice of the ranking is made on all collections but one and scored on that one.`)
+--leave-one-out, each choice of the ranking is made on all collections but one and scored on that one, and a FOLDER may
+have questions to a documentation (see sections).`)
   process.exit(2)
 }
 if (isLeavingOut) {
