@@ -53,7 +53,7 @@ const furtherRead = 15
 const unanswered = (hint: string | undefined): Generation => ({
   llm: { backend: "extractive" },
   fragments: Stream.make(
-    `Nothing in the index answers this: no passage was found.${hint === undefined ? "" : ` The filter: ${hint}.`}`
+    `Nothing in the index answers this: no passage was found.${hint === undefined ? "" : ` Why: ${hint}.`}`
   ),
   isCut: Effect.succeed(false),
   usage: Effect.succeed(noUsage)

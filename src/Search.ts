@@ -23,6 +23,7 @@ import { emptyFilter, isEmptyFilter } from "./model/Filter.ts"
 import { lazily } from "./model/lazily.ts"
 import { limits } from "./model/Limits.ts"
 import { DocumentId } from "./model/Document.ts"
+import { type Cited, citedIn, linesCited } from "./model/Locator.ts"
 import type { DoorRequest, DoorSimilarRequest, Fusion, Mode } from "./model/Query.ts"
 import type { Dated, Found as Provenance, Hit, SearchExplanation } from "./model/SearchResult.ts"
 import type { Asked, FindRequest, Found, NearTerm, StoredDocument } from "./model/Stored.ts"
@@ -77,34 +78,31 @@ export class PassageNotFound extends Schema.TaggedError<PassageNotFound>()(
   }
 }
 
-const cited = /^(.+):(\d{1,9})(?:-\d{1,9})?$/s
-
 const asId = Schema.decodeOption(DocumentId)
 
-/** What a request may name: a source, or the doc_id that results show in place of one, and both may be cited by a line. */
-const referencesOf = ({ docId, line: given, source }: DoorSimilarRequest) => {
-  if (docId !== undefined) return [{ ref: { docId, derivedId: docId }, line: given }]
-  const [, name, line] = cited.exec(source ?? "") ?? []
+/** What a request may name: a source, or the doc_id that results show in place of one, and both with a line or a place. */
+const referencesOf = ({ cited: given, docId, source = "" }: DoorSimilarRequest) => {
+  if (docId !== undefined) return [{ ref: { docId, derivedId: docId }, cited: given }]
+  const cited = citedIn(source)
   // Not every source is an id.
   const refOf = (source: string) => ({
     source,
     derivedId: Option.getOrElse(asId(source), () => DocumentId.make("-"))
   })
   return [
-    ...(source === undefined ? [] : [{ ref: refOf(source), line: undefined }]),
-    ...(name === undefined ? [] : [{ ref: refOf(name), line: Number(line) }])
+    { ref: refOf(source), cited: undefined },
+    ...(cited === undefined ? [] : [{ ref: refOf(cited.source), cited }])
   ]
 }
 
-/** The passage of an index or a line; of a document with one passage, that. */
-const passageOf = (passages: StoredDocument["passages"], chunkIndex: number | undefined, line: number | undefined) =>
-  chunkIndex !== undefined
-    ? passages.find(({ ordinal }) => ordinal === chunkIndex)
-    : line !== undefined
-      ? passages.find(({ endLine, startLine }) => startLine <= line && line <= endLine)
-      : passages.length === 1
-        ? passages[0]
-        : undefined
+/** The passage of an index, a line or a place, of which it is the first; of a document with one passage, that. */
+const passageOf = (document: StoredDocument, chunkIndex: number | undefined, cited: Cited | undefined) => {
+  const { passages } = document
+  if (chunkIndex !== undefined) return passages.find(({ ordinal }) => ordinal === chunkIndex)
+  if (cited === undefined) return passages.length === 1 ? passages[0] : undefined
+  const line = linesCited(document, cited)?.startLine ?? NaN
+  return passages.find(({ endLine, startLine }) => startLine <= line && line <= endLine)
+}
 
 /** Hits beyond those asked for, since the passage itself and its copies are left out. */
 const copies = 10
@@ -315,7 +313,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     const named = Effect.fnUntraced(function* (request: DoorSimilarRequest) {
       const refs = referencesOf(request)
       for (const { name } of yield* searched(request.home ?? request.collection)) {
-        for (const { ref, line } of refs) {
+        for (const { cited, ref } of refs) {
           const [known = Option.none()] = yield* Effect.catchTag(
             documents.lookup(name, [ref]),
             "DocumentConflict",
@@ -333,7 +331,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
             "DocumentNotFound",
             ({ message }) => new PassageNotFound({ reason: message })
           )
-          const passage = passageOf(document.passages, request.chunkIndex, line)
+          const passage = passageOf(document, request.chunkIndex, cited)
           if (passage === undefined) {
             const last = document.passages.length - 1
             return yield* new PassageNotFound({

@@ -85,7 +85,9 @@ export const filterHint = Effect.fn("filterHint")(function* (
     const collections = given ?? (yield* store.collections).map(({ name }) => name)
     if ((yield* store.filtered(collections, {})) === 0 || (yield* store.filtered(collections, filter)) > 0)
       return undefined
-    return ["no document matches the filter", ...(yield* sourceHint(filter, collections))].join("; ")
+    const none =
+      all.size === 1 && all.has("indexed_at") ? "no document was indexed then" : "no document matches the filter"
+    return [none, ...(yield* sourceHint(filter, collections))].join("; ")
   }
   const candidates = [...columnKeys, ...known]
   const named = unknown.slice(0, mostShown).map((key) => `${clipped(key)}${didYouMean(key, candidates, clipped)}`)

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
 import { type Lines, linesOf } from "../chunking/located.ts"
-import { fragment, locatorOf, passagesAt } from "../model/Locator.ts"
+import { citedIn, fragment, locatorOf, passagesAt } from "../model/Locator.ts"
 import { freshness, toFreshness } from "../model/SearchResult.ts"
 import { state } from "../citations/prompt.ts"
 import type { StoredDocument } from "../model/Stored.ts"
@@ -52,10 +52,6 @@ export const ShowReport = Schema.Struct({
     })
   )
 }).annotations({ identifier: "ShowReport" })
-
-const place = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
-
-const fragmentForm = /^(.+)#([^#]+)$/s
 
 /** What is shown: a passage, several passages of one page, or lines outside all passages. */
 interface Shown {
@@ -155,21 +151,17 @@ export const show = Cli.define(
     const { cwd, globals } = yield* Place
     const { out } = yield* Terminal
     yield* inIndex("read", function* () {
-      const [, atPlace, fragmentText = ""] = fragmentForm.exec(given) ?? []
-      // The time in `talk.srt#t=12:31` is not a line.
-      const isTime = locatorOf(fragmentText)?._tag === "Time"
-      const [, atLine, from, to] = (isTime ? undefined : place.exec(given)) ?? []
-      const name = atLine ?? atPlace
+      const cited = citedIn(given)
       // A source may itself end like a place.
-      const isWhole = name === undefined || (yield* lookFor(given, collection)).length > 0
-      const found = yield* theDocument(isWhole ? given : name, collection)
+      const isWhole = cited === undefined || (yield* lookFor(given, collection)).length > 0
+      const found = yield* theDocument(isWhole ? given : cited.source, collection)
       const document = yield* (yield* Store).get(found.collection, found.docId)
       const lines = linesOf(document)
       const passage = isWhole
         ? undefined
-        : atLine === undefined
-          ? yield* placed(document, fragmentText)
-          : yield* lined(document, lines, Number(from), Number(to ?? from))
+        : typeof cited.at === "string"
+          ? yield* placed(document, cited.at)
+          : yield* lined(document, lines, cited.at.startLine, cited.at.endLine)
       const start = Math.max(lines.first, (passage?.startLine ?? lines.first) - (passage ? context : 0))
       const end = Math.min(lines.last, (passage?.endLine ?? lines.last) + (passage ? context : 0))
       const text = document.content.slice(lines.startOf(start), lines.startOf(end + 1))

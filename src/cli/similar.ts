@@ -1,9 +1,10 @@
 import * as Effect from "effect/Effect"
 import { Search } from "../Search.ts"
+import { citedIn } from "../model/Locator.ts"
 import { toProvenance, toSearchResult } from "../model/SearchResult.ts"
 import { flags, noteRemarks, nothingFound, requestOf } from "./asking.ts"
 import * as Cli from "./command.ts"
-import { theDocument } from "./document.ts"
+import { lookFor, theDocument } from "./document.ts"
 import { inIndex, Place } from "./engine.ts"
 import { usage } from "./exit.ts"
 import { printJson } from "./output.ts"
@@ -11,8 +12,6 @@ import { QueryReport, renderFiles, renderHits } from "./query.ts"
 import { Terminal } from "./terminal.ts"
 
 const { also: _, graph: __, ...searching } = flags
-
-const cited = /^(.+):(\d{1,9})(?:-\d{1,9})?$/s
 
 export const similar = Cli.define(
   {
@@ -52,8 +51,11 @@ export const similar = Cli.define(
     const { print } = yield* Terminal
     const { query, ...request } = yield* requestOf(given, [text ?? place!])
     yield* inIndex("read", function* () {
-      const [, source = place, line] = cited.exec(place ?? "") ?? []
-      const named = source === undefined ? undefined : yield* theDocument(source, given.collection)
+      const cited = place === undefined ? undefined : citedIn(place)
+      // A source may itself end like a place.
+      const isWhole = cited === undefined || (yield* lookFor(place!, given.collection)).length > 0
+      const named =
+        place === undefined ? undefined : yield* theDocument(isWhole ? place : cited.source, given.collection)
       const found = yield* Effect.flatMap(Search, (search) =>
         search.similar({
           ...request,
@@ -64,7 +66,7 @@ export const similar = Cli.define(
                 docId: named.docId,
                 home: named.collection,
                 chunkIndex: chunk,
-                line: line === undefined ? undefined : Number(line)
+                cited: isWhole ? undefined : cited
               })
         })
       )

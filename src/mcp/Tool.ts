@@ -104,7 +104,11 @@ export const allowed = (schema: Json): string => {
   const values = type === "boolean" ? [] : choices(schema)
   if (values.length > 0) return `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`
   const range = (low: unknown, high: unknown, unit = "") =>
-    low !== undefined && high !== undefined ? ` ${unit === "" ? "from" : "of"} ${low} to ${high}${unit}` : ""
+    high === undefined
+      ? ""
+      : low === undefined
+        ? ` of at most ${high}${unit}`
+        : ` ${unit === "" ? "from" : "of"} ${low} to ${high}${unit}`
   switch (type) {
     case "integer":
     case "number":

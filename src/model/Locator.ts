@@ -98,6 +98,48 @@ export const passagesAt = <P extends { readonly locator?: Locator | undefined }>
   return (there.length > 0 ? there : before.slice(-1)).map(({ passage }) => passage)
 }
 
+/** A source and what is cited in it: lines, or a place in a file that is not text. */
+export interface Cited {
+  readonly source: string
+  readonly at: { readonly startLine: number; readonly endLine: number } | string
+}
+
+const lineForm = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
+
+const fragmentForm = /^(.+)#([^#]+)$/s
+
+/** Parses a citation as results show it, `a.md:12-30` or `a.pdf#page=3`; a place comes without its `#`. */
+export const citedIn = (text: string): Cited | undefined => {
+  const [, atPlace, place = ""] = fragmentForm.exec(text) ?? []
+  // The time in `talk.srt#t=12:31` is not a line.
+  const isTime = locatorOf(place)?._tag === "Time"
+  const [, atLine, first, last = first] = (isTime ? undefined : lineForm.exec(text)) ?? []
+  if (atLine !== undefined) return { source: atLine, at: { startLine: Number(first), endLine: Number(last) } }
+  return atPlace === undefined ? undefined : { source: atPlace, at: place }
+}
+
+/** The lines of a citation in a document; undefined if it has no such place. */
+export const linesCited = (
+  {
+    metadata: { pages },
+    passages
+  }: {
+    readonly metadata: { readonly [key: string]: unknown }
+    readonly passages: ReadonlyArray<{
+      readonly locator?: Locator | undefined
+      readonly startLine: number
+      readonly endLine: number
+    }>
+  },
+  { at }: Cited
+): { readonly startLine: number; readonly endLine: number } | undefined => {
+  if (typeof at !== "string") return at
+  const wanted = locatorOf(at)
+  if (wanted === undefined || (wanted._tag === "Page" && wanted.page > Number(pages))) return undefined
+  const there = passagesAt(passages, wanted)
+  return there[0] && { startLine: there[0].startLine, endLine: there.at(-1)!.endLine }
+}
+
 /** The start of a stretch of extracted text from another place of its file. */
 export interface Mark {
   /** UTF-16 offset into the extracted text. */

@@ -4,8 +4,9 @@ import { CollectionName } from "./Collection.ts"
 import { DocumentId } from "./Document.ts"
 import { Filter } from "./Filter.ts"
 import { GraphUse } from "./Graph.ts"
-import { codePoints, isLongerThan, isWellFormed, notWellFormed } from "./kinds.ts"
+import { codePoints, isLongerThan, isWellFormed, notWellFormed, valueText } from "./kinds.ts"
 import { limits } from "./Limits.ts"
+import type { Cited } from "./Locator.ts"
 import { Since } from "./Since.ts"
 
 /** 1 to 10,000 characters (code points), not blank. */
@@ -33,7 +34,9 @@ export const QueryText = Schema.String.pipe(
 export const Queries = Schema.Array(QueryText).pipe(
   Schema.maxItems(limits.queries, {
     message: ({ actual }) =>
-      `queries must have at most ${limits.queries} items, got ${(actual as ReadonlyArray<unknown>).length}`
+      Array.isArray(actual)
+        ? `queries must have at most ${limits.queries} items, got ${actual.length}`
+        : { message: `queries must be a list of texts, got ${valueText(actual)}`, override: true }
   }),
   Schema.annotations({
     identifier: "Queries",
@@ -144,8 +147,8 @@ interface OfDoor {
 /** A request as an interface passes it on. */
 export interface DoorRequest extends SearchRequest, OfDoor {}
 export interface DoorSimilarRequest extends SimilarRequest, OfDoor {
-  /** A line of the passage. */
-  readonly line?: number | undefined
+  /** The lines or the place of the passage. */
+  readonly cited?: Cited | undefined
   /** The collection of the passage; default: the first that has its document. */
   readonly home?: CollectionName | undefined
 }

@@ -371,6 +371,8 @@ it.scopedLive("fuses several queries, finds what is new, and what is like a pass
         "queries must have at most 5 items, got 6"
       ],
       ["/query", { query: "x", queries: [""] }, 400, "query must not be empty"],
+      ["/query", { query: "x", queries: null }, 400, "queries must be a list of texts, got null"],
+      ["/query", { query: "x", queries: "y" }, 400, "queries must be a list of texts, got"],
       ["/query", { query: "x", filter: { indexed_at: { gte: "soon" } } }, 400, "indexed_at must be compared"]
     ] as const) {
       const refused = yield* post(path, body)

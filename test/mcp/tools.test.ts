@@ -210,7 +210,7 @@ describe("every tool", () => {
       ["get_document", {}, ["source", "doc_id"]],
       ["get_document", { source: "a", doc_id: "b" }, ["source", "doc_id"]],
       ["get_document", { source: "nowhere.md" }, ["nowhere.md"]],
-      ["get_document", { source: "nowhere.md:3" }, ["nowhere.md:3"]],
+      ["get_document", { source: "nowhere.md:3" }, ["nowhere.md"]],
       ["get_document", { source: "docs/sea.md", start_line: 8 }, ["start_line", "from 1 to 7", "8"]],
       ["get_document", { source: "docs/sea.md", start_line: 3, end_line: 2 }, ["end_line"]],
       ["get_document", { source: "docs/sea.md", chunk_index: 9 }, ["chunk_index must be from 0 to 0", "9"]],
@@ -563,7 +563,13 @@ describe("search", () => {
     assert.deepStrictEqual(await sources({ since: "2099-01-01" }), [])
     assert.include((await client.callError("search", { query: "x", since: "tomorrow" })).message, "since must be")
     const many = Array.from({ length: 6 }, () => "x")
-    assert.include((await client.callError("search", { query: "x", queries: many })).message, "queries must be")
+    assert.include(
+      (await client.callError("search", { query: "x", queries: many })).message,
+      "an array of at most 5 items, got 6"
+    )
+    const nothing = (await client.call("search", { query: "x", since: "2099-01-01" })).structuredContent.notice
+    assert.include(nothing, "give an earlier since")
+    assert.include(nothing, "no document was indexed then")
     const listing = (since: string) => client.call("list_sources", { since })
     assert.match((await listing("1h")).content[0].text, /docs\/sea\.md \(Sea\), 1 passage, indexed 20\d\d-/)
     assert.isEmpty((await listing("2099-01-01")).structuredContent.sources)

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { connect, type Json, sea, temporaryFolder } from "./client.ts"
 
@@ -55,6 +55,30 @@ describe("tools that write within the user's folders", () => {
     assert.deepInclude(again.structuredContent, { created: 0, unchanged: 1, documents: [] })
     const found = await client.call("search", { query: "moon", top_k: 1 })
     assert.strictEqual(found.structuredContent.results[0].metadata.source, join(notes, "tide.md"))
+  })
+
+  it("refuse what they do not know before they write", async () => {
+    const { client, notes } = await setUp()
+    assert.include(
+      (await client.callError("index_paths", { paths: [notes], max_tokens: 1 })).message,
+      "max_tokens is unknown"
+    )
+    assert.isEmpty(await sources(client))
+  })
+
+  it("give places of files that are not text, which the other tools take as search shows them", async () => {
+    const { client, notes } = await setUp()
+    const file = join(notes, "guide.pdf")
+    copyFileSync(new URL("../fixtures/documents/guide.pdf", import.meta.url), file)
+    await client.call("index_paths", { paths: [file] })
+    const first = await client.call("similar", { source: `${file}:1`, top_k: 1 })
+    const place = /source: (\S+#page=1)/.exec(first.content[0].text)![1]!
+    const { structuredContent } = await client.call("similar", { source: place, top_k: 1 })
+    assert.strictEqual(structuredContent.results[0].metadata.source, file)
+    const page = (await client.call("get_document", { source: place })).structuredContent
+    assert.include(page.text, "Keeping bees")
+    assert.include((await client.callError("get_document", { source: `${file}#page=9999` })).message, "no such place")
+    assert.include((await client.callError("get_document", { source: "giude.pdf:3" })).message, "similar: ")
   })
 
   it("refuse by its name whatever leads out of the folders", async () => {

@@ -296,6 +296,7 @@ export const nothingFound = Effect.fn("mcp.nothingFound")(function* (
     "use other words",
     ...(others.length === 0 ? [] : [`leave out collection to search ${named(others)} too`]),
     ...(request.filter === undefined ? [] : ["drop or widen the filter"]),
+    ...(request.since === undefined ? [] : ["give an earlier since"]),
     ...(isAnchored(request.filter?.["source"])
       ? ["begin the source with *, since most sources are absolute paths"]
       : []),
@@ -332,7 +333,4 @@ export const remarksOn = (found: Found): ReadonlyArray<string> => {
 
 /** That nothing was found, and what about the filter may be why. */
 export const emptyHanded = (request: SearchArguments, settings: Settings, { hint }: Found) =>
-  Effect.map(
-    nothingFound(request, settings),
-    (message) => `${message}${hint === undefined ? "" : ` The filter: ${hint}.`}`
-  )
+  Effect.map(nothingFound(request, settings), (message) => `${message}${hint === undefined ? "" : ` Why: ${hint}.`}`)

@@ -10,6 +10,7 @@ import { Store } from "../../Store.ts"
 import { bounded, fence, sourceCharacters, state } from "../../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
+import { citedIn, linesCited } from "../../model/Locator.ts"
 import { freshness, toFreshness } from "../../model/SearchResult.ts"
 import type { StoredDocument } from "../../model/Stored.ts"
 import { int, text } from "../../model/fields.ts"
@@ -174,25 +175,17 @@ export const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
   return { collection, document }
 })
 
-const cited = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
-
-/** As `findDocument`, but also accepts a citation as search shows it, `source:12-30`, and returns those lines too. */
+/** As `findDocument`, but also accepts a citation as search shows it, `a.md:12-30` or `a.pdf#page=3`, and returns it too. */
 export const findCited = (by: Parameters<typeof findDocument>[0]) =>
   findDocument(by).pipe(
-    Effect.map((found) => ({ ...found, lines: undefined })),
+    Effect.map((found) => ({ ...found, cited: undefined })),
     Effect.catchIf(
       (error) => error instanceof RpcError,
       (refusal) => {
-        const [, source, first, last = first] = cited.exec(by.source ?? "") ?? []
-        return source === undefined
+        const cited = citedIn(by.source ?? "")
+        return cited === undefined
           ? Effect.fail(refusal)
-          : findDocument({ ...by, source }).pipe(
-              Effect.map((found) => ({ ...found, lines: { startLine: Number(first), endLine: Number(last) } })),
-              Effect.catchIf(
-                (error) => error instanceof RpcError,
-                () => Effect.fail(refusal)
-              )
-            )
+          : Effect.map(findDocument({ ...by, source: cited.source }), (found) => ({ ...found, cited }))
       }
     )
   )
@@ -300,11 +293,15 @@ const leastText = 32
 export const readDocument = (args: DocumentArguments, again = "Continue with") =>
   Effect.gen(function* () {
     const { maxTokens = defaultMaxTokens } = args
-    const { collection, document, lines: cited } = yield* findCited(args)
+    const { cited, collection, document } = yield* findCited(args)
     const { content, docId, metadata, passages, title } = document
     const source = document.source ?? docId
     const lines = linesOf(document)
-    const { end: wantedEnd, start } = yield* range(isPart(args) ? args : { ...args, ...cited }, document, lines)
+    const there = cited && linesCited(document, cited)
+    if (cited !== undefined && there === undefined) {
+      return yield* refuse("source", `source: ${shownSource(source)} has no such place; name the part by chunk_index`)
+    }
+    const { end: wantedEnd, start } = yield* range(isPart(args) ? args : { ...args, ...there }, document, lines)
     const { count } = yield* (yield* Tokenizer).load
     const dated = yield* (yield* Search).dated(collection, document)
     const answerWith = (text: string) => {

@@ -115,10 +115,10 @@ export const listSources = make({
         (fit) => {
           const shown = page.slice(0, fit)
           const next = shown.length < found.length ? shown.at(-1)?.docId : undefined
-          const none = `No ${cursor === undefined ? "" : "further "}document${filter === undefined ? "" : " matches the filter"} in collection ${collection}.`
+          const none = `No ${cursor === undefined ? "" : "further "}document${filter === undefined ? "" : given === undefined ? " is new or changed since then" : " matches the filter"} in collection ${collection}.`
           const opening =
             shown.length === 0
-              ? [none, ...(why === undefined ? [] : [`The filter: ${why}.`]), ...others].join(" ")
+              ? [none, ...(why === undefined ? [] : [`Why: ${why}.`]), ...others].join(" ")
               : `${plural(shown.length, "document")} of collection ${collection}, by source. ${guard}`
           const closing =
             next === undefined ? [] : [`More follow: call list_sources again with cursor ${JSON.stringify(next)}.`]

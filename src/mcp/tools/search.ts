@@ -209,7 +209,7 @@ export const similar = make({
           ...request,
           ...(named === undefined
             ? { text }
-            : { docId: named.document.docId, home: named.collection, chunkIndex, line: named.lines?.startLine }),
+            : { docId: named.document.docId, home: named.collection, chunkIndex, cited: named.cited }),
           topK: request.topK ?? settings.topK,
           hybrid: request.hybrid ?? true
         }),
@@ -225,7 +225,7 @@ export const similar = make({
         queries: text === undefined ? [] : [text],
         opening: (passages) =>
           found.hits.length === 0
-            ? `Nothing is like ${JSON.stringify(what)}.${found.hint === undefined ? "" : ` The filter: ${found.hint}.`}`
+            ? `Nothing is like ${JSON.stringify(what)}.${found.hint === undefined ? "" : ` Why: ${found.hint}.`}`
             : `${passages} like ${JSON.stringify(what)}, most alike first.`
       })
     })

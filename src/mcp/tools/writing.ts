@@ -14,7 +14,7 @@ import { isoTime } from "../../model/SearchResult.ts"
 import { Store } from "../../Store.ts"
 import { refuse } from "../RpcError.ts"
 import { type Call, make } from "../Tool.ts"
-import { defaultMaxTokens, described, fitting, guard, maxTokens, Notice, optional, plural, quote } from "./answers.ts"
+import { defaultMaxTokens, described, fitting, guard, Notice, optional, plural, quote } from "./answers.ts"
 import { findDocument } from "./getDocument.ts"
 import { whileProgressing } from "./indexDocuments.ts"
 
@@ -71,11 +71,14 @@ const Written = Schema.Struct({
     "New and changed documents"
   ),
   failed: list(Failure, "Files that could not be read"),
-  omitted: Schema.optional(int("Documents and failures left out to fit max_tokens"))
+  omitted: Schema.optional(int("Further documents and failures"))
 })
 
 /** Most documents and failures that are kept to be named. */
 const mostNamed = 1000
+
+/** Paths named of which nothing was forgotten. */
+const mostHeld = 5
 
 const progressEvery = 1000
 
@@ -138,7 +141,6 @@ const running = Effect.fnUntraced(function* (runs: ReadonlyArray<FileRun>, { pro
 
 const told = Effect.fnUntraced(function* (
   done: Effect.Effect.Success<ReturnType<typeof running>>,
-  limit: number,
   more: ReadonlyArray<string> = []
 ) {
   const { counts, documents, failed, failures, held, indexed_at } = done
@@ -149,7 +151,7 @@ const told = Effect.fnUntraced(function* (
     ...(failures > 0 ? ["What failed was not changed in the index: make it readable, and index it again."] : []),
     ...(held.length > 0
       ? [
-          `More than half of the files below ${named(held)} are gone, so nothing was forgotten there: if that is meant, the user runs clew update --prune.`
+          `More than half of the files below ${named(held.slice(0, mostHeld).map((path) => bounded(path, sourceCharacters)))} are gone, so nothing was forgotten there: if that is meant, the user runs clew update --prune.`
         ]
       : []),
     ...more
@@ -160,7 +162,7 @@ const told = Effect.fnUntraced(function* (
   ]
   return yield* fitting(
     [...failed, ...documents].map((structured, at) => ({ structured, text: [lines[at]!] })),
-    limit,
+    defaultMaxTokens,
     "the answer",
     (shown) => {
       const left = created + updated + failures - shown
@@ -200,17 +202,15 @@ export const indexPaths = make({
       Schema.maxItems(mostPaths),
       Schema.annotations({ description: "Files and folders" })
     ),
-    collection: Schema.optional(described(CollectionName, "Created if new")),
-    maxTokens
+    collection: Schema.optional(described(CollectionName, "Created if new"))
   }),
   output: Written,
-  unlisted: ["max_tokens"],
   writes: true,
-  run: ({ collection = defaultCollection, maxTokens = defaultMaxTokens, paths }, { writePaths }, call) =>
+  run: ({ collection = defaultCollection, paths }, { writePaths }, call) =>
     Effect.gen(function* () {
       const places = yield* Effect.forEach(paths, (given, at) => allowed(`paths[${at}]`, given, writePaths))
       const run = { paths: places, collection, prune: false, dryRun: false, within: realFolders(writePaths) }
-      return yield* told(yield* running([run], call), maxTokens)
+      return yield* told(yield* running([run], call))
     })
 })
 
@@ -219,11 +219,10 @@ export const sync = make({
   title: "Bring the index up to date",
   description: ({ writePaths }) =>
     `Index again what was indexed from ${named(writePaths)} and has changed there, and forget files that are gone.`,
-  input: Schema.Struct({ collection: Schema.optional(described(CollectionName, "Default: all")), maxTokens }),
+  input: Schema.Struct({ collection: Schema.optional(described(CollectionName, "Default: all")) }),
   output: Written,
-  unlisted: ["max_tokens"],
   writes: true,
-  run: ({ collection, maxTokens = defaultMaxTokens }, { writePaths }, call) =>
+  run: ({ collection }, { writePaths }, call) =>
     Effect.gen(function* () {
       const store = yield* Store
       const names = collection === undefined ? (yield* store.collections).map(({ name }) => name) : [collection]
@@ -249,8 +248,12 @@ export const sync = make({
           within
         }))
       const gone = own.length - runs.length
-      return yield* told(yield* running(runs, call), maxTokens, [
-        ...(gone === 0 ? [] : [`${plural(gone, "path is", "paths are")} not there now; their documents were kept.`]),
+      return yield* told(yield* running(runs, call), [
+        ...(gone === 0
+          ? []
+          : [
+              `${plural(gone, "path is", "paths are")} not there now; their documents were kept: delete_document forgets one.`
+            ]),
         ...(roots.length === own.length
           ? []
           : [`${plural(roots.length - own.length, "other path was", "other paths were")} not looked at: not allowed.`])

@@ -55,6 +55,19 @@ it("a passage of any format is exactly the text at its span, through HTTP", asyn
   }
 })
 
+it("a place names the passage that others are to be like", async () => {
+  const { documents: listed } = (await get("/documents?limit=200")) as { documents: ReadonlyArray<Listed> }
+  const { source } = listed.find((each) => basename(each.source) === "slides.pptx")!
+  const like = (place: string) =>
+    fetch(`${url}/similar`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ source: `${source}${place}` })
+    })
+  assert.strictEqual((await like("#slide=4")).status, 200)
+  assert.strictEqual((await like("#page=4")).status, 404)
+})
+
 it("a passage's place is in its metadata, in the words of its format's readers", async () => {
   const { documents: listed } = (await get("/documents?limit=200")) as { documents: ReadonlyArray<Listed> }
   const placesOf = async (name: string): Promise<ReadonlyArray<unknown>> => {

@@ -25,6 +25,7 @@ it("shows the places that query prints of what is no text", async () => {
     const { passage, text } = await box.json(ShowReport, ["show", place, "--context", "0"])
     assert.isDefined(passage, place)
     assert.include(text, words)
+    assert.isNotEmpty((await box.json(SearchResponse, ["similar", place])).results, place)
   }
 })
 
