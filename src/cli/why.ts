@@ -81,7 +81,8 @@ const standing = Effect.fnUntraced(function* (
 ) {
   const search = yield* Search
   const asked = { ...request, topK: limits.topK.max, explain: true }
-  const all = yield* search.run(asked)
+  // Copies would fill the places that fewer than so many passages leave empty.
+  const all = yield* search.run({ ...asked, filled: 0 })
   const isOwn = ({ collection, document }: Similar) =>
     document.docId === wanted.docId && collection === wanted.collection
   const at = all.hits.findIndex((hit) => isOwn(hit) || hit.similar?.some(isOwn) === true)

@@ -229,6 +229,35 @@ describe("why", () => {
     }
   })
 
+  it("names what stands for a copy where few passages match", async () => {
+    const same =
+      "# Oaks\n\nThe oak at the gate is three hundred years old, and older than any other tree of the village.\n"
+    const own = new Sandbox({
+      "a.md": same,
+      "b.md": same,
+      "c.md": "# Elms\n\nNo elm of the village is older than the oak.\n"
+    })
+    try {
+      await own.ends(0, ["index", "."])
+      const reports = await Promise.all(
+        ["a.md", "b.md"].map((source) => own.json(WhyReport, ["why", "how old is the oak", source]))
+      )
+      assert.deepStrictEqual(
+        reports.map(({ hybrid, keyword, vector }) => [hybrid!.rank, keyword!.rank, vector!.rank]),
+        [
+          [1, 1, 1],
+          [1, 1, 1]
+        ]
+      )
+      assert.lengthOf(
+        reports.filter(({ folded_into }) => folded_into !== undefined),
+        1
+      )
+    } finally {
+      own.remove()
+    }
+  })
+
   it("says that the filter excludes it, or why it is not indexed", async () => {
     const filtered = await box.json(WhyReport, ["why", "tide", "docs/tides.md", "--filter", "lang=de"])
     assert.isTrue(filtered.filtered_out)
