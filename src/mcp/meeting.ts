@@ -103,7 +103,10 @@ export const socketOf = (wanted: Wanted): string | undefined => {
     const home = env["HOME"] || env["USERPROFILE"] || ""
     const file = configFile(wanted, home)
     const text = file === undefined ? "" : fs.readFileSync(file, "utf8")
-    const set = Object.keys(env).filter((name) => name.startsWith("CLEW_") && name !== "CLEW_CONFIG" && env[name])
+    // Those of PostgreSQL's own library too: they name its server and user where the address does not.
+    const set = Object.keys(env).filter(
+      (name) => (name.startsWith("CLEW_") || name.startsWith("PG")) && name !== "CLEW_CONFIG" && env[name]
+    )
     const isDefault = !/\bstore\b/.test(text) && !set.some((name) => name.startsWith("CLEW_STORE_"))
     const data = path.isAbsolute(env["XDG_DATA_HOME"] ?? "") ? env["XDG_DATA_HOME"]! : path.join(home, ".local/share")
     const index = db ?? (isDefault ? path.join(data, "clew", "index.db") : undefined)
@@ -120,6 +123,14 @@ export const socketOf = (wanted: Wanted): string | undefined => {
     return path.join(folder, `${createHash("sha256").update(JSON.stringify(decides)).digest("hex").slice(0, 32)}.sock`)
   } catch {
     return undefined
+  }
+}
+
+const welcomeOf = (said: string): Welcome | typeof refusal => {
+  try {
+    return JSON.parse(said) as Welcome | typeof refusal
+  } catch {
+    return refusal
   }
 }
 
@@ -152,7 +163,7 @@ export const join = (
     const onData = (chunk: Buffer) => {
       said = Buffer.concat([said, chunk])
       if (!said.includes(0x0a)) return
-      const welcome = JSON.parse(said.toString("utf8")) as Welcome | typeof refusal
+      const welcome = welcomeOf(said.toString("utf8"))
       if (welcome === refusal) return end("refused")
       clearTimeout(timer)
       socket.pause()
@@ -198,18 +209,19 @@ const listen = (file: string): Promise<Meeting> =>
 /** Longer than any process is at it. */
 const stale = 5000
 
+/** Whether nobody listens there. A process that is only too busy to take the connection does. */
 const isRefused = (file: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = net.connect(file)
-    socket.once("connect", () => resolve(false)).once("error", () => resolve(true))
-    socket.once("connect", () => socket.destroy())
+    socket.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code === "ECONNREFUSED"))
+    socket.once("connect", () => {
+      socket.destroy()
+      resolve(false)
+    })
   })
 
-/**
- * Listens there, unless another process does or begins to; removes the socket of one that was killed. Those who try at
- * once take turns by a folder, which is made by one of them only.
- */
-export const claim = async (file: string): Promise<Meeting | undefined> => {
+/** Those who try at once take turns by a folder, which is made by one of them only; undefined for the others. */
+const inTurn = async <A>(file: string, use: () => Promise<A>): Promise<A | undefined> => {
   const lock = `${file}.lock`
   try {
     fs.mkdirSync(lock)
@@ -219,14 +231,35 @@ export const claim = async (file: string): Promise<Meeting | undefined> => {
     return undefined
   }
   try {
-    if (fs.existsSync(file)) {
-      if (!(await isRefused(file))) return undefined
-      fs.rmSync(file, { force: true })
-    }
-    return await listen(file)
+    return await use()
   } catch {
     return undefined
   } finally {
     fs.rmSync(lock, { recursive: true, force: true })
   }
+}
+
+/** Whether the place is free, once the socket of a process that was killed is removed. */
+const isFree = async (file: string): Promise<boolean> => {
+  if (!fs.existsSync(file)) return true
+  if (!(await isRefused(file))) return false
+  fs.rmSync(file, { force: true })
+  return true
+}
+
+/** Sockets beside it that are looked at: those who were killed left them. */
+const swept = 64
+
+/** Listens there, unless another process does or begins to, and removes what killed ones have left in the folder. */
+export const claim = async (file: string): Promise<Meeting | undefined> => {
+  const meeting = await inTurn(file, async () => ((await isFree(file)) ? listen(file) : undefined))
+  if (meeting === undefined) return undefined
+  const folder = path.dirname(file)
+  const others = fs.readdirSync(folder).filter((name) => name.includes(".sock") && name !== path.basename(file))
+  const sweep = (name: string) => {
+    const other = path.join(folder, path.basename(name, ".lock"))
+    return inTurn(other, () => isFree(other))
+  }
+  await Promise.all(others.slice(0, swept).map(sweep))
+  return meeting
 }

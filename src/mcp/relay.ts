@@ -38,7 +38,7 @@ const paramsOf = ({ params }: Message): Message =>
   (typeof params === "object" && params !== null ? params : {}) as Message
 
 const lost =
-  "The server that was to do this has ended, and whether it was done is unknown: look at what is indexed, with list_sources, before you send it again"
+  "The server that was to do this has ended or does not answer, and whether it was done is unknown: look at what is indexed, with list_sources, before you send it again"
 
 /** Longest line that is kept to be sent again, and all of them together. */
 const kept = { line: 65_536, all: 8 * 1024 * 1024 }
@@ -171,6 +171,9 @@ const grace = 30_000
 
 const parentPoll = 250
 
+/** How often an engine that says nothing is looked at while a request waits, and how often it may be silent then. */
+const silence = { poll: 10_000, most: 3 }
+
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /**
@@ -205,7 +208,9 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
     socket = next
     session.writing = new Set(welcome.writing)
     const toClient = makeSplitter(longest)
+    let silent = 0
     next.on("data", (chunk: Buffer) => {
+      silent = 0
       for (const frame of toClient.push(chunk)) {
         if (frame._tag !== "Line" || !session.isAnswer(frame.bytes)) continue
         if (write(Buffer.concat([frame.bytes, Buffer.of(0x0a)]))) continue
@@ -218,12 +223,19 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
     const lose = () => {
       if (isLost) return
       isLost = true
+      clearInterval(listening)
       next.destroy()
       stdin.pause()
       for (const error of session.refuseWrites()) tell(error)
       if (hasEnded && session.isIdle) return finish()
       void move()
     }
+    // A process may be stopped, or hang, and keep its connections. Nothing may be sent within a line of the client.
+    const listening = setInterval(() => {
+      if (session.isIdle || next.isPaused() || toEngine.rest().length > 0) silent = 0
+      else if (++silent === 1) next.write(session.last())
+      else if (silent > silence.most) lose()
+    }, silence.poll).unref()
     next.on("error", lose).on("end", lose).on("close", lose)
     next.resume()
     if (!hasEnded) stdin.resume()

@@ -1,6 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { spawn } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync
+} from "node:fs"
 import * as net from "node:net"
 import { tmpdir } from "node:os"
 import { join as pathOf } from "node:path"
@@ -218,6 +227,14 @@ describe.skipIf(process.platform !== "linux")("a process that joined ends", () =
 describe("the socket", () => {
   const folder = () => mkdtempSync(pathOf(tmpdir(), "clew-meeting-"))
   const hello = { args: ["mcp"], cwd: "/" }
+  /** Leaves the socket of a process that was killed. */
+  const leave = (file: string) => {
+    const child = spawn(process.execPath, [
+      "-e",
+      `require("net").createServer().listen(${JSON.stringify(file)}, () => process.kill(process.pid, "SIGKILL"))`
+    ])
+    return new Promise((resolve) => child.once("close", resolve))
+  }
 
   it("is claimed by one process, and by the next where it was left behind", async () => {
     const place = folder()
@@ -228,11 +245,7 @@ describe("the socket", () => {
     assert.isUndefined(await claim(file))
     meeting!.close()
     assert.isFalse(existsSync(file))
-    const child = spawn(process.execPath, [
-      "-e",
-      `require("net").createServer().listen(${JSON.stringify(file)}, () => process.kill(process.pid, "SIGKILL"))`
-    ])
-    await new Promise((resolve) => child.once("close", resolve))
+    await leave(file)
     assert.isTrue(existsSync(file))
     assert.strictEqual(await join(file, hello), "nobody")
     const next = await claim(file)
@@ -241,17 +254,35 @@ describe("the socket", () => {
     rmSync(place, { recursive: true })
   })
 
-  it("is not trusted where it is none, or closes without a word", async () => {
+  it("is removed by the next that listens beside it, if its process was killed", async () => {
+    const place = folder()
+    const living = await claim(pathOf(place, "living.sock"))
+    await Promise.all(["killed.sock", "heir.sock.123"].map((name) => leave(pathOf(place, name))))
+    mkdirSync(pathOf(place, "cut.sock.lock"))
+    utimesSync(pathOf(place, "cut.sock.lock"), 0, 0)
+    const next = await claim(pathOf(place, "next.sock"))
+    assert.sameMembers(readdirSync(place), ["living.sock", "next.sock"])
+    living!.close()
+    next!.close()
+    rmSync(place, { recursive: true })
+  })
+
+  it("is not trusted where it is none, closes without a word or says something else", async () => {
     const place = folder()
     const file = pathOf(place, "b.sock")
     assert.strictEqual(await join(file, hello), "nobody")
     writeFileSync(file, "")
     assert.strictEqual(await join(file, hello), "refused")
-    const silent = pathOf(place, "c.sock")
-    const server = net.createServer((socket) => socket.destroy())
-    await new Promise<void>((resolve) => server.listen(silent, resolve))
-    assert.strictEqual(await join(silent, hello), "gone")
-    await new Promise((resolve) => server.close(resolve))
+    const answer = async (serve: (socket: net.Socket) => void) => {
+      const other = pathOf(place, "c.sock")
+      const server = net.createServer(serve)
+      await new Promise<void>((resolve) => server.listen(other, resolve))
+      const found = await join(other, hello)
+      await new Promise((resolve) => server.close(resolve))
+      return found
+    }
+    assert.strictEqual(await answer((socket) => socket.destroy()), "gone")
+    assert.strictEqual(await answer((socket) => socket.resume().end("SSH-2.0\n")), "refused")
     rmSync(place, { recursive: true })
   })
 })
