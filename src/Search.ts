@@ -1,16 +1,15 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import { Collections } from "./Collections.ts"
 import { SearchConfig } from "./Config.ts"
 import { Embedders } from "./Embedders.ts"
 import { Reranker } from "./Reranker.ts"
 import { plainly, type Reading, read, relaxed, unmet, withFilters } from "./Search/reading.ts"
 import { refined, refinedPlaces } from "./Search/refined.ts"
+import { naming } from "./Search/naming.ts"
 import { reranked } from "./Search/reranked.ts"
 import { makeStaleness } from "./Search/staleness.ts"
 import { fused, placesOfEach, together } from "./Search/several.ts"
@@ -22,8 +21,6 @@ import { type Collection, type CollectionName, type CollectionSummary, hasBackgr
 import { emptyFilter, isEmptyFilter } from "./model/Filter.ts"
 import { lazily } from "./model/lazily.ts"
 import { limits } from "./model/Limits.ts"
-import { DocumentId } from "./model/Document.ts"
-import { type Cited, citedIn, linesCited } from "./model/Locator.ts"
 import type { DoorRequest, DoorSimilarRequest, Fusion, Mode } from "./model/Query.ts"
 import type { Dated, Found as Provenance, Hit, SearchExplanation } from "./model/SearchResult.ts"
 import type { Asked, FindRequest, Found, NearTerm, StoredDocument } from "./model/Stored.ts"
@@ -67,43 +64,6 @@ const settled = (request: DoorRequest, config: typeof SearchConfig.Service, coll
   }
 }
 
-/** There is no passage where a request says that one is. */
-export class PassageNotFound extends Schema.TaggedError<PassageNotFound>()(
-  "PassageNotFound",
-  { reason: Schema.String },
-  HttpApiSchema.annotations({ status: 404 })
-) {
-  override get message() {
-    return `No such passage: ${this.reason}`
-  }
-}
-
-const asId = Schema.decodeOption(DocumentId)
-
-/** What a request may name: a source, or the doc_id that results show in place of one, and both with a line or a place. */
-const referencesOf = ({ cited: given, docId, source = "" }: DoorSimilarRequest) => {
-  if (docId !== undefined) return [{ ref: { docId, derivedId: docId }, cited: given }]
-  const cited = citedIn(source)
-  // Not every source is an id.
-  const refOf = (source: string) => ({
-    source,
-    derivedId: Option.getOrElse(asId(source), () => DocumentId.make("-"))
-  })
-  return [
-    { ref: refOf(source), cited: undefined },
-    ...(cited === undefined ? [] : [{ ref: refOf(cited.source), cited }])
-  ]
-}
-
-/** The passage of an index, a line or a place, of which it is the first; of a document with one passage, that. */
-const passageOf = (document: StoredDocument, chunkIndex: number | undefined, cited: Cited | undefined) => {
-  const { passages } = document
-  if (chunkIndex !== undefined) return passages.find(({ ordinal }) => ordinal === chunkIndex)
-  if (cited === undefined) return passages.length === 1 ? passages[0] : undefined
-  const line = linesCited(document, cited)?.startLine ?? NaN
-  return passages.find(({ endLine, startLine }) => startLine <= line && line <= endLine)
-}
-
 /** Hits beyond those asked for, since the passage itself and its copies are left out. */
 const copies = 10
 
@@ -117,6 +77,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     const { searched } = yield* Collections
     const config = yield* SearchConfig
     const withStaleness = yield* makeStaleness
+    const { named, vectorOf } = naming(documents, searched)
     const available = Option.getOrUndefined(yield* Effect.serviceOption(Reranker))
 
     /** What a reading of the query finds in collections, of which there is at least one. */
@@ -309,43 +270,6 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       return yield* shownOf(found, given.offset, started)
     })
 
-    /** The passage that a request names, in the first collection that has its document, and the text that it is found by. */
-    const named = Effect.fnUntraced(function* (request: DoorSimilarRequest) {
-      const refs = referencesOf(request)
-      for (const { name } of yield* searched(request.home ?? request.collection)) {
-        for (const { cited, ref } of refs) {
-          const [known = Option.none()] = yield* Effect.catchTag(
-            documents.lookup(name, [ref]),
-            "DocumentConflict",
-            // The id of a document without this source.
-            ({ message }) =>
-              Effect.catchTag(
-                documents.lookup(name, [{ docId: ref.derivedId, derivedId: ref.derivedId }]),
-                "DocumentConflict",
-                () => new PassageNotFound({ reason: message })
-              )
-          )
-          if (Option.isNone(known)) continue
-          const document = yield* Effect.catchTag(
-            documents.get(name, known.value.docId),
-            "DocumentNotFound",
-            ({ message }) => new PassageNotFound({ reason: message })
-          )
-          const passage = passageOf(document, request.chunkIndex, cited)
-          if (passage === undefined) {
-            const last = document.passages.length - 1
-            return yield* new PassageNotFound({
-              reason: `${document.source ?? document.docId} has ${last < 0 ? "no passages" : `passages 0 to ${last}, in lines ${document.passages[0]!.startLine} to ${document.passages[last]!.endLine}`}: say which by chunk_index, or as source:line`
-            })
-          }
-          return { collection: name, document, passage }
-        }
-      }
-      return yield* new PassageNotFound({
-        reason: `no document has the ${request.docId === undefined ? `source ${JSON.stringify(request.source)}` : `doc_id ${JSON.stringify(request.docId)}`}; give it as results show it`
-      })
-    })
-
     const similar = spannedGen("Search.similar")(function* (given: DoorSimilarRequest) {
       const started = yield* Clock.currentTimeMillis
       const itself = given.text === undefined ? yield* named(given) : undefined
@@ -365,20 +289,6 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       )
       const others = itself === undefined ? found.hits : withoutCopies(itself, found.hits)
       return yield* shownOf({ ...found, hits: others.slice(0, limit), weak: undefined }, given.offset, started)
-    })
-
-    /** The vector that a collection has of a passage; undefined if it is not at hand, and has to be made again. */
-    const vectorOf = Effect.fnUntraced(function* ({
-      collection,
-      document,
-      passage
-    }: Effect.Effect.Success<ReturnType<typeof named>>) {
-      const { embedder } = yield* documents.collection(collection)
-      const all = yield* documents.embeddings(collection, { docIds: [document.docId], fingerprints: [] })
-      const same = all.find(
-        ({ heading, text }) => text === passage.text && heading.join("\n") === passage.heading.join("\n")
-      )
-      return same && { embedder, vector: same.vector }
     })
 
     return {

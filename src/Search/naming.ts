@@ -1,0 +1,103 @@
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Collections } from "../Collections.ts"
+import type { Store } from "../Store.ts"
+import { DocumentId } from "../model/Document.ts"
+import { type Cited, citedIn, linesCited } from "../model/Locator.ts"
+import type { DoorSimilarRequest } from "../model/Query.ts"
+import type { StoredDocument } from "../model/Stored.ts"
+
+/** There is no passage where a request says that one is. */
+export class PassageNotFound extends Schema.TaggedError<PassageNotFound>()(
+  "PassageNotFound",
+  { reason: Schema.String },
+  HttpApiSchema.annotations({ status: 404 })
+) {
+  override get message() {
+    return `No such passage: ${this.reason}`
+  }
+}
+
+const asId = Schema.decodeOption(DocumentId)
+
+/** What a request may name: a source, or the doc_id that results show in place of one, and both with a line or a place. */
+const referencesOf = ({ cited: given, docId, source = "" }: DoorSimilarRequest) => {
+  if (docId !== undefined) return [{ ref: { docId, derivedId: docId }, cited: given }]
+  const cited = citedIn(source)
+  // Not every source is an id.
+  const refOf = (source: string) => ({
+    source,
+    derivedId: Option.getOrElse(asId(source), () => DocumentId.make("-"))
+  })
+  return [
+    { ref: refOf(source), cited: undefined },
+    ...(cited === undefined ? [] : [{ ref: refOf(cited.source), cited }])
+  ]
+}
+
+/** The passage of an index, a line or a place, of which it is the first; of a document with one passage, that. */
+const passageOf = (document: StoredDocument, chunkIndex: number | undefined, cited: Cited | undefined) => {
+  const { passages } = document
+  if (chunkIndex !== undefined) return passages.find(({ ordinal }) => ordinal === chunkIndex)
+  if (cited === undefined) return passages.length === 1 ? passages[0] : undefined
+  const line = linesCited(document, cited)?.startLine ?? NaN
+  return passages.find(({ endLine, startLine }) => startLine <= line && line <= endLine)
+}
+
+/** Finds the passages that requests name. */
+export const naming = (documents: typeof Store.Service, searched: (typeof Collections.Service)["searched"]) => {
+  /** The passage that a request names, in the first collection that has its document, and the text that it is found by. */
+  const named = Effect.fnUntraced(function* (request: DoorSimilarRequest) {
+    const refs = referencesOf(request)
+    for (const { name } of yield* searched(request.home ?? request.collection)) {
+      for (const { cited, ref } of refs) {
+        const [known = Option.none()] = yield* Effect.catchTag(
+          documents.lookup(name, [ref]),
+          "DocumentConflict",
+          // The id of a document without this source.
+          ({ message }) =>
+            Effect.catchTag(
+              documents.lookup(name, [{ docId: ref.derivedId, derivedId: ref.derivedId }]),
+              "DocumentConflict",
+              () => new PassageNotFound({ reason: message })
+            )
+        )
+        if (Option.isNone(known)) continue
+        const document = yield* Effect.catchTag(
+          documents.get(name, known.value.docId),
+          "DocumentNotFound",
+          ({ message }) => new PassageNotFound({ reason: message })
+        )
+        const passage = passageOf(document, request.chunkIndex, cited)
+        if (passage === undefined) {
+          const last = document.passages.length - 1
+          return yield* new PassageNotFound({
+            reason: `${document.source ?? document.docId} has ${last < 0 ? "no passages" : `passages 0 to ${last}, in lines ${document.passages[0]!.startLine} to ${document.passages[last]!.endLine}`}: say which by chunk_index, or as source:line`
+          })
+        }
+        return { collection: name, document, passage }
+      }
+    }
+    return yield* new PassageNotFound({
+      reason: `no document has the ${request.docId === undefined ? `source ${JSON.stringify(request.source)}` : `doc_id ${JSON.stringify(request.docId)}`}; give it as results show it`
+    })
+  })
+
+  /** The vector that a collection has of a passage; undefined if it is not at hand, and has to be made again. */
+  const vectorOf = Effect.fnUntraced(function* ({
+    collection,
+    document,
+    passage
+  }: Effect.Effect.Success<ReturnType<typeof named>>) {
+    const { embedder } = yield* documents.collection(collection)
+    const all = yield* documents.embeddings(collection, { docIds: [document.docId], fingerprints: [] })
+    const same = all.find(
+      ({ heading, text }) => text === passage.text && heading.join("\n") === passage.heading.join("\n")
+    )
+    return same && { embedder, vector: same.vector }
+  })
+
+  return { named, vectorOf }
+}
