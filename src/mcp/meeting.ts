@@ -31,7 +31,7 @@ export interface Welcome {
 /** What it says otherwise. */
 export const refusal = null
 
-/** Characters of a hello at most. */
+/** Characters of a hello at most, and bytes of its answer. */
 export const longestHello = 262_144
 
 /** A flag's name in `--name=value`. */
@@ -162,6 +162,7 @@ export const join = (
     const onEnd = () => end("gone")
     const onData = (chunk: Buffer) => {
       said = Buffer.concat([said, chunk])
+      if (said.length > longestHello) return end("refused")
       if (!said.includes(0x0a)) return
       const welcome = welcomeOf(said.toString("utf8"))
       if (welcome === refusal) return end("refused")
