@@ -232,7 +232,7 @@ it.scopedLive("a failing model ends the stream with one error that says what to 
     ollama.faults.cutAfter = 2
     const cut = yield* tell({})
     assert.deepStrictEqual(cut.names, [...sources, "token", "token", "error"])
-    assert.include(cut.message, "broke off")
+    assert.include(cut.message, "stopped in the middle of the answer")
     delete ollama.faults.cutAfter
 
     ollama.faults.rubbishAt = { fragment: 1, line: "<html>" }
