@@ -204,7 +204,9 @@ export const why = define(
               : []
             : [`  the reranker's score; before it #${explain.rerank.rank}, score ${explain.rerank.score.toFixed(3)}`]),
           ...(via === undefined ? [] : [`  by the knowledge graph, via ${oneLine(way(via))}`]),
-          ...(relevance === undefined ? [] : [row("relevance", `${relevance.toFixed(2)}, the chance that it answers the question`)])
+          ...(relevance === undefined
+            ? []
+            : [row("relevance", `${relevance.toFixed(2)}, the chance that it answers the question`)])
         ]
       }
       const bonus = byWords?.name_bonus ?? 0
