@@ -31,6 +31,8 @@ const isHowTo = /^\s*how (?:do|can|could|to|should|does one)\b/i
 /** Between what is defined and what is said of it. */
 const defines =
   /\s(?:is|are|was|were|means?|refers? to|stands? for|describes?|represents?|lets?|allows?|provides?|consists? of|shows?|contains?)\s/
+/** Begins a condition, which says what else holds and not what something is. */
+const conditional = /^\W{0,4}(?:if|when|whether|unless|while|where|that|which|as|because|since)\b/i
 /** A default with its value: "(default: 900)", "The default is `simple`", "defaults to 32". */
 const statesDefault = /\bdefaults?\b(?: value)?[^.;]{0,30}(?:\d|`|"|'|\b(?:true|false|none|on|off|yes|no|unset)\b)/i
 
@@ -68,7 +70,7 @@ const definesSubject = (
   }
   const verb = defines.exec(text.slice(0, 120))
   const head = verb === null ? "" : text.slice(text.lastIndexOf(", ", verb.index) + 1, verb.index)
-  const named = of(head)
+  const named = conditional.test(head) ? 0 : of(head)
   if (isAllIn(head) && named >= 0.5) {
     return named * (/^\s(?:(?:is|are|was|were) (?:an?|the)|means?)\s/.test(text.slice(verb?.index ?? 0)) ? 1 : 0.7)
   }
@@ -222,7 +224,8 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
       const part = share(best, () => 1) / all
       if (part < leastShare || part * best.weight < leastWeight) break
     }
-    first ||= most
+    // A definition outweighs others, and does not silence them.
+    first ||= best.fit > 3 ? (3 * most) / best.fit : most
     chosen.push(best)
     texts.add(best.text)
     for (const term of new Set([...best.terms, ...best.context])) {
