@@ -46,7 +46,7 @@ const HealthCheck = Schema.Struct({
 }).annotations({ identifier: "HealthCheck", description: "A finding" })
 
 export const HealthReport = Schema.Struct({
-  stats: Stats,
+  stats: Stats.annotations({ description: "What the index holds" }),
   watched: list(Watching, "How this process follows files; none if it does not"),
   jobs: list(Job, "The newest first"),
   stages: list(Stage, "The stages of searches, the slowest first"),

@@ -22,9 +22,9 @@ export const linkageText = (linkage: number): string =>
 
 /** Asks the model about the passages that it has not read yet, after announcing how many calls that takes. */
 const ask = Effect.fnUntraced(function* (collection: CollectionName, quiet: boolean, named: string | undefined) {
-  const { asking } = yield* Graph
+  const graph = yield* Graph
   const { err, note, noteInPlace } = yield* Terminal
-  const plan = yield* asking.plan(collection, named)
+  const plan = yield* graph.asking.plan(collection, named)
   if (!quiet) {
     const known = plan.passages - plan.calls
     yield* note(
@@ -32,18 +32,15 @@ const ask = Effect.fnUntraced(function* (collection: CollectionName, quiet: bool
         (known === 0 ? "" : `; the answers for ${known} more are known`)
     )
   }
-  const nothing = { calls: 0, unusable: 0, entities: 0, relations: 0 }
-  const done = yield* Stream.runFoldEffect(asking.run(collection, plan, named), nothing, (sum, one) => {
-    const next = {
-      calls: sum.calls + 1,
-      unusable: sum.unusable + (one.usable ? 0 : 1),
-      entities: sum.entities + one.entities,
-      relations: sum.relations + one.relations
-    }
-    const line = `clew: asked ${next.calls} of ${plan.calls}: ${count(next.entities, "name")}, ${count(next.relations, "relation")}`
-    return Effect.as(quiet || !err.isTerminal ? Effect.void : noteInPlace(line), next)
-  })
-  return { model: plan.model, ...done } satisfies Asked
+  return yield* graph.ask(
+    collection,
+    named,
+    (done, total, { entities, relations }) =>
+      quiet || !err.isTerminal
+        ? Effect.void
+        : noteInPlace(`clew: asked ${done} of ${total}: ${count(entities, "name")}, ${count(relations, "relation")}`),
+    plan
+  )
 })
 
 const askedText = ({ calls, entities, model, relations, unusable }: Asked): string =>

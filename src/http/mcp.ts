@@ -12,6 +12,7 @@ import * as Mcp from "../mcp/Http.ts"
 import { code } from "../mcp/RpcError.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { Access } from "./Access.ts"
+import { makeAudit } from "./audit.ts"
 import { clientOf } from "./edge.ts"
 import { Listener } from "./Listener.ts"
 import { idOf, render } from "./respond.ts"
@@ -21,14 +22,20 @@ const isEndless = (method: string, body: unknown): boolean =>
   method === "GET" || (body as { readonly method?: unknown } | undefined)?.method === "subscriptions/listen"
 
 /** MCP at /mcp, for clients that have the key. */
-export const layer = (options: Omit<Mcp.Options, "readOnly" | "writePaths">) =>
+export const layer = (options: Omit<Mcp.Options, "readOnly" | "writePaths" | "audit">) =>
   HttpApiBuilder.Router.use((router) =>
     Effect.gen(function* () {
       const access = yield* Access
       const limiter = yield* RateLimiter
       const { closing, grace } = yield* Listener
       const { trustProxy, writePaths } = yield* ServerConfig
-      const answer = yield* Mcp.make({ ...options, readOnly: access.readOnly, writePaths })
+      const audit = yield* makeAudit
+      const answer = yield* Mcp.make({
+        ...options,
+        readOnly: access.readOnly,
+        writePaths,
+        audit: (tool, work) => audit(`mcp ${tool}`)(work)
+      })
       const shutdown = Deferred.await(closing)
       const late = Effect.zipRight(shutdown, Effect.sleep(Duration.times(grace, 0.8)))
 
