@@ -55,7 +55,7 @@ export const HealthReport = Schema.Struct({
 }).annotations({ identifier: "HealthReport", description: "How the server is" })
 export type HealthReport = typeof HealthReport.Type
 
-export class HealthGroup extends HttpApiGroup.make("console")
+export class HealthGroup extends HttpApiGroup.make("health")
   .add(
     HttpApiEndpoint.get("whoami", "/whoami")
       .addSuccess(WhoamiResponse)

@@ -21,19 +21,28 @@ import * as metrics from "./metrics.ts"
 import * as OAuth from "./oauth.ts"
 
 /** What a key needs for a route of the contract. */
-const needs = new Map<string, { readonly right: Right; readonly whole: boolean }>()
-HttpApi.reflect(Api, {
-  onGroup: () => {},
-  onEndpoint: ({ endpoint, mergedAnnotations, middleware }) => {
-    const { right, whole = false } = Context.get(mergedAnnotations, Needs)
-    needs.set(`${endpoint.method} ${endpoint.path}`, {
-      right: right ?? ((middleware as ReadonlySet<unknown>).has(Writing) ? "write" : "read"),
-      whole
-    })
-  }
-})
+interface Need {
+  readonly right: Right
+  readonly whole: boolean
+}
 
-const ofRaw = { right: "read", whole: false } as const
+/** What the contract says, by method and path. */
+const readNeeds = (): ReadonlyMap<string, Need> => {
+  const needs = new Map<string, Need>()
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, mergedAnnotations, middleware }) => {
+      const { right, whole = false } = Context.get(mergedAnnotations, Needs)
+      needs.set(`${endpoint.method} ${endpoint.path}`, {
+        right: right ?? ((middleware as ReadonlySet<unknown>).has(Writing) ? "write" : "read"),
+        whole
+      })
+    }
+  })
+  return needs
+}
+
+const ofRaw: Need = { right: "read", whole: false }
 
 /** The collections that a request names in its address. */
 const namedIn = Effect.gen(function* () {
@@ -47,7 +56,7 @@ const namedIn = Effect.gen(function* () {
 })
 
 /** Fails unless the caller may do what the request's route does. */
-const permit = Effect.fnUntraced(function* (caller: Caller) {
+const permit = Effect.fnUntraced(function* (caller: Caller, needs: ReadonlyMap<string, Need>) {
   const { route } = yield* HttpRouter.RouteContext
   const { right, whole } = needs.get(`${route.method} ${route.path}`) ?? ofRaw
   yield* mustHave(caller, right)
@@ -67,6 +76,7 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
     const key = Option.map(apiKey, (value) => digest(Redacted.value(value)))
     const oauth = yield* OAuth.make(config)
     const keys = yield* makeKeys
+    const needs = readNeeds()
     /** Whoever reaches the server is let in. */
     const isKeyless = () => Option.isNone(key) && oauth === undefined && !keys.isUsed()
     const isGuarded = () => isKeyless() && isLoopback(host)
@@ -96,7 +106,7 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
 
     /** From here on the fiber works for the caller. */
     const admit = (token: string | undefined) =>
-      Effect.tap(identify(token), (caller) => Effect.zipRight(permit(caller), FiberRef.set(current, caller)))
+      Effect.tap(identify(token), (caller) => Effect.zipRight(permit(caller, needs), FiberRef.set(current, caller)))
 
     const fromHeader = (headers: Headers.Headers): string | undefined =>
       /^bearer +(\S.*)$/i.exec(headers["authorization"] ?? "")?.[1]

@@ -72,7 +72,7 @@ const ofWatching = ({ failed, held, state }: Watching): ReadonlyArray<Check> => 
     : [])
 ]
 
-export const layer = HttpApiBuilder.group(Api, "console", (handlers) =>
+export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
   Effect.gen(function* () {
     const access = yield* Access
     const jobs = yield* Jobs
