@@ -10,6 +10,7 @@ import { Answer } from "./Answer.ts"
 import { Benchmark } from "./measuring/Benchmark.ts"
 import { Judgements } from "./measuring/Judgements.ts"
 import { Judging } from "./measuring/Judging.ts"
+import { layerPermitting } from "./Caller.ts"
 import { Chunker } from "./Chunker.ts"
 import { Collections } from "./Collections.ts"
 import { fail, ok } from "./model/Check.ts"
@@ -181,7 +182,12 @@ export const layer = ({
     Layer.provideMerge(Indexer.Default),
     Layer.provideMerge(Layer.merge(Chunker.Default, Collections.Default)),
     Layer.provideMerge(
-      Layer.mergeAll(database(settings, store, { pooled }), embedders(staged), loader, Tokenizer.Default)
+      Layer.mergeAll(
+        Layer.provide(layerPermitting, database(settings, store, { pooled })),
+        embedders(staged),
+        loader,
+        Tokenizer.Default
+      )
     ),
     Layer.provideMerge(Config.layer({ settings, apiKeys })),
     Layer.provide(platform)
@@ -316,5 +322,5 @@ export const exists = (settings: Settings) =>
 export const glance = (store: Settings["store"]) => (Config.isInPostgres(store) ? undefined : readGlance(store.path))
 
 /** Further services of the HTTP server: its configuration and rate limiter. */
-export const serving = (configured: Configured) =>
+export const serving = (configured: Configured & { readonly keysFile?: Config.KeysFile | undefined }) =>
   Layer.provideMerge(RateLimiter.layerConfig, Config.layerServer(configured))

@@ -8,6 +8,7 @@ import { ConfigError } from "./Config/Problems.ts"
 import { type ApiKeys, keyVariables, noApiKeys } from "./Config/Env.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 import { withHost } from "./Config/Value.ts"
+import type { ServerKey } from "./model/Key.ts"
 
 type ApiKey = Option.Option<Redacted.Redacted>
 
@@ -63,15 +64,28 @@ export class TelemetryConfig extends Context.Tag("clew/Config/Telemetry")<Teleme
 
 export class LogConfig extends Context.Tag("clew/Config/Log")<LogConfig, Settings["log"]>() {}
 
-/** How the HTTP server listens; without an `apiKey` it is open to anyone who can reach it. */
+/** The keys of a configuration file, as they are now. */
+export interface KeysFile {
+  readonly path: string
+  readonly read: Effect.Effect<ReadonlyArray<ServerKey>, ConfigError>
+}
+
+/** How the HTTP server listens; without an `apiKey`, `keys` and an issuer it is open to anyone who can reach it. */
 export class ServerConfig extends Context.Tag("clew/Config/Server")<
   ServerConfig,
   Settings["server"] & {
+    readonly keys: ReadonlyArray<ServerKey>
+    /** Where keys are read again; undefined if there is no file. */
+    readonly keysFile?: KeysFile | undefined
     readonly publicStats: boolean
     readonly rateLimitPerSecond: number
     readonly apiKey: ApiKey
   }
 >() {}
+
+/** Whether the server lets in whoever reaches it. */
+export const isOpen = ({ apiKey, keys, oauthIssuer }: typeof ServerConfig.Service): boolean =>
+  Option.isNone(apiKey) && keys.length === 0 && oauthIssuer === undefined
 
 /** Decoded settings with the keys that are never in a file. */
 interface Parts {
@@ -96,11 +110,17 @@ export const layer = ({ apiKeys, settings }: Parts) =>
   )
 
 /** The HTTP server's own configuration, apart from the rest so that only the server can fail for its key. */
-export const layerServer = ({ apiKeys, settings }: Parts): Layer.Layer<ServerConfig, ConfigError> =>
+export const layerServer = ({
+  apiKeys,
+  keysFile,
+  settings
+}: Parts & { readonly keysFile?: KeysFile | undefined }): Layer.Layer<ServerConfig, ConfigError> =>
   Layer.effect(
     ServerConfig,
     Effect.map(checkApiKey(apiKeys.service), (apiKey) => ({
       ...settings.server,
+      keys: settings.server.keys ?? [],
+      keysFile,
       publicStats: settings.publicStats,
       rateLimitPerSecond: settings.rateLimitPerSecond,
       apiKey

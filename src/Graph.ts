@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as asking from "./Graph/asking.ts"
+import type { AskingPlan } from "./Graph/asking.ts"
 import * as ranking from "./Graph/network.ts"
 import { Llm } from "./Llm.ts"
 import { GraphStore, Store } from "./Store.ts"
@@ -11,7 +12,7 @@ import { hashOf, keyOf } from "./entities/mention.ts"
 import type { Network } from "./entities/network.ts"
 import { weightOf } from "./entities/walk.ts"
 import { type CollectionName, defaultCollection } from "./model/Collection.ts"
-import type { Entity, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
+import type { Asked, Entity, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
 
 /** The collection's graph has no entity of this name. */
 export class EntityNotFound extends Schema.TaggedError<EntityNotFound>()(
@@ -57,7 +58,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
   effect: Effect.gen(function* () {
     const documentStore = yield* Store
     const store = yield* GraphStore
-    const llm = yield* Llm
+    const asked = asking.make(store, yield* Llm)
 
     const named = Effect.fnUntraced(function* (collection: CollectionName, name: string) {
       const hash = hashOf(keyOf(name))
@@ -99,7 +100,28 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           )
         ),
 
-      asking: asking.make(store, llm),
+      asking: asked,
+
+      /** Lets a model read what it has not, by a plan or a new one; `told` hears how many of the calls are done. */
+      ask: Effect.fn("Graph.ask")(function* <E, R>(
+        collection: CollectionName,
+        model: string | undefined,
+        told: (done: number, total: number, found: Asked) => Effect.Effect<void, E, R>,
+        planned?: AskingPlan
+      ) {
+        const plan = planned ?? (yield* asked.plan(collection, model))
+        const nothing: Asked = { model: plan.model, calls: 0, unusable: 0, entities: 0, relations: 0 }
+        return yield* Stream.runFoldEffect(asked.run(collection, plan, model), nothing, (sum, one) => {
+          const next: Asked = {
+            ...sum,
+            calls: sum.calls + 1,
+            unusable: sum.unusable + (one.usable ? 0 : 1),
+            entities: sum.entities + one.entities,
+            relations: sum.relations + one.relations
+          }
+          return Effect.as(told(next.calls, plan.calls, next), next)
+        })
+      }),
 
       /** What is known about a name, and the entities at most `hops` passages away, by relations of these kinds. */
       entity: Effect.fn("Graph.entity")(function* (

@@ -11,6 +11,7 @@ import { plainly, type Reading, read, relaxed, unmet, withFilters } from "./Sear
 import { refined, refinedPlaces } from "./Search/refined.ts"
 import { naming } from "./Search/naming.ts"
 import { reranked } from "./Search/reranked.ts"
+import { keepingSlow } from "./Search/slow.ts"
 import { makeStaleness } from "./Search/staleness.ts"
 import { fused, placesOfEach, together } from "./Search/several.ts"
 import { embedded, type Like, likenessOf, shortcomings } from "./Search/vectors.ts"
@@ -78,6 +79,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     const config = yield* SearchConfig
     const withStaleness = yield* makeStaleness
     const { named, vectorOf } = naming(documents, searched)
+    const slow = keepingSlow()
     const available = Option.getOrUndefined(yield* Effect.serviceOption(Reranker))
 
     /** What a reading of the query finds in collections, of which there is at least one. */
@@ -292,7 +294,9 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     })
 
     return {
-      run: (request: DoorRequest) => lean(run(request)),
+      run: (request: DoorRequest) => lean(Effect.tap(run(request), (outcome) => slow.note(request.query, outcome))),
+      /** Queries of this process that took long, the newest first. */
+      slow: slow.all,
       /** Passages like one of the index, without itself and its copies, or like a text. */
       similar: (request: DoorSimilarRequest) => lean(similar(request)),
       /** Says of a stored document whether its file is still the one that was indexed. */

@@ -13,18 +13,24 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Api } from "./api/Api.ts"
 import { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "./api/Ask.ts"
+import { ReindexRequest } from "./api/Collections.ts"
 import { IndexRequest } from "./api/Documents.ts"
 import { fromIssues } from "./api/errors.ts"
-import { Problem, problemBody, ProblemBody, problemType } from "./api/Problem.ts"
+import { GraphBuildRequest } from "./api/Graph.ts"
+import type { Job } from "./api/Jobs.ts"
+import { Problem, problemBody, problemType } from "./api/Problem.ts"
 import { PromptRequest, QueryRequest, SimilarBody } from "./api/Search.ts"
 import { CollectionName } from "./model/Collection.ts"
 import { DocumentId, Source } from "./model/Document.ts"
 import { aborted, retrying } from "./api/waiting.ts"
+import { began, followed, formOf, type LongWork, problemOf, type SentFiles } from "./api/working.ts"
 import { Filter } from "./model/Filter.ts"
 import { Since } from "./model/Since.ts"
 
 export { Api } from "./api/Api.ts"
+export type { Job } from "./api/Jobs.ts"
 export { type Failure, Problem } from "./api/Problem.ts"
+export type { LongWork, SentFile, SentFiles } from "./api/working.ts"
 
 export interface ClientOptions {
   /** The server's address, such as `http://127.0.0.1:8484`. */
@@ -111,11 +117,6 @@ const toEvent = ({ data, event }: Sse.Event) => {
   }
 }
 
-const problemOf = (response: HttpClientResponse.HttpClientResponse) =>
-  Effect.flatMap(response.json, Schema.decodeUnknown(ProblemBody)).pipe(
-    Effect.flatMap((body) => Effect.fail(new Problem(body)))
-  )
-
 const within = <A, E, R>(timeoutMs: number | undefined, effect: Effect.Effect<A, E, R>) =>
   timeoutMs === undefined
     ? effect
@@ -154,6 +155,18 @@ export const ask = (options: ClientOptions) => (request: typeof AskRequest.Encod
     })
   )
 
+/**
+ * Asks for long work as a job, which goes on without this client; and follows one until it has ended. For Effect
+ * programs, like `make`.
+ */
+export const working = (options: ClientOptions) => {
+  const sent = Effect.map(HttpClient.HttpClient, (client) => ({ client: transport(options)(client), url: options.url }))
+  return {
+    begin: (work: LongWork) => Effect.flatMap(sent, (sent) => began(sent, work)),
+    follow: (id: string) => Stream.unwrap(Effect.map(sent, (sent) => followed(sent, id)))
+  }
+}
+
 /** A transport failure as a `Problem`, the only error of `connect`: no answer, or not Clew's. */
 const toProblem =
   (url: string) =>
@@ -184,6 +197,7 @@ const Listing = Schema.Struct({
   ...inCollection
 })
 export type ListRequest = typeof Listing.Encoded
+const Reindexing = Schema.Struct({ ...Name.fields, ...ReindexRequest.fields })
 const BySource = Schema.Struct({ source: Source, ...inCollection })
 
 /**
@@ -192,7 +206,8 @@ const BySource = Schema.Struct({ source: Source, ...inCollection })
  */
 export const connect = (options: ClientOptions) => {
   const runtime = ManagedRuntime.make(FetchHttpClient.layer)
-  const { collections, documents, search, system } = runtime.runSync(make(options))
+  const { collections, documents, files, graph, health, jobs, search, system } = runtime.runSync(make(options))
+  const { begin, follow } = working(options)
   const asProblem = toProblem(options.url)
 
   const run = async <A, E>(effect: Effect.Effect<A, E>, call: CallOptions = {}): Promise<A> => {
@@ -221,6 +236,11 @@ export const connect = (options: ClientOptions) => {
   const createCollection = checked(Name, (payload) => collections.createCollection({ payload }))
   const dropCollection = checked(Name, (path) => collections.dropCollection({ path }))
   const stats = checked(InCollection, (urlParams) => system.stats({ urlParams }))
+
+  const reindex = checked(Reindexing, ({ name, ...payload }) => collections.reindex({ path: { name }, payload }))
+  const buildGraph = checked(GraphBuildRequest, (payload) => graph.buildGraph({ payload }))
+  const onClient = <A, E>(effect: Effect.Effect<A, E, HttpClient.HttpClient>) =>
+    Effect.flatMap(runtime.runtimeEffect, (services) => Effect.provide(effect, services))
 
   return {
     /** For `for await`; leaving the loop stops the model. */
@@ -253,6 +273,26 @@ export const connect = (options: ClientOptions) => {
     createCollection: (name: string, call?: CallOptions) => createCollection({ name }, call),
     dropCollection: (name: string, call?: CallOptions) => dropCollection({ name }, call),
     stats: (collection?: string, call?: CallOptions) => stats({ collection }, call),
+    /** Indexes files of every format that Clew reads. */
+    files: (sent: SentFiles, call?: CallOptions) => run(files.files({ payload: formOf(sent) }), call),
+    /** Stores what clew export wrote. */
+    import: (lines: string, call?: CallOptions) => run(files.import({ payload: lines }), call),
+    reindex: (collection: string, options: { readonly force?: boolean } = {}, call?: CallOptions) =>
+      reindex({ name: collection, ...options }, call),
+    buildGraph: (request: typeof GraphBuildRequest.Encoded = {}, call?: CallOptions) => buildGraph(request, call),
+    /** Asks for long work as a job, which goes on without this client. */
+    begin: (work: LongWork, call?: CallOptions) => run(onClient(begin(work)), call),
+    jobs: async (call?: CallOptions) => (await run(jobs.listJobs({}), call)).jobs,
+    job: (id: string, call?: CallOptions) => run(jobs.getJob({ path: { id } }), call),
+    cancelJob: (id: string, call?: CallOptions) => run(jobs.cancelJob({ path: { id } }), call),
+    /** A job as it comes on, for `for await`, until it has ended. */
+    follow: async function* (id: string, { signal }: CallOptions = {}): AsyncIterable<Job> {
+      const states = Stream.mapError(follow(id), asProblem)
+      const stream = signal === undefined ? states : Stream.interruptWhen(states, aborted(signal))
+      yield* Stream.toAsyncIterableRuntime(stream, await runtime.runtime())
+    },
+    whoami: (call?: CallOptions) => run(health.whoami({}), call),
+    report: (call?: CallOptions) => run(health.report({}), call),
     health: (call?: CallOptions) => run(system.health({}), call)
   }
 }

@@ -10,9 +10,9 @@ import { start } from "./http/server.ts"
 import { eventually, startOllama } from "./ollama.ts"
 
 const page = readFileSync(new URL("../docs/client.md", import.meta.url), "utf8")
-const [promises = "", asking = "", waiting = "", effects = ""] = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(
-  (match) => match[1]!
-)
+const [promises = "", asking = "", waiting = "", working = "", effects = ""] = [
+  ...page.matchAll(/```ts\n([\s\S]*?)```/g)
+].map((match) => match[1]!)
 
 /** A page's example as a function of what it imports and of `url`, that gives back some of its names. */
 const example = (code: string, names: string): ((scope: object) => Promise<any>) => {
@@ -235,6 +235,45 @@ it.scopedLive("waits, gives up and ends early as docs/client.md says", () =>
     const { page, reason } = yield* Effect.promise(() => example(waiting, "page, reason")({ ...Client, url }))
     assert.deepStrictEqual(page, { documents: [] })
     assert.strictEqual(reason, "nobody waits")
+  })
+)
+
+it.scopedLive("hands long work to the server, and follows it, as docs/client.md says", () =>
+  Effect.gen(function* () {
+    const { url } = yield* start({ files: true })
+    const clew = Client.connect({ url })
+    const { job } = yield* Effect.promise(() => example(`let job; ${working}`, "job")({ clew }))
+    assert.deepInclude(job, { state: "done", progress: { done: 1, total: 1, unit: "files" } })
+    assert.deepInclude(job.result, { indexed: 1 })
+    yield* Effect.promise(async () => {
+      assert.deepStrictEqual(
+        (await clew.jobs()).map(({ id }) => id),
+        [job.id]
+      )
+      assert.deepStrictEqual(await clew.job(job.id), job)
+      assert.deepStrictEqual(await clew.cancelJob(job.id), job)
+      assert.deepInclude(await clew.files({ files: [{ name: "b.md", content: new Blob(["Bees."]) }], prefix: "in" }), {
+        indexed: 1
+      })
+      assert.deepInclude(await clew.reindex("default"), { changed: false })
+      assert.deepInclude(await clew.buildGraph(), { collection: "default" })
+      for (const work of [
+        { kind: "index", documents: [{ content: "Kestrels hover." }] },
+        { kind: "reindex", collection: "default", force: true },
+        { kind: "graph" },
+        { kind: "import", lines: "no export" }
+      ] as const) {
+        let last: Client.Job | undefined
+        for await (const state of clew.follow((await clew.begin(work)).id)) last = state
+        assert.strictEqual(last?.state, work.kind === "import" ? "failed" : "done", work.kind)
+      }
+      assert.deepInclude(await clew.whoami(), { authenticated: false })
+      assert.deepInclude((await clew.report()).stats, { documents: 3 })
+      const gone = await clew.job("none").catch((error) => error)
+      assert.strictEqual(gone._tag, "JobNotFound")
+      const unknown = await clew.begin({ kind: "reindex", collection: "no such" }).catch((error) => error)
+      assert.strictEqual(unknown.status, 400)
+    })
   })
 )
 

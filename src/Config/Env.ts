@@ -78,6 +78,15 @@ const tableFrom = (value: string): unknown => {
       )
 }
 
+/** Tables as JSON. */
+const tablesFrom = (value: string): unknown => {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
 /** Text converted to the key's kind of value; other text stays as it is, so that decoding reports it. */
 const fromText = ({ kind }: Key, value: string): unknown => {
   switch (kind) {
@@ -92,6 +101,8 @@ const fromText = ({ kind }: Key, value: string): unknown => {
         .filter((item) => item !== "")
     case "table":
       return tableFrom(value)
+    case "tables":
+      return tablesFrom(value)
     case "text":
       return value
   }

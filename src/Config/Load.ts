@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import {
   type ConfigProblem,
   ConfigError,
-  addressKeys,
+  entrustedKeys,
   fromParseError,
   unknownVariable,
   untrustedAddress
@@ -57,7 +57,7 @@ const parse = (file: string, bytes: Uint8Array): Effect.Effect<Table, ConfigProb
     })
   })
 
-/** A configuration file. One that was merely found in the working directory is not trusted with addresses. */
+/** A configuration file. One that was merely found in the working directory is not trusted with addresses and keys. */
 interface ConfigFile {
   readonly path: string
   readonly trusted: boolean
@@ -178,7 +178,7 @@ const readFile = (options: LoadOptions) =>
     if (Option.isNone(found)) return { file: Option.none(), content: {}, problems: [] } satisfies FileContent
     const { bytes, path, trusted } = found.value
     const content = yield* parse(path, bytes)
-    const untrusted = trusted ? [] : addressKeys.filter((key) => has(content, key))
+    const untrusted = trusted ? [] : entrustedKeys.filter((key) => has(content, key))
     return { file: Option.some(path), content, problems: untrusted.map((key) => untrustedAddress(path, key)) }
   }).pipe(
     Effect.catchAll((problem: ConfigProblem) =>

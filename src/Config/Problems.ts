@@ -111,8 +111,8 @@ export const unknownVariable = (variable: string): ConfigProblem => {
   return { where: `environment variable ${variable}`, nearest, detail: `unknown; ${hint}` }
 }
 
-/** Keys that say where documents are sent. */
-export const addressKeys: ReadonlyArray<KeyPath> = [
+/** Keys that say where documents are sent, and who may read them. */
+export const entrustedKeys: ReadonlyArray<KeyPath> = [
   "embedding.url",
   "embedding.headers",
   "llm.url",
@@ -120,15 +120,16 @@ export const addressKeys: ReadonlyArray<KeyPath> = [
   "rerank.url",
   "rerank.headers",
   "telemetry.otlp_endpoint",
-  "store.url"
+  "store.url",
+  "server.keys"
 ]
 
-/** Someone else's folder must not redirect documents. */
+/** Someone else's folder must not redirect documents, or let anybody in. */
 export const untrustedAddress = (file: string, key: KeyPath): ConfigProblem => ({
   where: file,
   key,
   detail:
-    `${key} is ${key.endsWith(".headers") ? "sent to other servers" : "an address"}; a file that was only found in the working directory may not set it; ` +
+    `${key} ${key === "server.keys" ? "lets others in" : key.endsWith(".headers") ? "is sent to other servers" : "is an address"}; a file that was only found in the working directory may not set it; ` +
     `if you trust it, name it: --config ${file}`
 })
 
@@ -147,7 +148,7 @@ const fromIssue = (tree: Tree, issue: ParseResult.ArrayFormatterIssue): ConfigPr
     const detail = "no path for the database: HOME and XDG_DATA_HOME are not set; name a file: --db FILE"
     return { where: "environment", key, detail }
   }
-  const found = key === "store.url" ? "not shown" : show(value ?? "unset")
+  const found = key === "store.url" || key === "server.keys" ? "not shown" : show(value ?? "unset")
   const allowed =
     known === undefined ? `a section, written [${key}]` : known.kind === "table" ? known.allowed : issue.message
   const detail = value === undefined ? `${key} must be ${allowed}` : `${key} is ${found}, but must be ${allowed}`

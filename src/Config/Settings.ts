@@ -26,6 +26,7 @@ import {
   recency,
   path,
   paths,
+  serverKeys,
   about,
   type Kind
 } from "./Value.ts"
@@ -273,7 +274,7 @@ const store = Schema.Struct({
 })
 
 const server = Schema.Struct({
-  host: key("host", name, "127.0.0.1", "Address to listen on; any but a loopback address requires SERVICE_API_KEY"),
+  host: key("host", name, "127.0.0.1", "Address to listen on; any but a loopback address requires a key"),
   port: key("port", integer(0, 65_535), 8484, "Port to listen on; 0: any free port"),
   readOnly: key("read_only", flag, false, "Refuse writes and open the database read-only"),
   writePaths: key("write_paths", paths, [], "Folders whose files agents may index and forget over MCP"),
@@ -291,7 +292,12 @@ const server = Schema.Struct({
     address,
     "The address by which MCP's clients reach this server, with /mcp, which tokens must name as their audience"
   ),
-  oauthScope: optionalKey("oauth_scope", name, "A scope that tokens must have; unset: any will do")
+  oauthScope: optionalKey("oauth_scope", name, "A scope that tokens must have; unset: any will do"),
+  keys: optionalKey(
+    "keys",
+    serverKeys,
+    "Further keys, each with its rights (read, write, admin) and perhaps limited to collections; read again when the file changes; unset: none"
+  )
 })
 
 /** A token that names no audience could be meant for anybody. */

@@ -1,9 +1,10 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import { faultOfKeys, ServerKey } from "../model/Key.ts"
 
 /** How a value is written where everything is text, such as in the environment. */
-export type Kind = "boolean" | "number" | "text" | "list" | "table"
+export type Kind = "boolean" | "number" | "text" | "list" | "table" | "tables"
 
 interface About {
   readonly kind: Kind
@@ -146,6 +147,18 @@ export const recency = Schema.Struct({
     Schema.fromKey("half_life_days")
   )
 }).pipe(value("table", 'a table like { key = "date", half_life_days = 90 }, of 0.01 to 100000 days'))
+
+const keysAllowed =
+  "tables [[server.keys]] with name, hash, rights and perhaps collections, as `clew keys new` prints them"
+
+/** The keys of the server; what is wrong with one is said of it. */
+export const serverKeys = Schema.Array(ServerKey).pipe(
+  Schema.filter((keys) => faultOfKeys(keys) === undefined),
+  value("tables", keysAllowed),
+  Schema.annotations({
+    message: ({ actual }) => ({ message: `${keysAllowed}; ${faultOfKeys(actual) ?? "these are not"}`, override: true })
+  })
+)
 
 const isOrigin = (text: string): boolean =>
   text === "*" || (isAddress(text) && new URL(text).origin.toLowerCase() === text.toLowerCase())

@@ -8,9 +8,12 @@ import { ChatChunk, ChatGroup } from "./Chat.ts"
 import { EmbeddingsGroup } from "./Embeddings.ts"
 import { ofGuards } from "./endpoint.ts"
 import * as failures from "./failures.ts"
+import { FilesGroup } from "./Files.ts"
 import { GraphGroup } from "./Graph.ts"
 import { toOpenApi30 } from "./openapi30.ts"
 import { FieldError, OpenAiError, ProblemBody } from "./Problem.ts"
+import { HealthGroup } from "./Health.ts"
+import { JobsGroup } from "./Jobs.ts"
 import { JudgementsGroup } from "./Judgements.ts"
 import { SearchGroup } from "./Search.ts"
 import { ClientMessage, ServerMessage, SocketGroup } from "./Socket.ts"
@@ -23,10 +26,13 @@ export class Api extends HttpApi.make("clew")
   .add(ChatGroup.addError(ofGuards))
   .add(EmbeddingsGroup.addError(ofGuards))
   .add(DocumentsGroup.addError(ofGuards))
+  .add(FilesGroup.addError(ofGuards))
   .add(CollectionsGroup.addError(ofGuards))
   .add(GraphGroup.addError(ofGuards))
   .add(JudgementsGroup.addError(ofGuards))
+  .add(JobsGroup.addError(ofGuards))
   .add(SocketGroup.addError(ofGuards))
+  .add(HealthGroup.addError(ofGuards))
   .add(SystemGroup)
   .addError(failures.InternalError)
   .annotate(HttpApi.AdditionalSchemas, [

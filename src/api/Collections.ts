@@ -4,10 +4,10 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
-import { list } from "../model/fields.ts"
-import { CollectionInfo } from "../model/Stats.ts"
+import { flag, int, list } from "../model/fields.ts"
+import { CollectionInfo, Embedding } from "../model/Stats.ts"
 import { DeleteResponse } from "./Documents.ts"
-import { about, ofBodies, strict, Authorization, StatsAuthorization, Writing } from "./endpoint.ts"
+import { about, Authorization, Needs, ofBodies, respondAsync, StatsAuthorization, strict, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 const Created = Schema.Struct(CollectionInfo.fields).annotations({
@@ -27,6 +27,25 @@ export const CreateCollection = Schema.Struct({ name: CollectionName }).annotati
   description: "The collection to create",
   examples: [{ name: CollectionName.make("papers") }]
 })
+
+export const ReindexRequest = Schema.Struct({
+  force: Schema.optional(flag("Embed everything again even if the embedder is the same; default false"))
+}).annotations({
+  ...strict,
+  identifier: "ReindexRequest",
+  title: "Change the embedder",
+  description: "How; an empty body will do"
+})
+
+export const ReindexResponse = Schema.Struct({
+  collection: CollectionName,
+  from: Embedding.annotations({ description: "The embedder that the collection had" }),
+  to: Embedding.annotations({ description: "The embedder that it has" }),
+  changed: flag("False if the collection already had that embedder"),
+  chunks: int("Passages that have a vector of it now"),
+  reindex_time_ms: int("The duration of the change")
+}).annotations({ identifier: "ReindexResponse", description: "What became of a change of embedder" })
+export type ReindexResponse = typeof ReindexResponse.Type
 
 const name = HttpApiSchema.param("name", CollectionName)
 
@@ -56,12 +75,37 @@ export class CollectionsGroup extends HttpApiGroup.make("collections")
       .addError(failures.InvalidRequest)
       .addError(failures.CollectionNotFound)
       .addError(failures.CollectionProtected)
+      .annotate(Needs, { right: "admin" })
       .middleware(Writing)
       .middleware(Authorization)
       .annotateContext(
         about(
           "Drop a collection",
           "Deletes a collection with all its documents. The default collection cannot be dropped, only emptied."
+        )
+      )
+  )
+  .add(
+    HttpApiEndpoint.post("reindex")`/collections/${name}/reindex`
+      .setPayload(ReindexRequest)
+      .addSuccess(ReindexResponse)
+      .addError(ofBodies)
+      .addError(failures.CollectionNotFound)
+      .addError(failures.EmbedderMismatch)
+      .addError(failures.EmbedderUnavailable)
+      .addError(failures.ReindexTakenOver)
+      .addError(failures.JobsBusy)
+      .annotate(Needs, { right: "admin" })
+      .middleware(Writing)
+      .middleware(Authorization)
+      .annotateContext(
+        about(
+          "Change a collection's embedder",
+          "Switches a collection to the configured embedder, as clew reindex does: searches use the old vectors until all new ones are there. A change that was interrupted goes on where it was.",
+          {
+            transform: (operation) =>
+              respondAsync({ ...operation, requestBody: { ...operation["requestBody"], required: false } })
+          }
         )
       )
   )

@@ -12,7 +12,7 @@ import { Filter } from "../model/Filter.ts"
 import { kindOf } from "../model/kinds.ts"
 import { freshness, Hint, place } from "../model/SearchResult.ts"
 import { Since } from "../model/Since.ts"
-import { about, ofBodies, strict, wholeNumber, Authorization, Writing } from "./endpoint.ts"
+import { about, ofBodies, respondAsync, strict, wholeNumber, Authorization, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 export const IndexRequest = Schema.Struct({
@@ -39,21 +39,21 @@ export const IndexRequest = Schema.Struct({
 })
 export type IndexRequest = typeof IndexRequest.Type
 
+export const IndexedDocument = Schema.Struct({
+  doc_id: text("The document's id in its collection"),
+  source: Schema.optional(text("The document's source, if it has one")),
+  status: Schema.Literal("created", "updated", "unchanged", "skipped").annotations({
+    description: "What happened to it; skipped, and what it said before deleted, if it holds no text"
+  }),
+  chunks: int("Its passages")
+}).annotations({ identifier: "IndexedDocument", description: "What happened to one document" })
+
 export const IndexResponse = Schema.Struct({
   indexed: int("New or changed documents"),
   unchanged: int("Unchanged documents"),
   skipped: Schema.optional(int("Documents without text, if any")),
   chunks: int("Passages of the new or changed documents"),
-  documents: Schema.Array(
-    Schema.Struct({
-      doc_id: text("The document's id in its collection"),
-      source: Schema.optional(text("The document's source, if it has one")),
-      status: Schema.Literal("created", "updated", "unchanged", "skipped").annotations({
-        description: "What happened to it; skipped, and what it said before deleted, if it holds no text"
-      }),
-      chunks: int("Its passages")
-    }).annotations({ identifier: "IndexedDocument", description: "What happened to one document" })
-  ).annotations({ description: "What happened to each document, in the request's order" }),
+  documents: list(IndexedDocument, "What happened to each document, in the request's order"),
   index_time_ms: int("The duration of indexing")
 }).annotations({ identifier: "IndexResponse", description: "What was indexed" })
 export type IndexResponse = typeof IndexResponse.Type
@@ -174,11 +174,13 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       .addError(failures.EmbedderMismatch)
       .addError(failures.EmbedderUnavailable)
       .addError(failures.IndexingBusy)
+      .addError(failures.JobsBusy)
       .middleware(Writing)
       .annotateContext(
         about(
           "Index documents",
-          "Adds documents, or replaces those with the same source or doc_id. Each document is replaced atomically: a search sees its old passages or its new ones. Unchanged text is not embedded again. A collection that does not exist is created, even if its name is a typo: GET /collections lists all."
+          "Adds documents, or replaces those with the same source or doc_id. Each document is replaced atomically: a search sees its old passages or its new ones. Unchanged text is not embedded again. A collection that does not exist is created, even if its name is a typo: GET /collections lists all.",
+          { transform: respondAsync }
         )
       )
   )

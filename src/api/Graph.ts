@@ -4,8 +4,9 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
-import { GraphEntities, GraphEntity, GraphPath, Relation } from "../model/Graph.ts"
-import { about, strict, wholeNumber, Authorization } from "./endpoint.ts"
+import { flag } from "../model/fields.ts"
+import { GraphBuilt, GraphEntities, GraphEntity, GraphPath, Relation } from "../model/Graph.ts"
+import { about, Authorization, ofBodies, respondAsync, strict, wholeNumber, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 const EntityName = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)).annotations({
@@ -45,6 +46,22 @@ const PathParams = Schema.Struct({
   to: EntityName
 }).annotations(strict)
 
+export const GraphBuildRequest = Schema.Struct({
+  collection: Schema.optional(CollectionName),
+  llm: Schema.optional(flag("Let the language model read every passage for more names and relations; default false")),
+  model: Schema.optional(
+    Schema.NonEmptyString.pipe(Schema.maxLength(200)).annotations({
+      description: "With llm: the model that reads, instead of the configured one"
+    })
+  )
+}).annotations({
+  ...strict,
+  identifier: "GraphBuildRequest",
+  title: "Build the graph",
+  description: "What to build; an empty body will do",
+  examples: [{ collection: CollectionName.make("papers") }]
+})
+
 export class GraphGroup extends HttpApiGroup.make("graph")
   .add(
     HttpApiEndpoint.get("listEntities", "/graph/entities")
@@ -73,8 +90,27 @@ export class GraphGroup extends HttpApiGroup.make("graph")
         )
       )
   )
+  .add(
+    HttpApiEndpoint.post("buildGraph", "/graph/build")
+      .setPayload(GraphBuildRequest)
+      .addSuccess(GraphBuilt)
+      .addError(ofBodies)
+      .addError(failures.LlmUnavailable)
+      .addError(failures.JobsBusy)
+      .middleware(Writing)
+      .annotateContext(
+        about(
+          "Build the graph",
+          "Adds documents that were indexed without the graph, or relations that a language model reads, as clew graph build does. What was interrupted goes on where it was.",
+          {
+            transform: (operation) =>
+              respondAsync({ ...operation, requestBody: { ...operation["requestBody"], required: false } })
+          }
+        )
+      )
+  )
   .addError(failures.InvalidRequest)
   .addError(failures.CollectionNotFound)
   .addError(failures.StoreUnavailable)
-  .middleware(Authorization)
+  .middlewareEndpoints(Authorization)
   .annotateContext(OpenApi.annotations({ title: "Graph", description: "Query the knowledge graph." })) {}

@@ -4,7 +4,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { int, list } from "../model/fields.ts"
 import { Judgement } from "../model/Judgement.ts"
-import { about, strict, Authorization, Writing } from "./endpoint.ts"
+import { about, Authorization, Needs, strict, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 const maxJudgements = 1000
@@ -44,6 +44,7 @@ export class JudgementsGroup extends HttpApiGroup.make("judgements")
       .addError(failures.MalformedBody)
       .addError(failures.PayloadTooLarge)
       .addError(failures.UnsupportedMediaType)
+      .annotate(Needs, { whole: true })
       .middleware(Writing)
       .annotateContext(
         about(
@@ -56,6 +57,7 @@ export class JudgementsGroup extends HttpApiGroup.make("judgements")
     HttpApiEndpoint.get("judged", "/judgements")
       .setUrlParams(Schema.Struct({ query: Judgement.from.fields.query }))
       .addSuccess(JudgementsList)
+      .annotate(Needs, { whole: true })
       .annotateContext(about("List judgements", "The judgements of one question."))
   )
   .addError(failures.InvalidRequest)

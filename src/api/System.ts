@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { text } from "../model/fields.ts"
 import { Stats, StoreInfo } from "../model/Stats.ts"
-import { about, strict, StatsAuthorization } from "./endpoint.ts"
+import { about, Needs, StatsAuthorization, strict } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 export const HealthResponse = Schema.Struct({
@@ -89,6 +89,7 @@ export class SystemGroup extends HttpApiGroup.make("system")
       .addSuccess(HttpApiSchema.Text({ contentType: "text/plain; version=0.0.4; charset=utf-8" }))
       .addError(failures.Forbidden)
       .addError(failures.TooManyRequests)
+      .annotate(Needs, { whole: true })
       .middleware(StatsAuthorization)
       .annotateContext(
         about("Prometheus metrics", "Metrics in Prometheus text format. Open to everyone with public_stats.")

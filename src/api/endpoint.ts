@@ -1,20 +1,36 @@
 import * as HttpApiMiddleware from "@effect/platform/HttpApiMiddleware"
 import * as HttpApiSecurity from "@effect/platform/HttpApiSecurity"
 import * as OpenApi from "@effect/platform/OpenApi"
+import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 import { mustBeObject, valueText } from "../model/kinds.ts"
+import type { Right } from "../model/Key.ts"
 import * as failures from "./failures.ts"
 
 const bearer = HttpApiSecurity.annotate(
   HttpApiSecurity.bearer,
   OpenApi.Description,
-  "The value of SERVICE_API_KEY, or a token of server.oauth_issuer. Not needed if the server was started without both."
+  "The value of SERVICE_API_KEY, one of server.keys, or a token of server.oauth_issuer. Not needed if the server was started without all of them."
 )
 
 /** What a request that needs the key may be refused for. */
-const ofAccess = Schema.Union(failures.Unauthorized, failures.InsufficientScope, failures.AccessUnavailable)
+const ofAccess = Schema.Union(
+  failures.Unauthorized,
+  failures.InsufficientScope,
+  failures.NotPermitted,
+  failures.AccessUnavailable
+)
 
-/** Admits requests with the API key or a token, or all if the server has neither. */
+/** What an endpoint needs of a key. Unless annotated, it needs `write` if it has the middleware Writing, else `read`. */
+export class Needs extends Context.Reference<Needs>()("clew/http/Needs", {
+  defaultValue: (): {
+    readonly right?: Right
+    /** Tells of all collections, so that a key limited to some does not do. */
+    readonly whole?: boolean
+  } => ({})
+}) {}
+
+/** Admits requests with a key or a token that allows them, or all if the server has neither. */
 export class Authorization extends HttpApiMiddleware.Tag<Authorization>()("clew/http/Authorization", {
   failure: ofAccess,
   security: { bearer }
@@ -41,6 +57,29 @@ export const about = (
   description: string,
   more: Partial<Parameters<typeof OpenApi.annotations>[0]> = {}
 ) => OpenApi.annotations({ summary, description, ...more })
+
+/** Adds to an operation of the OpenAPI document that it may answer at once with a job. */
+export const respondAsync = (operation: Record<string, any>): Record<string, any> => ({
+  ...operation,
+  parameters: [
+    ...operation["parameters"],
+    {
+      name: "Prefer",
+      in: "header",
+      required: false,
+      description: "respond-async: answer at once with 202 and a job, which does the work",
+      schema: { type: "string" }
+    }
+  ],
+  responses: {
+    ...operation["responses"],
+    202: {
+      description: "With Prefer: respond-async: the job",
+      headers: { Location: { description: "The job's address, /jobs/ID", schema: { type: "string" } } },
+      content: { "application/json": { schema: { $ref: "#/components/schemas/Job" } } }
+    }
+  }
+})
 
 /** A whole number in the query string. */
 export const wholeNumber = (name: string, min: number, max: number, description: string) =>

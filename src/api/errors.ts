@@ -93,6 +93,14 @@ export class ModelNotFound extends fault(
   ({ known, model }) => `There is no model ${JSON.stringify(model)} here; available: ${known.join(", ")}`
 ) {}
 
+export class JobNotFound extends fault(
+  "JobNotFound",
+  404,
+  { id: Schema.String },
+  ({ id }) =>
+    `There is no job ${JSON.stringify(id)}; jobs that ended are kept for an hour, and none outlives its server`
+) {}
+
 export class MethodNotAllowed extends fault(
   "MethodNotAllowed",
   405,
@@ -139,6 +147,15 @@ export class InternalError extends fault(
   { id: Schema.String },
   ({ id }) => `Something went wrong in the server; see id ${id} in its log`
 ) {}
+
+export class JobsBusy extends fault(
+  "JobsBusy",
+  503,
+  { limit: Schema.Int },
+  ({ limit }) => `${limit} jobs are already running or waiting; ask for this one later`
+) {
+  readonly headers = { "retry-after": "5" }
+}
 
 export class TooManySockets extends fault(
   "TooManySockets",

@@ -8,7 +8,7 @@ import { Graph } from "../Graph.ts"
 import { oneLine } from "../citations/prompt.ts"
 import { largest, toDot, toGraphMl, toNodeLink } from "../entities/network.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
-import { GraphEntity, GraphPath, Relation, placeOf } from "../model/Graph.ts"
+import { type Asked, GraphBuilt, GraphEntity, GraphPath, Relation, placeOf } from "../model/Graph.ts"
 import * as Cli from "./command.ts"
 import { Place, inIndex, shown } from "./engine.ts"
 import { usage } from "./exit.ts"
@@ -16,33 +16,15 @@ import * as options from "./flags.ts"
 import { count, durationText, printResult } from "./output.ts"
 import { Terminal } from "./terminal.ts"
 
-const Asked = Schema.Struct({
-  model: Schema.String,
-  calls: Schema.Int.annotations({ description: "Number of passages that the model was asked about" }),
-  unusable: Schema.Int.annotations({ description: "Number of answers that could not be used" }),
-  entities: Schema.Int.annotations({ description: "Number of names that it found in them" }),
-  relations: Schema.Int.annotations({ description: "Number of relations between two names" })
-})
-
-/** What `graph build --json` prints. */
-export const GraphBuildReport = Schema.Struct({
-  collection: Schema.String,
-  added_chunks: Schema.Int.annotations({ description: "Number of passages that were not in the graph before" }),
-  chunks: Schema.Int,
-  linkage: Schema.Finite.annotations({ description: "Share of the documents that name or link another" }),
-  llm: Schema.optional(Asked.annotations({ description: "With --llm" })),
-  build_time_ms: Schema.Int
-}).annotations({ identifier: "GraphBuildReport" })
-
 /** The linkage, for people. */
 export const linkageText = (linkage: number): string =>
   `${Math.round(linkage * 100)} % of the documents name or link another`
 
 /** Asks the model about the passages that it has not read yet, after announcing how many calls that takes. */
 const ask = Effect.fnUntraced(function* (collection: CollectionName, quiet: boolean, named: string | undefined) {
-  const { asking } = yield* Graph
+  const graph = yield* Graph
   const { err, note, noteInPlace } = yield* Terminal
-  const plan = yield* asking.plan(collection, named)
+  const plan = yield* graph.asking.plan(collection, named)
   if (!quiet) {
     const known = plan.passages - plan.calls
     yield* note(
@@ -50,21 +32,18 @@ const ask = Effect.fnUntraced(function* (collection: CollectionName, quiet: bool
         (known === 0 ? "" : `; the answers for ${known} more are known`)
     )
   }
-  const nothing = { calls: 0, unusable: 0, entities: 0, relations: 0 }
-  const done = yield* Stream.runFoldEffect(asking.run(collection, plan, named), nothing, (sum, one) => {
-    const next = {
-      calls: sum.calls + 1,
-      unusable: sum.unusable + (one.usable ? 0 : 1),
-      entities: sum.entities + one.entities,
-      relations: sum.relations + one.relations
-    }
-    const line = `clew: asked ${next.calls} of ${plan.calls}: ${count(next.entities, "name")}, ${count(next.relations, "relation")}`
-    return Effect.as(quiet || !err.isTerminal ? Effect.void : noteInPlace(line), next)
-  })
-  return { model: plan.model, ...done } satisfies typeof Asked.Type
+  return yield* graph.ask(
+    collection,
+    named,
+    (done, total, { entities, relations }) =>
+      quiet || !err.isTerminal
+        ? Effect.void
+        : noteInPlace(`clew: asked ${done} of ${total}: ${count(entities, "name")}, ${count(relations, "relation")}`),
+    plan
+  )
 })
 
-const askedText = ({ calls, entities, model, relations, unusable }: typeof Asked.Type): string =>
+const askedText = ({ calls, entities, model, relations, unusable }: Asked): string =>
   `\nAsked ${model} ${count(calls, "time")}: ${count(entities, "name")}, ${count(relations, "relation")}.` +
   (unusable === 0 ? "" : ` ${count(unusable, "answer")} could not be used; the next run with --llm asks again.`)
 
@@ -116,7 +95,7 @@ const build = Cli.define(
       const linkage = yield* graph.linkage(collection)
       const took = (yield* Clock.currentTimeMillis) - started
       yield* printResult(
-        GraphBuildReport,
+        GraphBuilt,
         {
           collection,
           added_chunks: done.added,

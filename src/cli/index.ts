@@ -3,6 +3,7 @@ import * as NodePath from "@effect/platform-node/NodePath"
 import * as Effect from "effect/Effect"
 import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Meeting } from "../mcp/meeting.ts"
 import { version } from "../version.ts"
@@ -24,6 +25,7 @@ import { indexPaths } from "./indexing.ts"
 import { info } from "./info.ts"
 import { init } from "./init.ts"
 import { judge } from "./judge.ts"
+import { keys } from "./keys.ts"
 import { list } from "./list.ts"
 import { logging } from "./logging.ts"
 import { mcp } from "./mcp.ts"
@@ -63,6 +65,7 @@ const clew = group(
     collections,
     reindex,
     serve,
+    keys,
     mcp,
     doctor,
     benchmark,
@@ -129,8 +132,16 @@ const engine = Layer.effect(
         Layer.unwrapEffect(
           Effect.gen(function* () {
             const { serving } = yield* app
-            const { apiKeys, settings } = yield* configured
-            return serving({ apiKeys, settings: { ...settings, server: { ...settings.server, ...flags } } })
+            const { apiKeys, file, settings } = yield* configured
+            const read = Effect.map(
+              configuredBy(globals.config, globals.db),
+              ({ settings }) => settings.server.keys ?? []
+            )
+            return serving({
+              apiKeys,
+              keysFile: Option.getOrUndefined(Option.map(file, (path) => ({ path, read }))),
+              settings: { ...settings, server: { ...settings.server, ...flags } }
+            })
           })
         ),
       open: (purpose, { config, copy, db, ...options } = {}) =>

@@ -4,12 +4,13 @@ import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
-import { Readable } from "node:stream"
+import type { Readable } from "node:stream"
 import { finished } from "node:stream/promises"
-import { constants, createGzip, gunzipSync, createGunzip } from "node:zlib"
+import { constants, createGzip, gunzipSync } from "node:zlib"
 import { isInPostgres } from "../Config.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import { ExportEnd } from "../model/Export.ts"
+import { linesOf } from "../upkeep/exportLines.ts"
 import { Transfer } from "../upkeep/Transfer.ts"
 import { define } from "./command.ts"
 import { Engine, Place, shown, inIndex } from "./engine.ts"
@@ -156,53 +157,7 @@ export const exportIndex = define(
   }
 )
 
-/** A longer line cannot be a useful document. */
-const longestLine = 512 * 1024 * 1024
-
 type Opened = fs.promises.FileHandle
-
-/** A stream of its own over a file that stays open. */
-const bytesOf = (file: Opened): Readable => {
-  let at = 0
-  return new Readable({
-    read(size) {
-      fs.read(file.fd, Buffer.allocUnsafe(size), 0, size, at, (error, length, bytes) => {
-        if (error !== null) return this.destroy(error)
-        at += length
-        return this.push(length === 0 ? null : bytes.subarray(0, length))
-      })
-    }
-  })
-}
-
-/** The lines of an open file; its first bytes tell whether it is compressed with gzip. */
-async function* linesOf(file: Opened): AsyncGenerator<string> {
-  const { buffer: head } = await file.read(Buffer.alloc(2), 0, 2, 0)
-  const bytes = bytesOf(file)
-  const isGzip = head[0] === 0x1f && head[1] === 0x8b
-  const content = isGzip ? bytes.on("error", (error) => unpacked.destroy(error)).pipe(createGunzip()) : bytes
-  const unpacked = content
-  try {
-    let parts: Array<Buffer> = []
-    let length = 0
-    for await (const chunk of content as AsyncIterable<Buffer>) {
-      let from = 0
-      for (let to = chunk.indexOf(10); to >= 0; to = chunk.indexOf(10, from)) {
-        yield Buffer.concat([...parts, chunk.subarray(from, to)]).toString("utf8")
-        parts = []
-        length = 0
-        from = to + 1
-      }
-      parts.push(chunk.subarray(from))
-      length += chunk.length - from
-      if (length > longestLine) throw new Error("it has a line of more than 512 MB")
-    }
-    if (length > 0) yield Buffer.concat(parts).toString("utf8")
-  } finally {
-    bytes.destroy()
-    unpacked.destroy()
-  }
-}
 
 /** An open file, closed with the scope. */
 const opened = (open: () => Promise<Opened>, cannot: (error: unknown) => FileUnusable) =>

@@ -33,6 +33,12 @@ export interface FileRun extends WalkOptions {
   readonly nameUnchanged?: boolean | undefined
 }
 
+/** What is in no file. */
+interface Text {
+  readonly name: string | undefined
+  readonly bytes: Uint8Array
+}
+
 const isRecord = (draft: Draft): boolean => draft.line !== undefined
 
 const unchanged = ({ docId, passages, source }: DocumentSummary): FileEvent => ({
@@ -103,9 +109,9 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         Stream.runFold(none, (sum, { passages }) => add(sum, { documents: 1, passages }))
       )
 
-    const start = Effect.fnUntraced(function* (
+    const start = Effect.fnUntraced(function* <R>(
       run: FileRun,
-      found: (met: Numbers) => Stream.Stream<Step, StoreUnavailable>
+      found: (met: Numbers) => Stream.Stream<Step, StoreUnavailable, R>
     ) {
       const collection = run.dryRun ? undefined : yield* indexer.open(run.collection)
       const { exclude = [], include = [] } = run
@@ -227,25 +233,27 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       )
     })
 
+    const runTexts = <R>(inputs: Stream.Stream<Text, never, R>, run: Pick<FileRun, "collection" | "dryRun">) => {
+      const stepsOf = ({ bytes, name }: Text) => {
+        const path = name ?? "stdin"
+        const file = new Reading({ path, size: bytes.length, isNamed: true, dryRun: run.dryRun })
+        return toSteps(file, loader.fromText({ name: path, bytes }), (loaded) => toDraft(name, undefined, loaded))
+      }
+      return Stream.unwrap(start({ ...run, paths: [], prune: false }, () => Stream.flatMap(inputs, stepsOf)))
+    }
+
+    /** Indexes text that is in no file, such as standard input; without a name, its content identifies it. */
+    const runText = (input: Text, run: Pick<FileRun, "collection" | "dryRun">) => runTexts(Stream.succeed(input), run)
+
     return {
       /** Fails only if nothing can go on; a problem with a file is an event. */
       run: (given: FileRun) => {
         const run = { ...given, paths: given.paths.map((root) => path.resolve(root)) }
         return Stream.unwrap(start(run, (met) => steps(run, met)))
       },
-      /** Indexes text that is in no file, such as standard input; without a name, its content identifies it. */
-      runText: (
-        input: { readonly name: string | undefined; readonly bytes: Uint8Array },
-        run: Pick<FileRun, "collection" | "dryRun">
-      ) => {
-        const { bytes, name } = input
-        const path = name ?? "stdin"
-        const file = new Reading({ path, size: bytes.length, isNamed: true, dryRun: run.dryRun })
-        const documents = toSteps(file, loader.fromText({ name: path, bytes }), (loaded) =>
-          toDraft(name, undefined, loaded)
-        )
-        return Stream.unwrap(start({ ...run, paths: [], prune: false }, () => documents))
-      }
+      runText,
+      /** The same for several, each read when its turn comes. */
+      runTexts
     }
   })
 }) {}

@@ -1,49 +1,112 @@
 import type * as Headers from "@effect/platform/Headers"
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpRouter from "@effect/platform/HttpRouter"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { createHash, timingSafeEqual } from "node:crypto"
-import { Authorization, StatsAuthorization, Writing } from "../api/endpoint.ts"
+import { timingSafeEqual } from "node:crypto"
+import { Api } from "../api/Api.ts"
+import { Authorization, Needs, StatsAuthorization, Writing } from "../api/endpoint.ts"
 import { Forbidden, ReadOnly, Unauthorized } from "../api/errors.ts"
+import { type Caller, current, mustHave, mustSeeAll, mustUse, owner } from "../Caller.ts"
 import { ServerConfig } from "../Config.ts"
+import type { Right } from "../model/Key.ts"
+import { digest, makeKeys } from "./keys.ts"
 import { isLoopback, isLoopbackName, nameOf } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
 import * as OAuth from "./oauth.ts"
 
-const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
+/** What a key needs for a route of the contract. */
+interface Need {
+  readonly right: Right
+  readonly whole: boolean
+}
 
-/** Access control: the API key or, without one, the Host and Origin that a browser sends. */
+/** What the contract says, by method and path. */
+const readNeeds = (): ReadonlyMap<string, Need> => {
+  const needs = new Map<string, Need>()
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, mergedAnnotations, middleware }) => {
+      const { right, whole = false } = Context.get(mergedAnnotations, Needs)
+      needs.set(`${endpoint.method} ${endpoint.path}`, {
+        right: right ?? ((middleware as ReadonlySet<unknown>).has(Writing) ? "write" : "read"),
+        whole
+      })
+    }
+  })
+  return needs
+}
+
+const ofRaw: Need = { right: "read", whole: false }
+
+/** The collections that a request names in its address. */
+const namedIn = Effect.gen(function* () {
+  const { params, route } = yield* HttpRouter.RouteContext
+  const { collection } = yield* HttpServerRequest.ParsedSearchParams
+  const { name } = params
+  return [
+    ...(typeof collection === "string" ? [collection] : (collection ?? [])),
+    ...(route.path.startsWith("/collections/") && name !== undefined ? [name] : [])
+  ]
+})
+
+/** Fails unless the caller may do what the request's route does. */
+const permit = Effect.fnUntraced(function* (caller: Caller, needs: ReadonlyMap<string, Need>) {
+  const { route } = yield* HttpRouter.RouteContext
+  const { right, whole } = needs.get(`${route.method} ${route.path}`) ?? ofRaw
+  yield* mustHave(caller, right)
+  if (caller.collections === undefined) return
+  if (whole) yield* mustSeeAll(caller)
+  for (const collection of yield* namedIn) yield* mustUse(caller, collection)
+})
+
+/** Whoever has SERVICE_API_KEY. */
+const holder: Caller = { ...owner, who: "SERVICE_API_KEY" }
+
+/** Access control: the keys or, without one, the Host and Origin that a browser sends. */
 export class Access extends Effect.Service<Access>()("clew/http/Access", {
   effect: Effect.gen(function* () {
     const config = yield* ServerConfig
     const { apiKey, corsOrigins, host, publicStats, readOnly } = config
     const key = Option.map(apiKey, (value) => digest(Redacted.value(value)))
     const oauth = yield* OAuth.make(config)
+    const keys = yield* makeKeys
+    const needs = readNeeds()
     /** Whoever reaches the server is let in. */
-    const isKeyless = Option.isNone(key) && oauth === undefined
-    const guarded = isKeyless && isLoopback(host)
+    const isKeyless = () => Option.isNone(key) && oauth === undefined && !keys.isUsed()
+    const isGuarded = () => isKeyless() && isLoopback(host)
 
-    /** Digests have one length, so that the comparison takes the same time for any token. */
     const isKey = (token: string): boolean => Option.isSome(key) && timingSafeEqual(digest(token), key.value)
     const missing =
       oauth === undefined
         ? new Unauthorized({ reason: undefined, challenge: undefined })
         : new Unauthorized({
-            reason: `This needs a token of ${config.oauthIssuer}${Option.isSome(key) ? " or the API key" : ""}: send it as \`Authorization: Bearer <token>\``,
+            reason: `This needs a token of ${config.oauthIssuer}${Option.isSome(key) || config.keys.length > 0 ? " or the API key" : ""}: send it as \`Authorization: Bearer <token>\``,
             challenge: oauth.challenge
           })
 
-    /** The key, or a token of the issuer, opens. */
+    /** Whose key, or whose issuer's token, it is. */
+    const identify = (token: string | undefined) =>
+      Effect.gen(function* () {
+        yield* keys.looked
+        if (isKeyless()) return owner
+        if (token === undefined) return yield* missing
+        const caller = yield* keys.callerOf(token)
+        if (isKey(token)) return holder
+        if (caller !== undefined) return caller
+        if (oauth === undefined) return yield* missing
+        const subject = yield* oauth.check(token)
+        return { ...owner, who: `token${subject === undefined ? "" : ` of ${subject}`}` } satisfies Caller
+      }).pipe(Effect.tapErrorTag("Unauthorized", () => metrics.unauthorized))
+
+    /** From here on the fiber works for the caller. */
     const admit = (token: string | undefined) =>
-      isKeyless || (token !== undefined && isKey(token))
-        ? Effect.void
-        : Effect.tapErrorTag(
-            token === undefined || oauth === undefined ? missing : oauth.check(token),
-            "Unauthorized",
-            () => metrics.unauthorized
-          )
+      Effect.tap(identify(token), (caller) => Effect.zipRight(permit(caller, needs), FiberRef.set(current, caller)))
 
     const fromHeader = (headers: Headers.Headers): string | undefined =>
       /^bearer +(\S.*)$/i.exec(headers["authorization"] ?? "")?.[1]
@@ -63,6 +126,16 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
       isKeyless,
       oauth,
       authorize,
+      /** Who asks; undefined if the server needs a key and none was sent. */
+      whoami: Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+        Effect.gen(function* () {
+          const token = fromHeader(headers)
+          yield* keys.looked
+          if (isKeyless()) return { caller: owner, authenticated: false }
+          if (headers["authorization"] === undefined) return { caller: undefined, authenticated: false }
+          return { caller: yield* identify(token), authenticated: true }
+        })
+      ),
       /** The key of a WebSocket: in the header, or in a subprotocol, which is all that a browser can set. */
       authorizeSocket: Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
         const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((it) => it.trim())
@@ -72,7 +145,7 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
       /** A web page may have pointed another name at this server (DNS rebinding). */
       checkHost: (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, Forbidden> => {
         const name = nameOf(request.headers["host"] ?? "")
-        return !guarded || isLoopbackName(name) || name === host
+        return !isGuarded() || isLoopbackName(name) || name === host
           ? Effect.void
           : new Forbidden({
               reason: "Without an API key this server only accepts the host localhost; use that name, or set a key"
@@ -80,7 +153,7 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
       },
       /** Without a key, no page of another site may change or follow the index. */
       checkOrigin: (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, Forbidden> =>
-        isKeyless && isForeign(request)
+        isKeyless() && isForeign(request)
           ? new Forbidden({
               reason: "A page of another site may not do this without an API key; add its origin to server.cors_origins"
             })

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Http from "node:http"
 import * as Net from "node:net"
-import { type LogConfig, ServerConfig } from "../Config.ts"
+import { isOpen, type LogConfig, ServerConfig } from "../Config.ts"
 import { problemBody, problemType } from "../api/Problem.ts"
 import { turnMs } from "../runtime/EventLoop.ts"
 import { FairQueue } from "../runtime/Turn.ts"
@@ -267,8 +267,9 @@ export const layer: Layer.Layer<HttpServer.HttpServer | Listener, CannotListen, 
 /** Fails as `layer` would, before anything is opened or created. */
 export const check = (options: { readonly allowUnauthenticated: boolean }) =>
   Effect.gen(function* () {
-    const { apiKey, host, oauthIssuer, port } = yield* ServerConfig
-    if (apiKey._tag === "None" && oauthIssuer === undefined && !isLoopback(host) && !options.allowUnauthenticated) {
+    const config = yield* ServerConfig
+    const { host, port } = config
+    if (isOpen(config) && !isLoopback(host) && !options.allowUnauthenticated) {
       return yield* new CannotListen({
         message: `${host} is reachable from other machines, and without SERVICE_API_KEY everyone could read and change the index; set it, or use --allow-unauthenticated`
       })

@@ -1,8 +1,11 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as Stream from "effect/Stream"
 import { badField, InvalidRequest, MalformedBody, PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
 import type { FieldError } from "../api/Problem.ts"
+import { current, mustUse } from "../Caller.ts"
 import { isObject, kindOf, pathText } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { JsonFault, readJson } from "../model/readJson.ts"
@@ -124,6 +127,8 @@ export interface BodyRules {
   readonly limit: number
   /** A POST must declare JSON, which another site's page cannot do without a preflight. */
   readonly typed: boolean
+  /** A POST may have no body. */
+  readonly mayBeEmpty?: boolean
   /** Gets the number of bytes. */
   readonly taken?: (bytes: number) => void
   /** Cheap checks of a body before it is decoded. */
@@ -173,6 +178,52 @@ const readAll = (request: HttpServerRequest.HttpServerRequest, limit: number): E
     })
   })
 
+/** What a body must be, apart from its size. */
+export interface Kind {
+  readonly limit: number
+  /** Media types; the first is what errors tell to send. */
+  readonly types: ReadonlyArray<string>
+  /** What it may be encoded with. */
+  readonly encodings?: ReadonlyArray<string>
+}
+
+const kindFault = (headers: HttpServerRequest.HttpServerRequest["headers"], { encodings = [], types }: Kind) => {
+  const encoding = headers["content-encoding"] ?? "identity"
+  if (encoding !== "identity" && !encodings.includes(encoding)) {
+    return new UnsupportedMediaType({ reason: `Bodies encoded with ${encoding} are not supported here` })
+  }
+  const type = (headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
+  return types.includes(type)
+    ? undefined
+    : new UnsupportedMediaType({ reason: `The body must be ${types[0]}, not ${type || "of no type"}` })
+}
+
+/** The body in pieces, as it arrives, at most `limit` bytes; the rest stays unread. */
+export const bodyStream = (
+  request: HttpServerRequest.HttpServerRequest,
+  kind: Kind
+): Stream.Stream<Buffer, BodyError> =>
+  Stream.suspend((): Stream.Stream<Buffer, BodyError> => {
+    const { limit } = kind
+    const fault = kindFault(request.headers, kind)
+    if (fault !== undefined) return Stream.fail(fault)
+    if (Number(request.headers["content-length"] ?? 0) > limit) return Stream.fail(new PayloadTooLarge({ limit }))
+    const source = NodeHttpServerRequest.toIncomingMessage(request)
+    if (/^100-continue$/i.test(source.headers.expect ?? "")) {
+      NodeHttpServerRequest.toServerResponse(request).writeContinue()
+    }
+    let size = 0
+    return Stream.fromAsyncIterable(
+      source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>,
+      () => new MalformedBody({ reason: "The body ended before it was complete" })
+    ).pipe(
+      Stream.mapEffect((chunk) => {
+        size += chunk.length
+        return size > limit ? new PayloadTooLarge({ limit }) : Effect.succeed(chunk)
+      })
+    )
+  })
+
 const none = Buffer.alloc(0)
 
 const bytesOf = (
@@ -190,6 +241,12 @@ const bytesOf = (
   return declared > limit ? new PayloadTooLarge({ limit }) : readAll(request, limit)
 }
 
+/** Fails if the body names a collection that the caller may not use. */
+const permitted = (body: unknown) =>
+  Effect.flatMap(FiberRef.get(current), (caller) =>
+    isObject(body) && typeof body["collection"] === "string" ? mustUse(caller, body["collection"]) : Effect.void
+  )
+
 /**
  * The request with a body that is JSON, UTF-8 and within the limit, or an error that says what is wrong. The body is
  * read only when a handler asks for it, so an unauthorized request's body stays unread. A DELETE may have no body.
@@ -206,12 +263,12 @@ export const withJsonBody = (
       value: Effect.flatMap(body, (content) => {
         rules.taken?.(content.length)
         if (content.length > 0) {
-          return Effect.flatMap(
-            parseJson("The body", content),
-            (value) => rules.check?.(value) ?? Effect.succeed(value)
+          return Effect.tap(
+            Effect.flatMap(parseJson("The body", content), (value) => rules.check?.(value) ?? Effect.succeed(value)),
+            permitted
           )
         }
-        return request.method === "DELETE"
+        return request.method === "DELETE" || rules.mayBeEmpty === true
           ? Effect.succeed({})
           : new MalformedBody({ reason: "The body is empty; it must be JSON" })
       })

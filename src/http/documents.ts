@@ -4,12 +4,14 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { Collections, orEmpty, untilMade } from "../Collections.ts"
 import { LimitsConfig } from "../Config.ts"
 import { Indexer } from "../Indexer.ts"
 import { Search } from "../Search.ts"
-import { type CollectionNotFound, DocumentNotFound, Store } from "../Store.ts"
+import { type CollectionNotFound, DocumentNotFound, Store, UpkeepStore } from "../Store.ts"
 import { Api } from "../api/Api.ts"
+import type { ReindexResponse } from "../api/Collections.ts"
 import {
   type DeleteResponse,
   type DocumentResponse,
@@ -31,9 +33,12 @@ import { DocumentId } from "../model/Document.ts"
 import { type Filter, isEmptyFilter } from "../model/Filter.ts"
 import { indexedSince } from "../model/Since.ts"
 import { type Dated, placeOf } from "../model/SearchResult.ts"
-import { toCollectionInfo } from "../model/Stats.ts"
+import { toCollectionInfo, toEmbedding } from "../model/Stats.ts"
 import type { Deleted, StoredDocument } from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
+import { Reindexer } from "../upkeep/Reindexer.ts"
+import { makeAudit } from "./audit.ts"
+import { Jobs, type Told } from "./Jobs.ts"
 import * as metrics from "./metrics.ts"
 import { withoutPaths } from "./respond.ts"
 
@@ -124,14 +129,20 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
     const search = yield* Search
     const { maxBatch } = yield* LimitsConfig
 
-    const index = Effect.fnUntraced(function* ({ collection, documents }: IndexRequest) {
+    const jobs = yield* Jobs
+    const audit = yield* makeAudit
+
+    const index = Effect.fnUntraced(function* ({ collection, documents }: IndexRequest, told: Told) {
       if (documents.length > maxBatch) {
         return yield* badField(
           "documents",
           `a batch may have at most ${maxBatch} documents (limits.max_batch), got ${documents.length}`
         )
       }
-      const [took, outcomes] = yield* Effect.timed(indexer.index(documents, collection))
+      const total = documents.length
+      const [took, outcomes] = yield* Effect.timed(
+        indexer.index(documents, collection, (done) => told({ done, total, unit: "documents" }))
+      )
       const response = toIndexResponse(outcomes, Duration.toMillis(took))
       yield* metrics.indexed(response)
       return response
@@ -194,13 +205,17 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
           orEmpty(urlParams.collection ?? defaultCollection, { documents: [] })
         )
       )
-      .handle("index", ({ payload }) => index(payload))
+      .handle("index", ({ payload, request }) =>
+        jobs.answer(request, { kind: "index", collection: payload.collection ?? defaultCollection }, (told) =>
+          index(payload, told)
+        )
+      )
       .handle("deleteBySource", ({ payload, urlParams }) =>
         Effect.flatMap(merge(payload, urlParams), ({ collection = defaultCollection, what }) => {
           const deleted = counted(
             typeof what === "string" ? store.deleteSource(collection, what) : deleteMatching(collection, what)
           )
-          const found = orEmpty(collection, { documents: 0, passages: 0 })(deleted)
+          const found = audit("delete", { collection })(orEmpty(collection, { documents: 0, passages: 0 })(deleted))
           return Effect.flatMap(found, (deleted) =>
             Effect.map(
               hinted(deleted.documents > 0 || typeof what === "string" ? undefined : what, collection),
@@ -223,7 +238,9 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
       )
       .handle("deleteDocument", ({ path: { doc_id: docId }, urlParams }) =>
         Effect.map(
-          counted(orMissing(docId, urlParams.collection, (name) => store.deleteDocument(name, docId))),
+          audit("delete", { collection: urlParams.collection ?? defaultCollection })(
+            counted(orMissing(docId, urlParams.collection, (name) => store.deleteDocument(name, docId)))
+          ),
           toDeleteResponse
         )
       )
@@ -249,16 +266,44 @@ export const collectionsLayer = HttpApiBuilder.group(Api, "collections", (handle
   Effect.gen(function* () {
     const store = yield* Store
     const collections = yield* Collections
+    const reindexer = yield* Reindexer
+    const upkeep = yield* UpkeepStore
+    const jobs = yield* Jobs
+    const audit = yield* makeAudit
+
+    const reindex = Effect.fnUntraced(function* (name: CollectionName, force: boolean, told: Told) {
+      const started = yield* Clock.currentTimeMillis
+      const last = yield* Stream.runLast(
+        Stream.tap(reindexer.run(name, { force }), ({ done, total }) => told({ done, total, unit: "passages" }))
+      )
+      // No later process may come to delete the old vectors.
+      yield* Effect.repeat(upkeep.settle(), { while: () => upkeep.sweeping() })
+      const { changed, done, from, to } = Option.getOrThrow(last)
+      return {
+        collection: name,
+        from: toEmbedding(named(from)),
+        to: toEmbedding(named(to)),
+        changed,
+        chunks: done,
+        reindex_time_ms: (yield* Clock.currentTimeMillis) - started
+      } satisfies ReindexResponse
+    })
 
     return handlers
+      .handle("reindex", ({ path: { name }, payload: { force = false }, request }) =>
+        jobs.answer(request, { kind: "reindex", collection: name }, (told) => reindex(name, force, told))
+      )
       .handle("listCollections", () => Effect.map(store.collections, (all) => ({ collections: all.map(toInfo) })))
       .handle("createCollection", ({ payload: { name } }) =>
-        Effect.map(collections.create(name), (collection) => toInfo({ ...collection, documents: 0, passages: 0 }))
+        Effect.map(audit("create collection", { collection: name })(collections.create(name)), (collection) =>
+          toInfo({ ...collection, documents: 0, passages: 0 })
+        )
       )
       .handle("dropCollection", ({ path: { name } }) =>
         name === defaultCollection
           ? new CollectionProtected()
           : store.dropCollection(name).pipe(
+              audit("drop collection", { collection: name }),
               Effect.tap(({ documents }) => metrics.deleted(documents)),
               Effect.map(toDeleteResponse)
             )

@@ -82,7 +82,7 @@ const malformedParameter = (url: string, { template }: Route): string | undefine
 }
 
 const exposed =
-  "x-request-id, retry-after, www-authenticate, allow, mcp-session-id, x-clew-llm, x-clew-mode, x-clew-fusion, x-clew-degraded, x-clew-omitted"
+  "x-request-id, retry-after, location, www-authenticate, allow, mcp-session-id, x-clew-llm, x-clew-mode, x-clew-fusion, x-clew-degraded, x-clew-omitted"
 
 /** Whether pages of any origin may call. */
 export const isPermissive = (origins: ReadonlyArray<string>): boolean => origins.includes("*")
@@ -115,13 +115,19 @@ const preflightHeaders = (
   return {
     ...granted,
     "access-control-allow-methods": methods.join(", "),
-    "access-control-allow-headers": ["authorization, content-type, x-request-id", ...added(request)].join(", "),
+    "access-control-allow-headers": ["authorization, content-type, prefer, x-request-id", ...added(request)].join(", "),
     "access-control-max-age": "600"
   }
 }
 
 /** Routes that monitors may call at any rate. */
 const unlimited = new Set(["/health", "/ready"])
+
+/** Routes of which every field of the body has a default. */
+const emptyBodies = new Set(["/collections/:name/reindex", "/graph/build"])
+
+/** Routes whose handlers read a body of another kind than JSON themselves. */
+const rawBodies = new Set(["/files", "/import"])
 
 const bodied = new Set(["POST", "DELETE"])
 
@@ -178,14 +184,17 @@ const make = (served: ReadonlySet<string> | undefined) =>
     /** Built at the first request, when everything is mounted. */
     const findRoute = (url: string) =>
       Effect.map(router.router, ({ routes }) => (routeOf ??= makeRouteOf(routes, served))(url))
-    const plain = { limit: maxBodyBytes, typed: access.isKeyless }
-    const batch = { ...plain, check: (body: unknown) => batchFault(body, maxBatch) }
-    const rules: Readonly<Record<string, BodyRules>> = {
-      "/index": batch,
-      "/v1/chat/completions": { ...plain, check: chatFault },
-      "/v1/embeddings": { ...plain, check: embeddingsFault }
+    const checks: Readonly<Record<string, BodyRules["check"]>> = {
+      "/index": (body: unknown) => batchFault(body, maxBatch),
+      "/v1/chat/completions": chatFault,
+      "/v1/embeddings": embeddingsFault
     }
-    const rulesOf = ({ template }: Route): BodyRules => rules[template] ?? plain
+    const rulesOf = ({ template }: Route): BodyRules => ({
+      limit: maxBodyBytes,
+      typed: access.isKeyless(),
+      mayBeEmpty: emptyBodies.has(template),
+      check: checks[template]
+    })
     yield* metrics.begin
 
     const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined) =>
@@ -220,7 +229,7 @@ const make = (served: ReadonlySet<string> | undefined) =>
       if (malformed !== undefined) {
         return badField(malformed, "must be UTF-8, percent-encoded")
       }
-      return bodied.has(request.method)
+      return bodied.has(request.method) && !rawBodies.has(route.template)
         ? Effect.provideService(
             app,
             HttpServerRequest.HttpServerRequest,

@@ -14,6 +14,7 @@ import { code } from "../mcp/RpcError.ts"
 import type { Needs } from "../mcp/Tool.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { Access } from "./Access.ts"
+import { makeAudit } from "./audit.ts"
 import { clientOf } from "./edge.ts"
 import { Listener } from "./Listener.ts"
 import { idOf, render } from "./respond.ts"
@@ -23,13 +24,20 @@ const isEndless = (method: string, body: unknown): boolean =>
   method === "GET" || (body as { readonly method?: unknown } | undefined)?.method === "subscriptions/listen"
 
 /** MCP at /mcp, for clients that have the key. */
-export const layer = (options: Omit<Options, "readOnly" | "writePaths">) =>
+export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit">) =>
   HttpApiBuilder.Router.use((router) =>
     Effect.gen(function* () {
       const access = yield* Access
       const limiter = yield* RateLimiter
       const { closing, grace } = yield* Listener
       const { trustProxy, writePaths } = yield* ServerConfig
+      const audit = yield* makeAudit
+      const given: Options = {
+        ...options,
+        readOnly: access.readOnly,
+        writePaths,
+        audit: (tool, work) => audit(`mcp ${tool}`)(work)
+      }
       const engine = yield* Effect.context<Needs | SearchConfig | Scope.Scope>()
       // Servers that no agent asks start faster without the SDK.
       const loaded = yield* Effect.cached(
@@ -37,7 +45,7 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths">) =>
         Effect.uninterruptible(
           Effect.gen(function* () {
             const { make, refuse } = yield* Effect.promise(() => import("../mcp/Http.ts"))
-            return { refuse, answer: yield* make({ ...options, readOnly: access.readOnly, writePaths }) }
+            return { refuse, answer: yield* make(given) }
           }).pipe(Effect.provide(engine))
         )
       )

@@ -80,13 +80,43 @@ const stageDurations = Metric.histogram("clew_query_stage_duration_seconds", sec
 const stage = (name: string) => Metric.tagged(stageDurations, "stage", name)
 
 /** Spans that count as stages of a query. */
-const stages = new Map([
-  ["Search.embed", stage("embed")],
-  ["Store.find", stage("rank")],
-  ["Store.vector", stage("vector")],
-  ["Store.keyword", stage("keyword")],
-  ["Store.fuse", stage("fuse")]
-])
+const spans = [
+  ["Search.embed", "embed"],
+  ["Store.find", "rank"],
+  ["Store.vector", "vector"],
+  ["Store.keyword", "keyword"],
+  ["Store.fuse", "fuse"]
+] as const
+const stages = new Map<string, ReturnType<typeof stage>>(spans.map(([span, name]) => [span, stage(name)]))
+
+/** A quantile of a histogram, in milliseconds; within a bucket, the values are taken to be spread evenly. */
+const quantile = ({ buckets, count }: MetricState.MetricState.Histogram, share: number): number => {
+  const wanted = share * count
+  let [low, below] = [0, 0]
+  for (const [bound, upTo] of buckets) {
+    if (upTo >= wanted && upTo > below) {
+      const high = Number.isFinite(bound) ? bound : low
+      return Math.round((low + ((high - low) * (wanted - below)) / (upTo - below)) * 100_000) / 100
+    }
+    ;[low, below] = [bound, upTo]
+  }
+  return Math.round(low * 100_000) / 100
+}
+
+/** How long each stage of a search takes, the slowest first; only those that were measured. */
+export const stageTimes = Effect.map(
+  Effect.forEach(spans, ([, name]) => Effect.map(Metric.value(stage(name)), (state) => [name, state] as const)),
+  (all) =>
+    all
+      .filter(([, { count }]) => count > 0)
+      .map(([stage, state]) => ({
+        stage,
+        p50_ms: quantile(state, 0.5),
+        p95_ms: quantile(state, 0.95),
+        count: state.count
+      }))
+      .sort((a, b) => b.p95_ms - a.p95_ms)
+)
 
 /** The same tracer, which also records the time of each stage of a query in a histogram. */
 export const measured = (tracer: Tracer.Tracer): Tracer.Tracer => {

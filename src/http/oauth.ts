@@ -102,8 +102,10 @@ export interface OAuth {
   readonly addresses: ReadonlyArray<string>
   /** The parameters of WWW-Authenticate for a request without a token. */
   readonly challenge: string
-  /** Fails unless the token is the issuer's, for this server, and valid now. */
-  readonly check: (token: string) => Effect.Effect<void, Unauthorized | InsufficientScope | AccessUnavailable>
+  /** Fails unless the token is the issuer's, for this server, and valid now. Says whose it is, if the token does. */
+  readonly check: (
+    token: string
+  ) => Effect.Effect<string | undefined, Unauthorized | InsufficientScope | AccessUnavailable>
 }
 
 /** Where a resource server says who issues its tokens. */
@@ -154,6 +156,7 @@ export const make = (server: typeof ServerConfig.Service): Effect.Effect<OAuth |
         if (scope !== undefined && !scopesOf(payload).includes(scope)) {
           return yield* new InsufficientScope({ scope, challenge: `${challenge}, error="insufficient_scope"` })
         }
+        return payload.sub === undefined ? undefined : quotable(payload.sub).slice(0, 100)
       })
     return {
       metadata: {

@@ -1,11 +1,16 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import { Api } from "../api/Api.ts"
+import { badField } from "../api/errors.ts"
+import type { GraphBuildRequest } from "../api/Graph.ts"
 import { orEmpty, untilMade } from "../Collections.ts"
 import { EntityNotFound, Graph } from "../Graph.ts"
 import { Judgements } from "../measuring/Judgements.ts"
 import { defaultCollection } from "../model/Collection.ts"
+import type { GraphBuilt } from "../model/Graph.ts"
 import {
   type Found,
   type Provenance,
@@ -16,6 +21,8 @@ import {
 } from "../model/SearchResult.ts"
 import { Prompt, type PromptOutcome } from "../Prompt.ts"
 import { Search, type SearchOutcome } from "../Search.ts"
+import { makeAudit } from "./audit.ts"
+import { Jobs, type Told } from "./Jobs.ts"
 import { withoutInside } from "./respond.ts"
 
 /** The contract demands reciprocal rank fusion for HTTP and WebSocket. */
@@ -71,8 +78,42 @@ export const layer = HttpApiBuilder.group(Api, "search", (handlers) =>
 export const graphLayer = HttpApiBuilder.group(Api, "graph", (handlers) =>
   Effect.gen(function* () {
     const graph = yield* Graph
+    const jobs = yield* Jobs
+
+    const build = Effect.fnUntraced(function* (
+      { collection = defaultCollection, llm = false, model }: typeof GraphBuildRequest.Type,
+      told: Told
+    ) {
+      const started = yield* Clock.currentTimeMillis
+      const { added, seen } = yield* Stream.runFoldEffect(
+        graph.build(collection),
+        { added: 0, seen: 0 },
+        (sum, step) => {
+          const next = { added: sum.added + step.added, seen: sum.seen + step.seen }
+          return Effect.as(told({ done: next.seen, unit: "passages" }), next)
+        }
+      )
+      const read = llm
+        ? yield* graph.ask(collection, model, (done, total) => told({ done, total, unit: "calls" }))
+        : undefined
+      return {
+        collection,
+        added_chunks: added,
+        chunks: seen,
+        linkage: yield* graph.linkage(collection),
+        ...(read === undefined ? {} : { llm: read }),
+        build_time_ms: (yield* Clock.currentTimeMillis) - started
+      } satisfies GraphBuilt
+    })
 
     return handlers
+      .handle("buildGraph", ({ payload, request }) =>
+        payload.model !== undefined && payload.llm !== true
+          ? badField("model", "needs llm: true, since without it no model reads")
+          : jobs.answer(request, { kind: "graph", collection: payload.collection ?? defaultCollection }, (told) =>
+              build(payload, told)
+            )
+      )
       .handle(
         "listEntities",
         ({ urlParams: { collection = defaultCollection, cursor: offset = 0, limit = 100, prefix } }) =>
@@ -95,9 +136,10 @@ export const graphLayer = HttpApiBuilder.group(Api, "graph", (handlers) =>
 export const judgementsLayer = HttpApiBuilder.group(Api, "judgements", (handlers) =>
   Effect.gen(function* () {
     const { append, readOrNone, usual } = yield* Judgements
+    const audit = yield* makeAudit
     return handlers
       .handle("judge", ({ payload: { judgements } }) =>
-        Effect.as(append(usual, judgements), { saved: judgements.length })
+        audit("judge")(Effect.as(append(usual, judgements), { saved: judgements.length }))
       )
       .handle("judged", ({ urlParams: { query } }) =>
         Effect.map(readOrNone(usual), (questions) => ({

@@ -10,10 +10,9 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import { Api } from "../api/Api.ts"
 import { Collections } from "../Collections.ts"
-import { ServerConfig, TelemetryConfig } from "../Config.ts"
+import { isOpen, ServerConfig, TelemetryConfig } from "../Config.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
 import { logUnhandled } from "../runtime/Unhandled.ts"
@@ -22,6 +21,9 @@ import { Access, layerMiddleware } from "./Access.ts"
 import * as ask from "./ask.ts"
 import * as documents from "./documents.ts"
 import * as edge from "./edge.ts"
+import * as files from "./files.ts"
+import * as health from "./health.ts"
+import * as jobs from "./Jobs.ts"
 import * as Listener from "./Listener.ts"
 import { isLoopback } from "./loopback.ts"
 import * as mcp from "./mcp.ts"
@@ -118,6 +120,9 @@ const groups = Layer.mergeAll(
   openai.embeddingsLayer,
   documents.layer,
   documents.collectionsLayer,
+  files.layer,
+  health.layer,
+  jobs.layer,
   system.layer,
   socket.layer
 )
@@ -156,6 +161,7 @@ export const layer = (options: { readonly traced: boolean; readonly mcp?: Mcp | 
     Layer.provide(HttpApiBuilder.api(Api)),
     Layer.provide(groups),
     Layer.provide(layerMiddleware),
+    Layer.provide(jobs.Jobs.Default),
     Layer.provide(Layer.merge(Access.Default, Collections.Default)),
     Layer.provide(NodeHttpServer.layerContext),
     Layer.provide(stages),
@@ -173,8 +179,9 @@ export interface Options<E, E2> {
 }
 
 /** A warning at the start of a server without a key. */
-const warning = Effect.flatMap(ServerConfig, ({ apiKey, corsOrigins, host, oauthIssuer }) => {
-  if (Option.isSome(apiKey) || oauthIssuer !== undefined) return Effect.void
+const warning = Effect.flatMap(ServerConfig, (config) => {
+  const { corsOrigins, host } = config
+  if (!isOpen(config)) return Effect.void
   if (!isLoopback(host)) {
     return Effect.logWarning(`No SERVICE_API_KEY: everyone who can reach ${host} can read and change the index`)
   }

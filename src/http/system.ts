@@ -2,14 +2,16 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import { Api } from "../api/Api.ts"
 import type { Check } from "../api/System.ts"
+import { current, owner, workingFor } from "../Caller.ts"
 import { Collections, orEmpty, untilMade } from "../Collections.ts"
 import { Embedders } from "../Embedders.ts"
 import { Watcher } from "../files/Watcher.ts"
 import { Graph } from "../Graph.ts"
-import { type CollectionName, defaultCollection } from "../model/Collection.ts"
+import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { toEmbedding, toStats, toWatching } from "../model/Stats.ts"
 import { Reranker } from "../Reranker.ts"
 import { Store } from "../Store.ts"
@@ -35,61 +37,99 @@ const check = <A, R>(part: Effect.Effect<A, { readonly message: string }, R>): E
     })
   )
 
+/** How the index and what it needs are. */
+export const makeState = Effect.gen(function* () {
+  const store = yield* Store
+  const collections = yield* Collections
+  const embedders = yield* Embedders
+  const graph = yield* Graph
+  const watcher = yield* Watcher
+  const reranker = yield* Effect.serviceOption(Reranker)
+  const { readOnly } = yield* Access
+
+  // The default collection's embedder is fixed with its first document.
+  const identity = (name: CollectionName) =>
+    Effect.map(store.collection(name), ({ embedder }) => embedder).pipe(
+      untilMade(name, () => embedders.configured.identity)
+    )
+
+  const statsOf = (name: CollectionName | undefined) =>
+    name === undefined
+      ? store.stats()
+      : untilMade(name, () => Effect.map(store.stats(), (all) => ({ ...all, documents: 0, passages: 0 })))(
+          store.stats(name)
+        )
+
+  const embedder = Effect.flatMap(
+    collections.embedder(defaultCollection, "urgent"),
+    ({ identity, urgent }) => urgent?.check ?? identity
+  )
+
+  /** Uses the threads that answer queries, as queries do. */
+  const readable = orEmpty(defaultCollection, [])(store.lookup(defaultCollection, []))
+
+  /** Open to everyone, so checked at most once a second; it continues when the first caller goes away. */
+  const asking = yield* Effect.cachedWithTTL(
+    Effect.forkDaemon(
+      Effect.interruptible(
+        Effect.all(
+          {
+            about: Effect.option(Effect.timeout(Effect.disconnect(store.about()), patience)),
+            store: check(readable),
+            embedder: check(embedder),
+            ...Option.match(reranker, {
+              onNone: () => ({}),
+              onSome: ({ rerank }) => ({ reranker: check(rerank("ready?", ["ready"])) })
+            })
+          },
+          { concurrency: "unbounded" }
+        ).pipe(workingFor(owner))
+      )
+    ),
+    "1 second"
+  )
+
+  return {
+    // A caller interrupted while it waits for the cache would cancel it for all.
+    checks: Effect.flatMap(Effect.uninterruptible(asking), Fiber.join),
+
+    stats: Effect.fnUntraced(function* (collection: CollectionName | undefined) {
+      const stats = yield* statsOf(collection)
+      // Who may not see the default collection is told of the configured embedder.
+      const shownOne = collection ?? (yield* mainOf)
+      const one = yield* untilMade(shownOne, () => Effect.succeed(undefined))(store.collection(shownOne))
+      const languages = yield* collections.languages(one)
+      const figures = {
+        store: yield* store.about(),
+        ...(yield* graph.linkageIn(shownOne)),
+        ...(languages === undefined ? {} : { languages }),
+        embedding: toEmbedding(named(yield* identity(shownOne))),
+        read_only: readOnly,
+        version,
+        uptime_seconds: Math.floor(process.uptime()),
+        ...Option.match(yield* watcher.status, {
+          onNone: () => ({}),
+          onSome: (status) => ({ watch: toWatching(status) })
+        })
+      }
+      return toStats(stats, yield* store.sizes(), figures, one && shown(one))
+    })
+  }
+})
+
+/** The collection that figures of the whole index tell of: the default one, or the first that the caller may use. */
+const mainOf = Effect.map(FiberRef.get(current), ({ collections }) =>
+  collections === undefined || collections.has(defaultCollection)
+    ? defaultCollection
+    : CollectionName.make([...collections][0]!)
+)
+
 export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
   Effect.gen(function* () {
     const store = yield* Store
-    const collections = yield* Collections
-    const embedders = yield* Embedders
-    const graph = yield* Graph
     const watcher = yield* Watcher
-    const reranker = yield* Effect.serviceOption(Reranker)
-    const { readOnly } = yield* Access
+    const { checks, stats } = yield* makeState
     const processFigures = yield* processSamples
-
-    // The default collection's embedder is fixed with its first document.
-    const identity = (name: CollectionName) =>
-      Effect.map(store.collection(name), ({ embedder }) => embedder).pipe(
-        untilMade(name, () => embedders.configured.identity)
-      )
-
-    const statsOf = (name: CollectionName | undefined) =>
-      name === undefined
-        ? store.stats()
-        : untilMade(name, () => Effect.map(store.stats(), (all) => ({ ...all, documents: 0, passages: 0 })))(
-            store.stats(name)
-          )
-
-    const embedder = Effect.flatMap(
-      collections.embedder(defaultCollection, "urgent"),
-      ({ identity, urgent }) => urgent?.check ?? identity
-    )
-
-    /** Uses the threads that answer queries, as queries do. */
-    const readable = orEmpty(defaultCollection, [])(store.lookup(defaultCollection, []))
-
-    /** Open to everyone, so checked at most once a second; it continues when the first caller goes away. */
-    const asking = yield* Effect.cachedWithTTL(
-      Effect.forkDaemon(
-        Effect.interruptible(
-          Effect.all(
-            {
-              about: Effect.option(Effect.timeout(Effect.disconnect(store.about()), patience)),
-              store: check(readable),
-              embedder: check(embedder),
-              ...Option.match(reranker, {
-                onNone: () => ({}),
-                onSome: ({ rerank }) => ({ reranker: check(rerank("ready?", ["ready"])) })
-              })
-            },
-            { concurrency: "unbounded" }
-          )
-        )
-      ),
-      "1 second"
-    )
-
-    // A caller interrupted while it waits for the cache would cancel it for all.
-    const checks = Effect.uninterruptible(asking)
 
     const stored = Effect.match(store.stats(), {
       onFailure: (): ReadonlyArray<Sample> => [],
@@ -110,36 +150,14 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
     return handlers
       .handle("health", () => Effect.succeed({ status: "ok" as const, version }))
       .handle("ready", () =>
-        Effect.map(Effect.flatMap(checks, Fiber.join), ({ about, ...checks }) => {
+        Effect.map(checks, ({ about, ...checks }) => {
           const named = { checks, ...Option.match(about, { onNone: () => ({}), onSome: (store) => ({ store }) }) }
           // Without the reranker searches go on as they are ranked.
           const ready = [checks.store, checks.embedder].every(({ status }) => status === "ok")
           return { status: ready ? ("ready" as const) : ("unavailable" as const), ...named }
         })
       )
-      .handle("stats", ({ urlParams: { collection } }) =>
-        Effect.gen(function* () {
-          const stats = yield* statsOf(collection)
-          const one = yield* untilMade(collection ?? defaultCollection, () => Effect.succeed(undefined))(
-            store.collection(collection ?? defaultCollection)
-          )
-          const languages = yield* collections.languages(one)
-          const figures = {
-            store: yield* store.about(),
-            ...(yield* graph.linkageIn(collection)),
-            ...(languages === undefined ? {} : { languages }),
-            embedding: toEmbedding(named(yield* identity(collection ?? defaultCollection))),
-            read_only: readOnly,
-            version,
-            uptime_seconds: Math.floor(process.uptime()),
-            ...Option.match(yield* watcher.status, {
-              onNone: () => ({}),
-              onSome: (status) => ({ watch: toWatching(status) })
-            })
-          }
-          return toStats(stats, yield* store.sizes(), figures, one && shown(one))
-        })
-      )
+      .handle("stats", ({ urlParams: { collection } }) => stats(collection))
       .handle("metrics", () =>
         Effect.flatMap(Effect.all([stored, watched, processFigures]), (samples) => prometheus(samples.flat()))
       )

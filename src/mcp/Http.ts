@@ -1,13 +1,17 @@
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js"
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js"
+import * as Cache from "effect/Cache"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as FiberRef from "effect/FiberRef"
 import { randomUUID } from "node:crypto"
+import { type Caller, current, workingFor } from "../Caller.ts"
 import { Graph } from "../Graph.ts"
 import { SearchConfig } from "../Config.ts"
 import { CollectionName } from "../model/Collection.ts"
+import type { Right } from "../model/Key.ts"
 import { Store } from "../Store.ts"
 import { version } from "../version.ts"
 import * as ClientLog from "./ClientLog.ts"
@@ -15,7 +19,7 @@ import { type Id, type Message, readValue, withoutTag } from "./Message.ts"
 import { overviewOf } from "./overview.ts"
 import { places } from "./prompts.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
-import { checkOpening, firstEra, make as makeService, type Service } from "./Server.ts"
+import { type Audit, checkOpening, firstEra, make as makeService, type Service } from "./Server.ts"
 import type { Needs } from "./Tool.ts"
 import { selectTools } from "./toolNames.ts"
 import { makeWatching, type Use } from "./Watching.ts"
@@ -29,6 +33,8 @@ export interface Options {
   readonly description?: string | undefined
   /** Names of the tools to offer, as `--filter` takes them. */
   readonly filter?: string | undefined
+  /** Wraps what writes. */
+  readonly audit?: Audit | undefined
   /** Sessions kept at most, those used last. */
   readonly mostSessions?: number
 }
@@ -37,7 +43,16 @@ export interface Options {
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly end: () => void
+  /** Whose it is: the session is gone to all others. */
+  readonly owner: string
   lastUsed: number
+}
+
+/** What a request brings for who answers it. */
+interface Extra extends Record<string, unknown> {
+  readonly caller: Caller
+  readonly service: Service
+  readonly owner: string
 }
 
 /** How long a session is kept without a request. */
@@ -65,6 +80,14 @@ const sessionGone = { code: code.sessionNotFound, message: "The session is gone:
 
 /** How many sources are looked at, of how many collections, to name the index's folders. */
 const looked = { sources: 60, collections: 10 }
+
+const sortOf = ({ collections, rights }: Caller): string =>
+  JSON.stringify([[...rights].sort(), collections === undefined ? null : [...collections].sort()])
+
+const ofSort = (sort: string): Caller => {
+  const [rights, collections] = JSON.parse(sort) as readonly [ReadonlyArray<Right>, ReadonlyArray<string> | null]
+  return { rights: new Set(rights), collections: collections === null ? undefined : new Set(collections) }
+}
 
 /** The index in words for a model, and its tools. */
 const look = Effect.fnUntraced(function* (options: Options) {
@@ -98,9 +121,10 @@ export const make = (options: Options) =>
       overview: overviewOf(undefined, options),
       joined: false
     }))
-    const service = yield* Effect.cachedWithTTL(
+    const serviceFor = (caller: Caller) =>
       Effect.gen(function* () {
         const { joined, overview } = yield* seen
+        const readOnly = options.readOnly || !caller.rights.has("write")
         // What it runs can be interrupted, as making it cannot.
         return yield* Effect.interruptible(
           makeService({
@@ -108,24 +132,31 @@ export const make = (options: Options) =>
             name: options.name,
             overview,
             tools: Either.getOrElse(
-              selectTools(options.filter, options.readOnly, { joined, writes: options.writePaths.length > 0 }),
+              selectTools(options.filter, readOnly, { joined, writes: options.writePaths.length > 0 }),
               () => []
             ),
-            config: Effect.succeed({ topK, readOnly: options.readOnly, writePaths: options.writePaths }),
+            config: Effect.succeed({ topK, readOnly, writePaths: options.writePaths }),
             use,
+            ...(options.audit && { audit: options.audit }),
             watching
           })
         )
         // One caller that goes away would leave its interruption to all.
-      }).pipe(Effect.uninterruptible),
-      fresh
-    )
-    let latest: Service
+      }).pipe(Effect.uninterruptible)
+    /** What each sort of caller is told, who are told the same if they may do the same. */
+    const services = yield* Cache.make({
+      capacity: 100,
+      timeToLive: fresh,
+      lookup: (sort: string) => {
+        const caller = ofSort(sort)
+        return workingFor(caller)(serviceFor(caller))
+      }
+    })
     // Most servers have no such client, and would start more slowly with the second SDK.
     const second = yield* Effect.cached(
       Effect.map(
         Effect.promise(() => import("./secondEra.ts")),
-        ({ overHttp }) => overHttp(() => latest)
+        ({ overHttp }) => overHttp()
       )
     )
     /** By their ids, the one used last at the end. */
@@ -136,11 +167,12 @@ export const make = (options: Options) =>
     }
     yield* Effect.addFinalizer(() => Effect.sync(() => [...sessions.keys()].forEach(forget)))
 
-    const begin = (now: number): Promise<Session> => {
+    const begin = (now: number, service: Service, owner: string): Promise<Session> => {
       const log = ClientLog.make()
-      const server = firstEra(latest, log)
+      const server = firstEra(service, log)
       const session: Session = {
         lastUsed: now,
+        owner,
         end: () => void server.close().catch(() => {}),
         transport: new WebStandardStreamableHTTPServerTransport({
           sessionIdGenerator: randomUUID,
@@ -163,8 +195,9 @@ export const make = (options: Options) =>
       messages: ReadonlyArray<Message>,
       isBatch: boolean,
       now: number,
-      authInfo: AuthInfo
+      authInfo: AuthInfo & { readonly extra: Extra }
     ): Promise<Response> => {
+      const { extra } = authInfo
       for (const [id, { lastUsed }] of sessions) {
         if (now - lastUsed < idle) break
         forget(id)
@@ -175,8 +208,8 @@ export const make = (options: Options) =>
       if (fault !== undefined) return refuse(400, fault, opening!.id)
       const id = request.headers.get("mcp-session-id")
       if (id === null && opening === undefined) return refuse(400, sessionless)
-      const session = id === null ? await begin(now) : sessions.get(id)
-      if (session === undefined) return refuse(404, sessionGone)
+      const session = id === null ? await begin(now, extra.service, extra.owner) : sessions.get(id)
+      if (session === undefined || session.owner !== extra.owner) return refuse(404, sessionGone)
       if (id !== null) {
         session.lastUsed = now
         sessions.delete(id)
@@ -208,16 +241,19 @@ export const make = (options: Options) =>
         const messages = values.map(readValue)
         const invalid = messages.find((message) => message._tag === "Invalid")
         if (invalid !== undefined) return refuse(400, invalid, invalid.id)
-        latest = yield* service
+        const caller = yield* FiberRef.get(current)
+        const sort = sortOf(caller)
+        const service = yield* services.get(sort)
         const { handler, isFirstEra } = yield* second
         const now = yield* Clock.currentTimeMillis
-        const authInfo = { token: "", clientId: client, scopes: [] }
+        const extra = { caller, service, owner: `${caller.name} ${sort}` }
+        const authInfo = { token: "", clientId: client, scopes: [], extra }
         return yield* Effect.promise(async () => {
           if (await isFirstEra(request, body)) return inSession(request, messages, isBatch, now, authInfo)
           const [message] = messages
           if (message?._tag === "Request" && message.method === "subscriptions/listen") {
             try {
-              const stop = await latest.listen(message.params, handler.notify.resourceUpdated)
+              const stop = await service.listen(message.params, handler.notify.resourceUpdated, caller)
               request.signal.addEventListener("abort", stop)
               const response = await handler.fetch(request, { parsedBody: body, authInfo })
               const isStream = response.headers.get("content-type")?.startsWith("text/event-stream")

@@ -1,7 +1,9 @@
 import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { randomUUID } from "node:crypto"
+import { NotPermitted } from "../Caller.ts"
 
 /** JSON-RPC's codes, and MCP's own for a missing resource. */
 export const code = {
@@ -47,14 +49,18 @@ const advice: Readonly<Record<string, string>> = {
 
 /** Errors caused by an argument, with that argument. */
 const blamed: Readonly<Record<string, string>> = {
-  CollectionNotFound: "collection"
+  CollectionNotFound: "collection",
+  NotPermitted: "collection"
 }
+
+/** A collection of others is a defect to the store, and a wrong argument to who named it. */
+const isNotPermitted = (error: unknown): error is NotPermitted => error instanceof NotPermitted
 
 const say = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The JSON-RPC error for an effect's failure. A defect shows only an id that is also in the log. */
 export const toRpcError = (cause: Cause.Cause<unknown>): Effect.Effect<RpcError> => {
-  const failure = Cause.failureOption(cause)
+  const failure = Option.orElse(Cause.failureOption(cause), () => Option.filter(Cause.dieOption(cause), isNotPermitted))
   if (Cause.isInterruptedOnly(cause)) {
     return Effect.succeed(new RpcError({ code: code.internal, message: "Cancelled: the server is shutting down" }))
   }

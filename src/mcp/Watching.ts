@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as FiberHandle from "effect/FiberHandle"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
+import { owner, workingFor } from "../Caller.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
 import { Store } from "../Store.ts"
@@ -61,7 +62,8 @@ export const makeWatching = (use: Use) =>
 
     const look = Effect.gen(function* () {
       const all = [...entries.values()]
-      const now = yield* use(states(all))
+      // Whoever watches, and may read what, was looked at when they began.
+      const now = yield* workingFor(owner)(use(states(all)))
       all.forEach((entry, at) => {
         if (entry.state === now[at]) return
         entry.state = now[at]!

@@ -1,7 +1,7 @@
 import { createMcpHandler, isLegacyRequest, Server, type Transport } from "@modelcontextprotocol/server"
 import { serveStdio } from "@modelcontextprotocol/server/stdio"
 import type { Transport as FirstTransport } from "@modelcontextprotocol/sdk/shared/transport.js"
-import { formless, type Service } from "./Server.ts"
+import { callerOf, formless, type Service } from "./Server.ts"
 
 /** How long a client may keep a list. */
 const kept = { ttlMs: 300_000, cacheScope: "private" } as const
@@ -10,7 +10,11 @@ const kept = { ttlMs: 300_000, cacheScope: "private" } as const
 const lists: ReadonlySet<string> = new Set(["tools/list", "prompts/list", "resources/templates/list"])
 
 /** The SDK's server for the second era (2026-07-28): without `initialize`, each request says who asks. */
-export const secondEra = ({ answer, info, instructions }: Service, client?: string): Server => {
+export const secondEra = (
+  { answer, info, instructions }: Service,
+  client?: string,
+  by?: ReturnType<typeof callerOf>
+): Server => {
   const server = new Server(info, {
     capabilities: { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} },
     instructions,
@@ -18,7 +22,7 @@ export const secondEra = ({ answer, info, instructions }: Service, client?: stri
     cacheHints: { "server/discover": kept }
   })
   server.fallbackRequestHandler = async (request, { mcpReq: { _meta, id, notify, signal } }) => {
-    const result = await answer(request, { id, signal, client, progressToken: _meta?.progressToken, notify })
+    const result = await answer(request, { id, signal, client, by, progressToken: _meta?.progressToken, notify })
     return lists.has(request.method) ? { ...result, ...kept } : result
   }
   return server
@@ -31,8 +35,11 @@ export const overStdio = (service: Service, side: FirstTransport): ((uri: string
   return (uri) => void server?.sendResourceUpdated({ uri }).catch(() => {})
 }
 
-/** Answers HTTP requests of the second era; `authInfo.clientId` is whose turn it is. */
-export const overHttp = (service: () => Service) => ({
+/** Answers HTTP requests of the second era; `authInfo` says whose turn it is, who asks, and which service they get. */
+export const overHttp = () => ({
   isFirstEra: isLegacyRequest,
-  handler: createMcpHandler(({ authInfo }) => secondEra(service(), authInfo?.clientId), { legacy: "reject" })
+  handler: createMcpHandler(
+    ({ authInfo }) => secondEra(authInfo!.extra!["service"] as Service, authInfo?.clientId, callerOf(authInfo)),
+    { legacy: "reject" }
+  )
 })

@@ -180,3 +180,23 @@ export interface Entity {
   /** The number of documents with it as their title; 0 if they are so many that it names none. */
   readonly defining: number
 }
+
+const Asked = Schema.Struct({
+  model: text("The model that read the passages"),
+  calls: int("Number of passages that the model was asked about"),
+  unusable: int("Number of answers that could not be used"),
+  entities: int("Number of names that it found in them"),
+  relations: int("Number of relations between two names")
+}).annotations({ identifier: "GraphAsked", description: "What a language model read" })
+export type Asked = typeof Asked.Type
+
+/** What building the graph did, as POST /graph/build and `graph build --json` tell it. */
+export const GraphBuilt = Schema.Struct({
+  collection: text("The collection"),
+  added_chunks: int("Number of passages that were not in the graph before"),
+  chunks: int("Number of passages"),
+  linkage: number("Share of the documents that name or link another"),
+  llm: Schema.optional(Asked),
+  build_time_ms: int("The duration of building")
+}).annotations({ identifier: "GraphBuildReport", description: "What was added to the graph" })
+export type GraphBuilt = typeof GraphBuilt.Type

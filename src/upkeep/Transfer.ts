@@ -1,6 +1,6 @@
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Arr from "effect/Array"
 import * as Chunk from "effect/Chunk"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -25,7 +25,11 @@ import { documentLanguage } from "../terms/detect.ts"
 import { version } from "../version.ts"
 
 /** An invalid export, of which nothing is stored. */
-export class NotAnExport extends Data.TaggedError("NotAnExport")<{ readonly line: number; readonly reason: string }> {
+export class NotAnExport extends Schema.TaggedError<NotAnExport>()(
+  "NotAnExport",
+  { line: Schema.Int, reason: Schema.String },
+  HttpApiSchema.annotations({ status: 400 })
+) {
   override get message() {
     return `Line ${this.line} of the export: ${this.reason}`
   }

@@ -9,7 +9,10 @@ const example: Readonly<Record<Key["kind"], FastCheck.Arbitrary<unknown>>> = {
   number: FastCheck.oneof(FastCheck.integer(), FastCheck.double({ noDefaultInfinity: true, noNaN: true })),
   text: FastCheck.string(),
   list: FastCheck.array(FastCheck.stringMatching(/^[a-z:/]+$/)),
-  table: FastCheck.record({ key: FastCheck.stringMatching(/^[a-z_]+$/), half_life_days: FastCheck.nat() })
+  table: FastCheck.record({ key: FastCheck.stringMatching(/^[a-z_]+$/), half_life_days: FastCheck.nat() }),
+  tables: FastCheck.array(FastCheck.record({ name: FastCheck.string(), rights: FastCheck.array(FastCheck.string()) }), {
+    minLength: 1
+  })
 }
 
 const written = (value: unknown): string =>
@@ -17,7 +20,9 @@ const written = (value: unknown): string =>
     ? `{ ${Object.entries(value!)
         .map(([name, each]) => `${name} = ${JSON.stringify(each)}`)
         .join(", ")} }`
-    : String(value)
+    : Array.isArray(value) && value.some((each) => typeof each === "object")
+      ? JSON.stringify(value)
+      : String(value)
 
 describe("the environment", () => {
   it("has a variable of its own for every key", () => {

@@ -55,6 +55,30 @@ test("a value of the wrong type or out of range: file, key, what was found, what
     for (const [toml, message] of cases) assert.deepStrictEqual(yield* fileProblem(toml), [`./clew.toml: ${message}`])
   }))
 
+test("says which key of the server is wrong, and shows none", () =>
+  Effect.gen(function* () {
+    const hash = `sha256:${"a".repeat(64)}`
+    const before =
+      "server.keys is not shown, but must be tables [[server.keys]] with name, hash, rights and perhaps collections, as `clew keys new` prints them; "
+    for (const [keys, says] of [
+      [`[{ name = "ci", hash = "${hash}" }]`, "the key ci needs rights, a list of read, write, admin"],
+      [`[{ name = "ci", hash = "secret", rights = ["read"] }]`, "the key ci needs a hash like"],
+      [`[{ name = "c i", hash = "${hash}", rights = ["read"] }]`, "the 1. key needs a name of"],
+      [`[{ name = "ci", hash = "${hash}", rights = ["read"], collections = [] }]`, "the key ci has collections that"],
+      [`[{ name = "ci", hash = "${hash}", rights = ["read"], key = "x" }]`, "the key ci may have name, hash,"],
+      ['"secret"', "tables [[server.keys]]"]
+    ] as const) {
+      const { load } = yield* place({ "./own.toml": `[server]\nkeys = ${keys}` })
+      const { message } = yield* Effect.flip(load({ config: "own.toml" }))
+      assert.include(message, before + says)
+      assert.notInclude(message, "secret")
+    }
+    const { load } = yield* place({ "./clew.toml": `[[server.keys]]\nname = "a"\nhash = "${hash}"\nrights = ["read"]` })
+    assert.include((yield* Effect.flip(load({}))).message, "server.keys lets others in; a file that was only found")
+    const { settings } = yield* load({ config: "clew.toml" })
+    assert.deepStrictEqual(settings.server.keys, [{ name: "a", hash, rights: ["read"] }])
+  }))
+
 test("origins are origins, not pages", () =>
   Effect.gen(function* () {
     const { load } = yield* place()

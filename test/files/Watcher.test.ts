@@ -51,7 +51,8 @@ const setUp = Effect.fnUntraced(function* ({ events, lock, paths = ["/notes"] }:
           return Stream.drain(Stream.fromEffect(held))
         })
       ),
-    runText: () => Stream.empty
+    runText: () => Stream.empty,
+    runTexts: () => Stream.empty
   })
   const context = yield* Layer.build(
     Watcher.Default.pipe(

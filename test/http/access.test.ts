@@ -287,7 +287,7 @@ it.scopedLive("tells browsers that any page may call, or those that are listed",
     })
     assert.strictEqual(
       openai.headers["access-control-allow-headers"],
-      "authorization, content-type, x-request-id, x-stainless-lang, x-stainless-retry-count"
+      "authorization, content-type, prefer, x-request-id, x-stainless-lang, x-stainless-retry-count"
     )
     const failed = yield* ask(open.port, "POST", "/query", { body: {}, headers: { origin: "https://a.example.com" } })
     assert.deepInclude(failed.headers, { "access-control-allow-origin": "*" })

@@ -14,6 +14,8 @@ import { JudgementsUnusable } from "../../src/measuring/Judgements.ts"
 import * as Llm from "../../src/Llm.ts"
 import * as RateLimiter from "../../src/RateLimiter.ts"
 import * as Store from "../../src/Store.ts"
+import { NotPermitted } from "../../src/Caller.ts"
+import { NotAnExport } from "../../src/upkeep/Transfer.ts"
 import { IndexingBusy } from "../../src/Indexer.ts"
 
 const spec = OpenApi.fromApi(Api) as any
@@ -99,7 +101,16 @@ it("lists what each operation can answer", () => {
     "post /v1/embeddings": "200 400 401 403 404 413 415 429 500 503",
     "get /v1/models": "200 401 403 429 500 503",
     "get /v1/models/{model}": "200 400 401 403 404 429 500 503",
-    "post /index": "200 400 401 403 404 409 413 415 429 500 503",
+    "post /index": "200 202 400 401 403 404 409 413 415 429 500 503",
+    "post /files": "200 202 400 401 403 404 409 413 415 429 500 503",
+    "post /import": "200 202 400 401 403 404 409 413 415 429 500 503",
+    "post /collections/{name}/reindex": "200 202 400 401 403 404 409 413 415 429 500 503",
+    "post /graph/build": "200 202 400 401 403 404 413 415 429 500 503",
+    "get /jobs": "200 401 403 429 500 503",
+    "get /jobs/{id}": "200 401 403 404 429 500 503",
+    "delete /jobs/{id}": "200 400 401 403 404 429 500 503",
+    "get /whoami": "200 401 403 429 500 503",
+    "get /health/report": "200 401 403 404 429 500 503",
     "post /judgements": "200 400 401 403 413 415 429 500 503",
     "get /judgements": "200 400 401 403 429 500 503",
     "get /documents": "200 400 401 403 404 429 500 503",
@@ -174,6 +185,8 @@ it("declares each error with the status that it goes out with", () => {
     EntityNotFound,
     IndexingBusy,
     JudgementsUnusable,
+    NotAnExport,
+    NotPermitted,
     PassageNotFound
   }
   for (const [name, failure] of Object.entries(failures)) {
@@ -188,6 +201,6 @@ it("declares each error with the status that it goes out with", () => {
 
 it("needs the key where the contract says so", () => {
   const open = operations.filter(({ operation }) => operation.security.length === 0).map(({ name }) => name)
-  assert.sameMembers(open, ["get /health", "get /ready"])
+  assert.sameMembers(open, ["get /health", "get /ready", "get /whoami"])
   assert.deepInclude(spec.components.securitySchemes.bearer, { type: "http", scheme: "bearer" })
 })

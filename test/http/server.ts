@@ -17,6 +17,7 @@ import * as Http from "node:http"
 import * as Net from "node:net"
 import { WebSocket } from "ws"
 import { Answer as Answers } from "../../src/Answer.ts"
+import { layerPermitting } from "../../src/Caller.ts"
 import { Chunker } from "../../src/Chunker.ts"
 import * as Config from "../../src/Config.ts"
 import { Settings, type SettingsEncoded } from "../../src/Config/Settings.ts"
@@ -34,12 +35,16 @@ import { Search } from "../../src/Search.ts"
 import { StoreUnavailable, ports, whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { FileIndexer } from "../../src/files/FileIndexer.ts"
+import * as Files from "../../src/files/Loader/Files.ts"
+import { formats } from "../../src/files/Loader/formats.ts"
 import { Watcher } from "../../src/files/Watcher.ts"
 import * as Listener from "../../src/http/Listener.ts"
 import * as server from "../../src/http/serve.ts"
 import { Judgements } from "../../src/measuring/Judgements.ts"
 import type { WatchStatus } from "../../src/model/Stats.ts"
 import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
+import { Reindexer } from "../../src/upkeep/Reindexer.ts"
+import { Transfer } from "../../src/upkeep/Transfer.ts"
 
 const dimensions = 32
 
@@ -95,6 +100,10 @@ export interface Given {
   readonly index?: string
   /** How MCP is served. */
   readonly mcp?: Parameters<typeof server.layer>[0]["mcp"]
+  /** Whether files can be indexed. */
+  readonly files?: boolean
+  /** The file with keys that can change while the server runs. */
+  readonly keysFile?: Config.KeysFile
   /** How a watcher beside the server is doing. */
   readonly watch?: WatchStatus
 }
@@ -117,7 +126,23 @@ const embedder = (faults: NonNullable<Given["faults"]>) => {
 const watcher = ({ watch }: Given) =>
   Layer.succeed(Watcher, Watcher.make({ run: () => Effect.never, status: Effect.succeed(Option.fromNullable(watch)) }))
 
-const noFiles = Layer.succeed(FileIndexer, FileIndexer.make({ run: () => Stream.empty, runText: () => Stream.empty }))
+const noFiles = Layer.succeed(
+  FileIndexer,
+  FileIndexer.make({ run: () => Stream.empty, runText: () => Stream.empty, runTexts: () => Stream.empty })
+)
+
+/** Files are really read, by the worker too. */
+const files = Layer.provide(
+  FileIndexer.Default,
+  Layer.provide(
+    Layer.unwrapEffect(
+      Effect.map(Config.LimitsConfig, ({ maxFileBytes, ...extraction }) =>
+        Files.layer({ formats, maxFileBytes, extraction })
+      )
+    ),
+    NodeFileSystem.layer
+  )
+)
 
 type Method = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
 
@@ -169,6 +194,7 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
   })
   const parts = {
     settings,
+    keysFile: given.keysFile,
     apiKeys: { ...noApiKeys, service: Option.map(Option.fromNullable(given.apiKey), (key) => Redacted.make(key)) }
   }
   const config = Layer.merge(
@@ -177,13 +203,15 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
   )
   const engine = Layer.merge(Answers.Default, Graph.Default).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, Layer.succeed(Llm, given.llm ?? Extractive.service))),
-    Layer.provideMerge(Search.Default),
+    Layer.provideMerge(Layer.mergeAll(Search.Default, Reindexer.Default, Transfer.Default)),
+    Layer.provideMerge(given.files === true ? files : noFiles),
     Layer.provideMerge(Indexer.Default),
     Layer.provide(Chunker.Default),
-    Layer.provideMerge(Layer.mergeAll(store(given), embedder(given.faults ?? {}), Tokenizer.Default)),
+    Layer.provideMerge(
+      Layer.mergeAll(Layer.provide(layerPermitting, store(given)), embedder(given.faults ?? {}), Tokenizer.Default)
+    ),
     Layer.provideMerge(Layer.effect(PackagedEmbedder, Builtin.make())),
     Layer.merge(watcher(given)),
-    Layer.merge(noFiles),
     Layer.merge(Layer.provide(Judgements.Default, Layer.merge(NodeFileSystem.layer, NodePath.layer)))
   )
   const all = server
@@ -220,6 +248,8 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>
   /** A string goes as it is; anything else as JSON, with its type. */
   readonly body?: unknown
+  /** The body as it is. */
+  readonly bytes?: Uint8Array
 }
 
 /** One request over a socket of its own. */
@@ -227,10 +257,10 @@ export const ask = (
   port: number,
   method: string,
   path: string,
-  { body, headers = {} }: Ask = {}
+  { body, bytes, headers = {} }: Ask = {}
 ): Effect.Effect<Answer> =>
   Effect.async((resume, signal) => {
-    const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body)
+    const text = bytes ?? (body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body))
     const type = body === undefined || typeof body === "string" ? {} : { "content-type": "application/json" }
     const length =
       text === undefined || "transfer-encoding" in headers ? {} : { "content-length": Buffer.byteLength(text) }

@@ -2,7 +2,8 @@ import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import { readFileSync } from "node:fs"
-import { GraphTopReport, GraphBuildReport } from "../../../src/cli/graph.ts"
+import { GraphTopReport } from "../../../src/cli/graph.ts"
+import { GraphBuilt } from "../../../src/model/Graph.ts"
 import { GraphEntity, GraphPath } from "../../../src/model/Graph.ts"
 import { startOllama } from "../../ollama.ts"
 import { songQuestion, songs } from "../../songs.ts"
@@ -69,7 +70,7 @@ it("brings in what was indexed without it, from where it was broken off", async 
   try {
     await other.run(["index", "docs"], { env: { CLEW_GRAPH_ENABLED: "false" } })
     await other.ends(3, ["graph", "query", "Hank Snow"])
-    const built = await other.json(GraphBuildReport, ["graph", "build"])
+    const built = await other.json(GraphBuilt, ["graph", "build"])
     assert.isAbove(built.added_chunks, 0)
     assert.strictEqual(built.added_chunks, built.chunks)
     assert.isAbove(built.linkage, 0.5)
@@ -78,7 +79,7 @@ it("brings in what was indexed without it, from where it was broken off", async 
     const db = new Database(other.path("home/data/clew/index.db"))
     db.exec("DELETE FROM graph_mentions; DELETE FROM graph_passages WHERE passage_id > 1")
     db.close()
-    assert.strictEqual((await other.json(GraphBuildReport, ["graph", "build"])).added_chunks, built.chunks - 1)
+    assert.strictEqual((await other.json(GraphBuilt, ["graph", "build"])).added_chunks, built.chunks - 1)
   } finally {
     other.remove()
   }
@@ -107,7 +108,7 @@ it.scopedLive("has a language model read the passages: says how often before it 
     assert.strictEqual(chats[0]!.body.format.properties.entities.type, "array")
     const told = (yield* run("graph", "query", "this song")).stdout
     assert.match(told, /Hank Snow \(2 documents\)  docs\/song\.md:3  This song was a hit of Hank Snow/)
-    const again = yield* Effect.promise(() => other.json(GraphBuildReport, ["graph", "build", "--llm"], { env }))
+    const again = yield* Effect.promise(() => other.json(GraphBuilt, ["graph", "build", "--llm"], { env }))
     assert.deepStrictEqual(again.llm, { model: "small", calls: 0, unusable: 0, entities: 0, relations: 0 })
     const none = yield* Effect.promise(() =>
       other.run(["graph", "build", "--llm"], { env: { CLEW_LLM_BACKEND: "extractive" } })

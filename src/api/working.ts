@@ -1,0 +1,105 @@
+import * as Sse from "@effect/experimental/Sse"
+import * as HttpBody from "@effect/platform/HttpBody"
+import type * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { IndexRequest } from "./Documents.ts"
+import type { GraphBuildRequest } from "./Graph.ts"
+import { Job } from "./Jobs.ts"
+import { Problem, ProblemBody } from "./Problem.ts"
+
+/** A file to send: its name, which may have folders, becomes the source of its document. */
+export interface SentFile {
+  readonly name: string
+  readonly content: string | Blob | Uint8Array<ArrayBuffer>
+}
+
+export interface SentFiles {
+  readonly files: ReadonlyArray<SentFile>
+  readonly collection?: string | undefined
+  /** A folder that is set before every name. */
+  readonly prefix?: string | undefined
+}
+
+/** The form that POST /files takes. */
+export const formOf = ({ collection, files, prefix }: SentFiles): FormData => {
+  const form = new FormData()
+  if (collection !== undefined) form.append("collection", collection)
+  if (prefix !== undefined) form.append("prefix", prefix)
+  for (const { content, name } of files) {
+    form.append("file", content instanceof Blob ? content : new Blob([content]), name)
+  }
+  return form
+}
+
+export const exportType = "application/x-ndjson"
+
+/** Long work that a server can do as a job. */
+export type LongWork =
+  | ({ readonly kind: "index" } & typeof IndexRequest.Encoded)
+  | ({ readonly kind: "files" } & SentFiles)
+  | { readonly kind: "import"; readonly lines: string }
+  | { readonly kind: "reindex"; readonly collection: string; readonly force?: boolean | undefined }
+  | ({ readonly kind: "graph" } & typeof GraphBuildRequest.Encoded)
+
+const requestOf = (work: LongWork): HttpClientRequest.HttpClientRequest => {
+  const post = HttpClientRequest.post
+  switch (work.kind) {
+    case "files":
+      return HttpClientRequest.bodyFormData(post("/files"), formOf(work))
+    case "import":
+      return HttpClientRequest.setBody(post("/import"), HttpBody.text(work.lines, exportType))
+    case "reindex": {
+      const path = `/collections/${encodeURIComponent(work.collection)}/reindex`
+      return HttpClientRequest.bodyUnsafeJson(post(path), work.force === undefined ? {} : { force: work.force })
+    }
+    case "graph":
+    case "index": {
+      const { kind, ...body } = work
+      return HttpClientRequest.bodyUnsafeJson(post(kind === "graph" ? "/graph/build" : "/index"), body)
+    }
+  }
+}
+
+const decodeJob = Schema.decodeUnknown(Job)
+const decodeEvent = Schema.decode(Schema.parseJson(Job))
+
+export const problemOf = (response: HttpClientResponse.HttpClientResponse) =>
+  Effect.flatMap(response.json, Schema.decodeUnknown(ProblemBody)).pipe(
+    Effect.flatMap((body) => Effect.fail(new Problem(body)))
+  )
+
+type Sent<E, R> = { readonly client: HttpClient.HttpClient.With<E, R>; readonly url: string }
+
+/** Asks a server for a job. */
+export const began = <E, R>({ client, url }: Sent<E, R>, work: LongWork) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const request = HttpClientRequest.setHeader(requestOf(work), "prefer", "respond-async")
+      const response = yield* client.execute(HttpClientRequest.prependUrl(request, url))
+      if (response.status !== 202) return yield* problemOf(response)
+      return yield* Effect.flatMap(response.json, decodeJob)
+    })
+  )
+
+/** A job as it comes on, until it has ended. */
+export const followed = <E, R>({ client, url }: Sent<E, R>, id: string) =>
+  Stream.unwrapScoped(
+    Effect.gen(function* () {
+      const request = HttpClientRequest.get(`/jobs/${encodeURIComponent(id)}`).pipe(
+        HttpClientRequest.prependUrl(url),
+        HttpClientRequest.setHeader("accept", "text/event-stream")
+      )
+      const response = yield* client.execute(request)
+      if (response.status !== 200) return yield* problemOf(response)
+      return response.stream.pipe(
+        Stream.decodeText(),
+        Stream.pipeThroughChannel(Sse.makeChannel()),
+        Stream.takeUntil(({ event }) => event !== "progress"),
+        Stream.mapEffect(({ data }) => decodeEvent(data))
+      )
+    })
+  )
