@@ -10,6 +10,7 @@ import * as failures from "./failures.ts"
 import { GraphGroup } from "./Graph.ts"
 import { toOpenApi30 } from "./openapi30.ts"
 import { FieldError, OpenAiError, ProblemBody } from "./Problem.ts"
+import { InsightGroup } from "./Insight.ts"
 import { JudgementsGroup } from "./Judgements.ts"
 import { SearchGroup } from "./Search.ts"
 import { ClientMessage, ServerMessage, SocketGroup } from "./Socket.ts"
@@ -18,6 +19,7 @@ import { SystemGroup } from "./System.ts"
 /** The HTTP contract: routes, validation, the OpenAPI document and the typed client all come from it. */
 export class Api extends HttpApi.make("clew")
   .add(SearchGroup.addError(ofGuards))
+  .add(InsightGroup.addError(ofGuards))
   .add(AskGroup.addError(ofGuards))
   .add(ChatGroup.addError(ofGuards))
   .add(DocumentsGroup.addError(ofGuards))
