@@ -13,7 +13,8 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Api } from "./api/Api.ts"
 import { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "./api/Ask.ts"
-import { IndexRequest } from "./api/Documents.ts"
+import { IndexRequest, ListOrder } from "./api/Documents.ts"
+import { CompareRequest } from "./api/Insight.ts"
 import { fromIssues } from "./api/errors.ts"
 import { Problem, problemBody, ProblemBody, problemType } from "./api/Problem.ts"
 import { PromptRequest, QueryRequest, SimilarBody } from "./api/Search.ts"
@@ -21,6 +22,7 @@ import { CollectionName } from "./model/Collection.ts"
 import { DocumentId, Source } from "./model/Document.ts"
 import { aborted, retrying } from "./api/waiting.ts"
 import { Filter } from "./model/Filter.ts"
+import { Fusion, QueryText } from "./model/Query.ts"
 import { Since } from "./model/Since.ts"
 
 export { Api } from "./api/Api.ts"
@@ -181,10 +183,30 @@ const Listing = Schema.Struct({
   limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000))),
   cursor: Schema.optional(Schema.String),
   since: Schema.optional(Since),
+  source: Schema.optional(Schema.String),
+  sort: Schema.optional(ListOrder),
   ...inCollection
 })
 export type ListRequest = typeof Listing.Encoded
 const BySource = Schema.Struct({ source: Source, ...inCollection })
+const Passages = Schema.Struct({
+  doc_id: DocumentId,
+  offset: Schema.optional(Schema.Int),
+  limit: Schema.optional(Schema.Int),
+  ...inCollection
+})
+export type PassagesRequest = Omit<typeof Passages.Encoded, "doc_id">
+const Why = Schema.Struct({
+  query: QueryText,
+  source: Schema.optional(Source),
+  doc_id: Schema.optional(DocumentId),
+  filter: Schema.optional(Filter),
+  since: Schema.optional(Since),
+  fusion: Schema.optional(Fusion),
+  alpha: Schema.optional(Schema.Finite),
+  ...inCollection
+})
+const Typed = Schema.Struct({ prefix: Schema.String, limit: Schema.optional(Schema.Int), ...inCollection })
 
 /**
  * The same operations as promises, with the JSON of the wire, for programs without Effect; they reject with a `Problem`.
@@ -192,7 +214,7 @@ const BySource = Schema.Struct({ source: Source, ...inCollection })
  */
 export const connect = (options: ClientOptions) => {
   const runtime = ManagedRuntime.make(FetchHttpClient.layer)
-  const { collections, documents, search, system } = runtime.runSync(make(options))
+  const { collections, documents, insight, search, system } = runtime.runSync(make(options))
   const asProblem = toProblem(options.url)
 
   const run = async <A, E>(effect: Effect.Effect<A, E>, call: CallOptions = {}): Promise<A> => {
@@ -212,6 +234,9 @@ export const connect = (options: ClientOptions) => {
   const listDocuments = checked(Listing, (urlParams) => documents.listDocuments({ urlParams }))
   const getDocument = checked(ById, ({ doc_id, ...urlParams }) =>
     documents.getDocument({ path: { doc_id }, urlParams })
+  )
+  const listPassages = checked(Passages, ({ doc_id, ...urlParams }) =>
+    documents.listPassages({ path: { doc_id }, urlParams })
   )
   const deleteDocument = checked(ById, ({ doc_id, ...urlParams }) =>
     documents.deleteDocument({ path: { doc_id }, urlParams })
@@ -236,9 +261,18 @@ export const connect = (options: ClientOptions) => {
     /** Passages like one of the index, or like a text. */
     similar: checked(SimilarBody, (payload) => search.similar({ payload })),
     prompt: checked(PromptRequest, (payload) => search.prompt({ payload })),
+    /** Why a document has its rank for a question, or is not indexed. */
+    why: checked(Why, (urlParams) => insight.why({ urlParams })),
+    /** What two settings find, and how ranks move between them. */
+    compare: checked(CompareRequest, (payload) => insight.compare({ payload })),
+    /** Titles, headings and names that begin with what was typed. */
+    suggest: checked(Typed, (urlParams) => insight.suggest({ urlParams })),
     index: checked(IndexRequest, (payload) => documents.index({ payload })),
     getDocument: (docId: string, collection?: string, call?: CallOptions) =>
       getDocument({ doc_id: docId, collection }, call),
+    /** A page of a document's passages, with their texts. */
+    passages: (docId: string, request: PassagesRequest = {}, call?: CallOptions) =>
+      listPassages({ doc_id: docId, ...request }, call),
     /** A page of documents; `cursor` is the `next_cursor` of the previous page. */
     listDocuments: (request: ListRequest = {}, call?: CallOptions) => listDocuments(request, call),
     deleteDocument: (docId: string, collection?: string, call?: CallOptions) =>

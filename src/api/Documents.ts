@@ -272,7 +272,10 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       .addError(failures.InvalidRequest)
       .addError(failures.DocumentNotFound)
       .annotateContext(
-        about("List a document's passages", "The passages of a document as they were cut, with their texts, page by page.")
+        about(
+          "List a document's passages",
+          "The passages of a document as they were cut, with their texts, page by page."
+        )
       )
   )
   .add(

@@ -49,8 +49,11 @@ export const WhyParams = Schema.Struct({
 
 const { alpha, collection, filter, fusion, graph, hybrid, minRelevance, query, since, topK } = QueryRequest.fields
 
-const Settings = Schema.Struct({ hybrid, alpha, fusion, graph, minRelevance })
-  .annotations({ ...strict, identifier: "CompareSettings", description: "How to search" })
+const Settings = Schema.Struct({ hybrid, alpha, fusion, graph, minRelevance }).annotations({
+  ...strict,
+  identifier: "CompareSettings",
+  description: "How to search"
+})
 
 const side = (name: string) => Settings.annotations({ description: `The settings of ${name}` })
 

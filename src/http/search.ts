@@ -2,6 +2,7 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Effect from "effect/Effect"
 import { Api } from "../api/Api.ts"
+import type { QueryResponse } from "../api/Search.ts"
 import { orEmpty, untilMade } from "../Collections.ts"
 import { EntityNotFound, Graph } from "../Graph.ts"
 import { Judgements } from "../measuring/Judgements.ts"
@@ -11,7 +12,6 @@ import {
   type Provenance,
   toProvenance,
   type PromptResponse,
-  type SearchResponse,
   toSearchResult
 } from "../model/SearchResult.ts"
 import { Prompt, type PromptOutcome } from "../Prompt.ts"
@@ -33,9 +33,10 @@ export const outside = (found: Found): Provenance => {
   return toProvenance(degraded === undefined ? found : { ...found, degraded: withoutInside(degraded) })
 }
 
-const toSearchResponse = (outcome: SearchOutcome): SearchResponse => ({
+export const toSearchResponse = (outcome: SearchOutcome): QueryResponse => ({
   results: outcome.hits.map(toSearchResult),
   ...foundBy(outcome),
+  ...(outcome.facets === undefined ? {} : { facets: outcome.facets }),
   ...(outcome.explain === undefined ? {} : { explain: outcome.explain })
 })
 

@@ -22,6 +22,7 @@ import { Access, layerMiddleware } from "./Access.ts"
 import * as ask from "./ask.ts"
 import * as documents from "./documents.ts"
 import * as edge from "./edge.ts"
+import * as insight from "./insight.ts"
 import * as Listener from "./Listener.ts"
 import { isLoopback } from "./loopback.ts"
 import * as mcp from "./mcp.ts"
@@ -110,6 +111,7 @@ export const telemetry = (endpoint: string | undefined): Layer.Layer<never> =>
 
 const groups = Layer.mergeAll(
   search.layer,
+  insight.layer,
   search.graphLayer,
   search.judgementsLayer,
   ask.layer,

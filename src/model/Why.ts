@@ -50,5 +50,8 @@ export const WhyReport = Schema.Struct({
       }).annotations({ identifier: "WhyAhead", description: "A result ranked above the document" })
     ).annotations({ description: "The results ranked above it" })
   )
-}).annotations({ identifier: "WhyReport", description: "Why a document has its rank for a question, or is not indexed" })
+}).annotations({
+  identifier: "WhyReport",
+  description: "Why a document has its rank for a question, or is not indexed"
+})
 export type WhyReport = typeof WhyReport.Type

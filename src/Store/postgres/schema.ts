@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { tables } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the table `clew`. */
-export const schemaVersion = 2
+export const schemaVersion = 3
 
 /** Only SQLite has these. */
 const others = new Set(["reserve", "file_mark"])
@@ -43,8 +43,12 @@ const declarations = Object.entries(tables)
 
 const name = "left(name, 256)"
 
-/** New in schema 2. */
-const indexedAt = "CREATE INDEX IF NOT EXISTS documents_indexed ON documents (collection_id, indexed_at)"
+/** New in schema 3, where the first replaces one without the id. */
+const figures = [
+  "DROP INDEX IF EXISTS documents_indexed",
+  "CREATE INDEX documents_indexed ON documents (collection_id, indexed_at, id)",
+  "CREATE INDEX IF NOT EXISTS documents_size ON documents (collection_id, passages, id)"
+]
 
 /**
  * Keys of B-trees end at 2,700 bytes: long texts are found by hashes, and ordered by their first characters. A hash
@@ -67,7 +71,7 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS documents_title ON documents (left(title, 256))",
   "CREATE INDEX IF NOT EXISTS documents_origin ON documents (collection_id, left(origin, 256), id) WHERE origin IS NOT NULL",
   "CREATE INDEX IF NOT EXISTS documents_passages ON documents (collection_id, first_passage, passages)",
-  indexedAt,
+  ...figures,
   `CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, ${name})`,
   "CREATE INDEX IF NOT EXISTS documents_by_name ON documents USING hash (name)",
   "CREATE INDEX IF NOT EXISTS documents_content ON documents (collection_id, substr(fingerprint, 1, 12), id)",
@@ -85,7 +89,7 @@ const statements = [
 
 /** Brings the tables to `schemaVersion`, in the caller's transaction, which holds the writers' lock. */
 export const migrate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: number) {
-  for (const statement of from === 0 ? statements : [indexedAt]) yield* sql.unsafe(statement)
+  for (const statement of from === 0 ? statements : figures) yield* sql.unsafe(statement)
   yield* sql.unsafe("CREATE TABLE IF NOT EXISTS clew (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL)")
   yield* sql.unsafe(
     "INSERT INTO clew (id, version) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version",

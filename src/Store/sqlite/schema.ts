@@ -4,7 +4,7 @@ import { keepLinkage } from "../sql/graph/linkage.ts"
 import { tables } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the database's `user_version`. */
-export const schemaVersion = 19
+export const schemaVersion = 20
 
 /** Indexes, and the first rows of tables that have exactly one. */
 const statements = [
@@ -16,6 +16,7 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, name, doc_id)",
   "CREATE INDEX IF NOT EXISTS documents_title ON documents (collection_id, title) WHERE title IS NOT NULL",
   "CREATE INDEX IF NOT EXISTS documents_indexed ON documents (collection_id, indexed_at)",
+  "CREATE INDEX IF NOT EXISTS documents_size ON documents (collection_id, passages)",
   // By content, so that a moved document keeps its vectors; part of the hash is small and distinguishes them.
   "CREATE INDEX IF NOT EXISTS documents_content ON documents (collection_id, substr(fingerprint, 1, 12))",
   "CREATE UNIQUE INDEX IF NOT EXISTS passages_document ON passages (document_id, ordinal)",

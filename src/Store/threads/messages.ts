@@ -39,6 +39,7 @@ export const reads = [
   "documentsOf",
   "unembedded",
   "get",
+  "passages",
   "list",
   "recent",
   "sample",
