@@ -11,7 +11,8 @@ import { SearchResponse } from "../model/SearchResult.ts"
 import { Since } from "../model/Since.ts"
 import { Suggestion, suggested } from "../model/Suggestion.ts"
 import { WhyReport } from "../model/Why.ts"
-import { about, Authorization, ofSearches, strict, wholeNumber } from "./endpoint.ts"
+import { about, Authorization, ofBodies, strict, wholeNumber } from "./endpoint.ts"
+import * as failures from "./failures.ts"
 import { QueryRequest } from "./Search.ts"
 
 export const WhyParams = Schema.Struct({
@@ -98,7 +99,9 @@ export const SuggestParams = Schema.Struct({
   prefix: Schema.String.pipe(
     Schema.minLength(1),
     Schema.maxLength(suggested.characters),
-    Schema.annotations({ description: "What was typed; case, accents and punctuation are ignored" })
+    Schema.annotations({
+      description: "What was typed, in any case; of names, accents, punctuation and a leading article are ignored too"
+    })
   ),
   collection: Schema.optional(CollectionName.annotations({ description: "The collection to look in; default: all" })),
   limit: Schema.optional(wholeNumber("limit", 1, suggested.most, `Most suggestions; default ${suggested.usual}`))
@@ -114,6 +117,8 @@ export class InsightGroup extends HttpApiGroup.make("insight")
     HttpApiEndpoint.get("why", "/why")
       .setUrlParams(WhyParams)
       .addSuccess(WhyReport)
+      .addError(failures.EmbedderMismatch)
+      .addError(failures.EmbedderUnavailable)
       .annotateContext(
         about(
           "Explain a document's rank",
@@ -125,6 +130,9 @@ export class InsightGroup extends HttpApiGroup.make("insight")
     HttpApiEndpoint.post("compare", "/compare")
       .setPayload(CompareRequest)
       .addSuccess(CompareResponse)
+      .addError(ofBodies)
+      .addError(failures.EmbedderMismatch)
+      .addError(failures.EmbedderUnavailable)
       .annotateContext(
         about("Compare two settings", "Searches for one question in two ways, and says how the passages' ranks change.")
       )
@@ -136,11 +144,13 @@ export class InsightGroup extends HttpApiGroup.make("insight")
       .annotateContext(
         about(
           "Suggest while typing",
-          "Titles, headings and other names that begin with what was typed, from the knowledge graph: without graph.enabled there are none."
+          "Titles, headings and other names that begin with what was typed. Headings and names are those of the knowledge graph: without graph.enabled there are titles alone."
         )
       )
   )
-  .addError(ofSearches)
+  .addError(failures.InvalidRequest)
+  .addError(failures.CollectionNotFound)
+  .addError(failures.StoreUnavailable)
   .middlewareEndpoints(Authorization)
   .annotateContext(
     OpenApi.annotations({ title: "Insight", description: "Why something is found, and what could be asked." })

@@ -3,13 +3,15 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Api } from "../api/Api.ts"
 import type { CompareRequest, CompareResponse, WhyParams } from "../api/Insight.ts"
-import { Collections } from "../Collections.ts"
+import { Collections, orEmpty } from "../Collections.ts"
 import { similarSources } from "../filterHint.ts"
+import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { type Hit, ownPassage } from "../model/SearchResult.ts"
 import { indexedSince } from "../model/Since.ts"
+import { suggested } from "../model/Suggestion.ts"
 import type { WhyReport } from "../model/Why.ts"
 import { Search } from "../Search.ts"
-import { Store } from "../Store.ts"
+import { GraphStore, Store } from "../Store.ts"
 import { find, recorded, toWhyReport, why } from "../Why.ts"
 import { withoutInside, withoutPaths } from "./respond.ts"
 import { byContract, toSearchResponse } from "./search.ts"
@@ -47,6 +49,10 @@ export const layer = HttpApiBuilder.group(Api, "insight", (handlers) =>
   Effect.gen(function* () {
     const search = yield* Search
     const { among } = yield* Collections
+    const graph = yield* GraphStore
+    /** The collections to look in; the default one always exists, although its first document makes it. */
+    const namesIn = (collection: CollectionName | undefined) =>
+      Effect.map(orEmpty(collection ?? defaultCollection, [])(among(collection)), (all) => all.map(({ name }) => name))
     const services = yield* Effect.context<Search | Store>()
 
     const explain = Effect.fnUntraced(function* ({
@@ -59,7 +65,7 @@ export const layer = HttpApiBuilder.group(Api, "insight", (handlers) =>
       since,
       source
     }: typeof WhyParams.Type) {
-      const names = (yield* among(collection)).map(({ name }) => name)
+      const names = yield* namesIn(collection)
       const wanted = yield* find(names, { docId, source })
       if (wanted === undefined) {
         const named = (source ?? docId)!
@@ -106,6 +112,10 @@ export const layer = HttpApiBuilder.group(Api, "insight", (handlers) =>
         )
       )
       .handle("compare", ({ payload }) => compare(payload))
-      .handle("suggest", () => Effect.succeed({ suggestions: [] }))
+      .handle("suggest", ({ urlParams: { collection, limit = suggested.usual, prefix } }) =>
+        Effect.flatMap(namesIn(collection), (names) =>
+          Effect.map(graph.suggest(names, prefix, limit), (suggestions) => ({ suggestions }))
+        )
+      )
   })
 )

@@ -107,3 +107,80 @@ it.scopedLive("compares what two settings find", () =>
     }
   })
 )
+
+it.scopedLive("suggests titles, headings and names by their beginnings", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({
+      documents: [
+        {
+          content: "# Tidal pools\n\nCrabs of Tidewater Bay.",
+          metadata: { source: "a.md", title: "Tides of the North Sea" }
+        },
+        {
+          content: "Again Tidewater Bay, said Ada Lovelace.",
+          metadata: { source: "b.md", title: "tides of the north sea" }
+        },
+        {
+          content: "# Überfahrt\n\nWe cross.",
+          metadata: { title: "Über das Meer, und was es in dieser langen Nacht alles mit sich nimmt" }
+        },
+        ...Array.from({ length: 12 }, (_, n) => ({ content: `note ${n}`, metadata: { title: "The tidy desk" } }))
+      ]
+    })
+    const suggested = (prefix: string, more = "") =>
+      Effect.map(ask(port, "GET", `/suggest?prefix=${encodeURIComponent(prefix)}${more}`), ({ json, status, text }) => {
+        assert.strictEqual(status, 200, text)
+        return json.suggestions as ReadonlyArray<{
+          text: string
+          kind: string
+          source?: string
+          doc_id: string
+          collection: string
+        }>
+      })
+    const told = (prefix: string, more = "") =>
+      Effect.map(suggested(prefix, more), (all) => all.map(({ kind, text }) => [kind, text]))
+    const tid = [
+      ["title", "Tides of the North Sea"],
+      ["title", "The tidy desk"],
+      ["heading", "Tidal pools"],
+      ["name", "Tidewater Bay"]
+    ]
+    assert.deepStrictEqual(yield* told("TID"), tid)
+    assert.deepStrictEqual(yield* told("tid", "&limit=2"), tid.slice(0, 2))
+    assert.deepStrictEqual(yield* told("tide"), [tid[0]!, tid[3]!])
+    // A leading article is not looked at.
+    assert.deepStrictEqual(yield* told("the t"), [tid[1], tid[0], tid[2], tid[3]])
+    assert.deepStrictEqual(yield* told("ada"), [["name", "Ada Lovelace"]])
+    assert.deepStrictEqual(yield* told("über"), [
+      ["title", "Über das Meer, und was es in dieser langen Nacht alles mit sich nimmt"],
+      ["heading", "Überfahrt"]
+    ])
+    assert.deepInclude((yield* suggested("ada"))[0]!, { source: "b.md", collection: "default" })
+    for (const nothing of ["x", " ", "?", "%", "ides", "[", "\u{10ffff}"]) {
+      assert.deepStrictEqual(yield* suggested(nothing), [], nothing)
+    }
+    // What was deleted is suggested no more.
+    yield* ask(port, "DELETE", "/documents", { body: { source: "b.md" } })
+    assert.deepStrictEqual(yield* told("ada"), [])
+    assert.deepStrictEqual(yield* told("tid"), tid)
+    yield* ask(port, "DELETE", "/documents", { body: { source: "a.md" } })
+    assert.deepStrictEqual(yield* told("tid"), [["title", "The tidy desk"]])
+    assert.strictEqual((yield* ask(port, "GET", "/suggest?prefix=")).status, 400)
+    assert.strictEqual((yield* ask(port, "GET", "/suggest?prefix=a&limit=51")).status, 400)
+    assert.strictEqual((yield* ask(port, "GET", "/suggest?prefix=a&collection=nope")).status, 404)
+  })
+)
+
+it.scopedLive("suggests and explains nothing where nothing was indexed", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    for (const where of ["", "&collection=default"]) {
+      assert.deepStrictEqual((yield* ask(port, "GET", `/suggest?prefix=a${where}`)).json, { suggestions: [] })
+      const { json } = yield* ask(port, "GET", `/why?query=tide&source=a.md${where}`)
+      assert.deepStrictEqual(json, { source: "a.md", indexed: false, reason: "no document has this source" })
+    }
+    const { json } = yield* ask(port, "POST", "/compare", { body: { query: "tide", a: {}, b: {} } })
+    assert.deepInclude(json, { overlap: 1, moves: [] })
+  })
+)

@@ -13,6 +13,7 @@ import * as files from "./files.ts"
 import * as graph from "./graph/edges.ts"
 import { keepLinkage, linkageOf } from "./graph/linkage.ts"
 import * as graphReading from "./graph/reading.ts"
+import { suggest } from "./graph/suggesting.ts"
 import * as listing from "./listing.ts"
 import { put } from "./put.ts"
 import * as figures from "./reading.ts"
@@ -229,6 +230,8 @@ export const make = Effect.gen(function* () {
     graphEntities: Effect.fn("Store.graphEntities")((name, hashes) =>
       read(within(name, ({ id }) => Effect.map(graphReading.entitiesOf(sql, id, hashes), (found) => [...found])))
     ),
+
+    suggest: Effect.fn("Store.suggest")((names, prefix, limit) => read(suggest(sql, names, prefix, limit))),
 
     about: Effect.fn("Store.about")(() => look(about)),
 

@@ -51,7 +51,8 @@ export const reads = [
   "sizes",
   "linkage",
   "graphPassages",
-  "graphEntities"
+  "graphEntities",
+  "suggest"
 ] as const satisfies ReadonlyArray<Name>
 
 export type Write = (typeof writes)[number]
