@@ -108,7 +108,10 @@ export const SuggestParams = Schema.Struct({
 }).annotations(strict)
 
 export const SuggestResponse = Schema.Struct({
-  suggestions: list(Suggestion, "Titles first, then headings, then other names; each in the order of its letters")
+  suggestions: list(
+    Suggestion,
+    "Titles in the order of their letters, then headings, then other names, the most mentioned first; half of the places are kept for what is no title"
+  )
 }).annotations({ identifier: "SuggestResponse", description: "What may be meant by what was typed" })
 export type SuggestResponse = typeof SuggestResponse.Type
 

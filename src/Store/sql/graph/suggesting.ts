@@ -109,7 +109,10 @@ const kinds = ["title", "heading", "name"] as const
 const kindOf = (relation: number): Suggestion["kind"] =>
   relations[relation] === "defines" ? "title" : relations[relation] === "heads" ? "heading" : "name"
 
-/** What begins with a text in some collections: titles, then headings, then other names; each text once. */
+/**
+ * What begins with a text in some collections: titles, then headings, then other names; each text once. Of more than fit,
+ * titles take half.
+ */
 export const suggest = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   wanted: ReadonlyArray<CollectionName>,
@@ -141,7 +144,11 @@ export const suggest = Effect.fnUntraced(function* (
     const key = one.text.toLowerCase()
     if (!texts.has(key)) texts.set(key, one)
   }
-  return [...texts.values()].slice(0, limit)
+  // Titles leave half of the places to what is no title, as far as there is so much.
+  const others = [...texts.values()].filter(({ kind }) => kind !== "title")
+  const most = limit - Math.min(others.length, Math.floor(limit / 2))
+  const shownTitles = [...texts.values()].filter(({ kind }) => kind === "title").slice(0, most)
+  return [...shownTitles, ...others].slice(0, limit)
 })
 
 /** The names of a passage of the graph, whose keys are those of its mentions. */
