@@ -86,13 +86,13 @@ export class Facets {
       const matching =
         collection.mask === undefined
           ? yield* this.presentIn(sql, collection, ranges)
-          : matchedBy(collection.mask, ranges)
+          : matchedBy(collection.mask, ranges, filter !== undefined)
       for (const name of counts.keys()) {
         if (name === "collection") continue
         const column = yield* this.columnOf(sql, collection.id, ranges, name)
         counts.set(name, counted(column, matching, this.known.get(name)!.values.size, counts.get(name)!))
       }
-      const count = matching === undefined ? ranges.ids.length : matching.reduce((sum, mark) => sum + mark, 0)
+      const count = counts.has("collection") ? sumOf(matching, ranges.ids.length) : 0
       if (count > 0) inCollections.push({ value: collection.name, count })
     }
     const facetOf = (name: string): Facet =>
@@ -186,14 +186,23 @@ export class Facets {
   })
 }
 
-/** The documents of which a mask leaves a passage, by row. */
-const matchedBy = ({ bits }: Mask, { counts, firsts }: PassageRanges): Uint8Array => {
+/** How many documents are marked, or all if none are. */
+const sumOf = (marks: Uint8Array | undefined, all: number): number => {
+  if (marks === undefined) return all
+  let sum = 0
+  for (let at = 0; at < marks.length; at++) sum += marks[at]!
+  return sum
+}
+
+/** The documents of which a mask leaves a passage, by row; a filter leaves all passages of a document or none. */
+const matchedBy = ({ bits }: Mask, { counts, firsts }: PassageRanges, isWhole: boolean): Uint8Array => {
   const matching = new Uint8Array(firsts.length)
+  const end = 32 * bits.length
   for (let row = 0; row < matching.length; row++) {
     const first = firsts[row]!
-    const end = first + counts[row]!
-    for (let passage = first; passage < end; passage++) {
-      if (((bits[passage >>> 5] ?? 0) & (1 << (passage & 31))) === 0) continue
+    const last = Math.min(isWhole ? first + 1 : first + counts[row]!, end)
+    for (let passage = first; passage < last; passage++) {
+      if ((bits[passage >>> 5]! & (1 << (passage & 31))) === 0) continue
       matching[row] = 1
       break
     }
