@@ -383,7 +383,7 @@ const flags = {
   ...serverFlags,
   http: overHttp,
   noJoin: Cli.toggle("no-join", {
-    summary: "Open an engine of its own, for this client alone, though another process has one (default: mcp.join)"
+    summary: "Open an engine of its own, for this client alone, even if another process has one (default: mcp.join)"
   }),
   ...listening
 }
