@@ -19,6 +19,7 @@ import { RankingStore, Store, StoreUnavailable } from "./Store.ts"
 import { embeddedText } from "./chunking/embedded.ts"
 import { filterHint } from "./filterHint.ts"
 import { type Collection, type CollectionName, type CollectionSummary, hasBackground } from "./model/Collection.ts"
+import { type Facets, noFacets } from "./model/Facets.ts"
 import { emptyFilter, isEmptyFilter } from "./model/Filter.ts"
 import { lazily } from "./model/lazily.ts"
 import { limits } from "./model/Limits.ts"
@@ -36,6 +37,8 @@ export interface SearchOutcome extends Provenance {
   readonly hits: ReadonlyArray<Hit>
   /** As many hits after these as were asked for. */
   readonly further?: ReadonlyArray<Hit> | undefined
+  /** The documents that it may find, counted by each facet that was asked for. */
+  readonly facets?: Facets | undefined
   /** How the search ran, on request. */
   readonly explain?: SearchExplanation | undefined
   readonly queryTimeMs: number
@@ -144,6 +147,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         demands,
         graph: isLed ? { question: words, auto: use === "auto" } : undefined,
         explain: request.explain,
+        facets: request.facets,
         passages: collections.reduce((sum, { passages }) => sum + passages, 0),
         list: {
           // A list with the graph is the head of a longer one only if all its places are decided.
@@ -193,6 +197,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           (demands === undefined && isEmptyFilter(filter) && hits.length > 0 && isWeak(hits, found.unscaled)) ||
           undefined,
         hint,
+        facets: found.facets,
         explain: explained(found, reading, embedding, reranker && reranking)
       } satisfies Outcome as Outcome
     })
@@ -208,7 +213,8 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           const { alpha } = settled(request, config, collections)
           return {
             hits: [],
-            mode: alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid"
+            mode: alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid",
+            facets: request.facets && noFacets(request.facets)
           } satisfies Outcome as Outcome
         }
         const names = collections.map(({ name }) => name)
@@ -234,7 +240,17 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const topK = Math.max(limit + beyond, placesOfEach)
       const outcomes = yield* Effect.forEach(
         [request.query, ...queries],
-        (query) => find({ ...request, query, topK, offset: 0, further: 0, filled: limit + beyond }),
+        (query, at) =>
+          find({
+            ...request,
+            query,
+            topK,
+            offset: 0,
+            further: 0,
+            filled: limit + beyond,
+            // Those of the first query are those of the answer.
+            facets: at === 0 ? request.facets : undefined
+          }),
         { concurrency: "unbounded" }
       )
       const all = fused(outcomes.map(({ hits }) => hits))

@@ -14,7 +14,8 @@ import * as Stream from "effect/Stream"
 import { Api } from "./api/Api.ts"
 import { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "./api/Ask.ts"
 import { ReindexRequest } from "./api/Collections.ts"
-import { IndexRequest } from "./api/Documents.ts"
+import { IndexRequest, ListOrder } from "./api/Documents.ts"
+import { CompareRequest } from "./api/Insight.ts"
 import { fromIssues } from "./api/errors.ts"
 import { GraphBuildRequest } from "./api/Graph.ts"
 import type { Job } from "./api/Jobs.ts"
@@ -25,6 +26,7 @@ import { DocumentId, Source } from "./model/Document.ts"
 import { aborted, retrying } from "./api/waiting.ts"
 import { began, followed, formOf, type LongWork, problemOf, type SentFiles } from "./api/working.ts"
 import { Filter } from "./model/Filter.ts"
+import { Fusion, QueryText } from "./model/Query.ts"
 import { Since } from "./model/Since.ts"
 
 export { Api } from "./api/Api.ts"
@@ -194,11 +196,31 @@ const Listing = Schema.Struct({
   limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000))),
   cursor: Schema.optional(Schema.String),
   since: Schema.optional(Since),
+  source: Schema.optional(Schema.String),
+  sort: Schema.optional(ListOrder),
   ...inCollection
 })
 export type ListRequest = typeof Listing.Encoded
 const Reindexing = Schema.Struct({ ...Name.fields, ...ReindexRequest.fields })
 const BySource = Schema.Struct({ source: Source, ...inCollection })
+const Passages = Schema.Struct({
+  doc_id: DocumentId,
+  offset: Schema.optional(Schema.Int),
+  limit: Schema.optional(Schema.Int),
+  ...inCollection
+})
+export type PassagesRequest = Omit<typeof Passages.Encoded, "doc_id">
+const Why = Schema.Struct({
+  query: QueryText,
+  source: Schema.optional(Source),
+  doc_id: Schema.optional(DocumentId),
+  filter: Schema.optional(Filter),
+  since: Schema.optional(Since),
+  fusion: Schema.optional(Fusion),
+  alpha: Schema.optional(Schema.Finite),
+  ...inCollection
+})
+const Typed = Schema.Struct({ prefix: Schema.String, limit: Schema.optional(Schema.Int), ...inCollection })
 
 /**
  * The same operations as promises, with the JSON of the wire, for programs without Effect; they reject with a `Problem`.
@@ -206,7 +228,7 @@ const BySource = Schema.Struct({ source: Source, ...inCollection })
  */
 export const connect = (options: ClientOptions) => {
   const runtime = ManagedRuntime.make(FetchHttpClient.layer)
-  const { collections, documents, files, graph, health, jobs, search, system } = runtime.runSync(make(options))
+  const { collections, documents, files, graph, health, insight, jobs, search, system } = runtime.runSync(make(options))
   const { begin, follow } = working(options)
   const asProblem = toProblem(options.url)
 
@@ -227,6 +249,9 @@ export const connect = (options: ClientOptions) => {
   const listDocuments = checked(Listing, (urlParams) => documents.listDocuments({ urlParams }))
   const getDocument = checked(ById, ({ doc_id, ...urlParams }) =>
     documents.getDocument({ path: { doc_id }, urlParams })
+  )
+  const listPassages = checked(Passages, ({ doc_id, ...urlParams }) =>
+    documents.listPassages({ path: { doc_id }, urlParams })
   )
   const deleteDocument = checked(ById, ({ doc_id, ...urlParams }) =>
     documents.deleteDocument({ path: { doc_id }, urlParams })
@@ -256,9 +281,18 @@ export const connect = (options: ClientOptions) => {
     /** Passages like one of the index, or like a text. */
     similar: checked(SimilarBody, (payload) => search.similar({ payload })),
     prompt: checked(PromptRequest, (payload) => search.prompt({ payload })),
+    /** Why a document has its rank for a question, or is not indexed. */
+    why: checked(Why, (urlParams) => insight.why({ urlParams })),
+    /** What two settings find, and how ranks move between them. */
+    compare: checked(CompareRequest, (payload) => insight.compare({ payload })),
+    /** Titles, headings and names that begin with what was typed. */
+    suggest: checked(Typed, (urlParams) => insight.suggest({ urlParams })),
     index: checked(IndexRequest, (payload) => documents.index({ payload })),
     getDocument: (docId: string, collection?: string, call?: CallOptions) =>
       getDocument({ doc_id: docId, collection }, call),
+    /** A page of a document's passages, with their texts. */
+    passages: (docId: string, request: PassagesRequest = {}, call?: CallOptions) =>
+      listPassages({ doc_id: docId, ...request }, call),
     /** A page of documents; `cursor` is the `next_cursor` of the previous page. */
     listDocuments: (request: ListRequest = {}, call?: CallOptions) => listDocuments(request, call),
     deleteDocument: (docId: string, collection?: string, call?: CallOptions) =>

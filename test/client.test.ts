@@ -127,6 +127,18 @@ it.scopedLive("has every operation, and types what goes wrong", () =>
       (yield* promise(clew.collections)).map(({ documents, name }) => [name, documents]),
       [["papers", 1]]
     )
+    const collection = "papers"
+    const { passages, total } = yield* promise(() => clew.passages("a/b c?%", { collection, limit: 1 }))
+    assert.deepStrictEqual([total, passages.map(({ text }) => text)], [1, ["a document"]])
+    const listed = yield* promise(() => clew.listDocuments({ collection, sort: "-passages", source: "S" }))
+    assert.lengthOf(listed.documents, 1)
+    const { facets } = yield* promise(() => clew.query({ query: "document", collection, facets: ["collection"] }))
+    assert.deepStrictEqual(facets, { collection: { values: [{ value: "papers", count: 1 }], others: 0 } })
+    const why = yield* promise(() => clew.why({ query: "document", source: "s", alpha: 0.5, filter: { source: "s" } }))
+    assert.strictEqual(why.hybrid?.rank, 1)
+    const compared = yield* promise(() => clew.compare({ query: "document", a: {}, b: { hybrid: true } }))
+    assert.strictEqual(compared.overlap, 1)
+    assert.deepStrictEqual((yield* promise(() => clew.suggest({ prefix: "x", limit: 3 }))).suggestions, [])
     assert.strictEqual((yield* promise(() => clew.deleteDocument("a/b c?%", "papers"))).deleted_documents, 1)
     assert.strictEqual((yield* promise(() => clew.dropCollection("papers"))).deleted_documents, 0)
     const ready = yield* client.system.ready({})

@@ -14,6 +14,7 @@ import { toOpenApi30 } from "./openapi30.ts"
 import { FieldError, OpenAiError, ProblemBody } from "./Problem.ts"
 import { HealthGroup } from "./Health.ts"
 import { JobsGroup } from "./Jobs.ts"
+import { InsightGroup } from "./Insight.ts"
 import { JudgementsGroup } from "./Judgements.ts"
 import { SearchGroup } from "./Search.ts"
 import { ClientMessage, ServerMessage, SocketGroup } from "./Socket.ts"
@@ -22,6 +23,7 @@ import { SystemGroup } from "./System.ts"
 /** The HTTP contract: routes, validation, the OpenAPI document and the typed client all come from it. */
 export class Api extends HttpApi.make("clew")
   .add(SearchGroup.addError(ofGuards))
+  .add(InsightGroup.addError(ofGuards))
   .add(AskGroup.addError(ofGuards))
   .add(ChatGroup.addError(ofGuards))
   .add(EmbeddingsGroup.addError(ofGuards))

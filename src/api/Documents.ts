@@ -104,6 +104,16 @@ export const DeleteBody = Schema.Struct({
 
 export const DeleteParams = Schema.Struct(bySource).annotations(strict)
 
+export const ListOrder = Schema.Literal(
+  "source",
+  "-source",
+  "indexed_at",
+  "-indexed_at",
+  "passages",
+  "-passages"
+).annotations({ identifier: "ListOrder", description: "The order of documents; with - before it, falling" })
+export type ListOrder = typeof ListOrder.Type
+
 export const ListParams = Schema.Struct({
   filter: Schema.optional(
     Schema.parseJson(Filter).annotations({
@@ -111,6 +121,16 @@ export const ListParams = Schema.Struct({
     })
   ),
   since: Schema.optional(Since),
+  source: Schema.optional(
+    Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)).annotations({
+      description: "Only documents whose source, or doc_id if they have none, contains this, whatever the case"
+    })
+  ),
+  sort: Schema.optional(
+    ListOrder.annotations({
+      description: "By source, else doc_id (the default), by indexed_at or by passages; with - before it, falling"
+    })
+  ),
   limit: Schema.optional(wholeNumber("limit", 1, 1000, "Documents per page; default 100")),
   cursor: Schema.optional(
     Schema.String.pipe(Schema.maxLength(8000)).annotations({ description: "next_cursor of the previous page" })
@@ -127,7 +147,7 @@ export const ListResponse = Schema.Struct({
       chunks: int("Its passages"),
       indexed_at: int("When it was indexed, in milliseconds since 1970")
     }).annotations({ identifier: "ListedDocument", description: "A document without its text" })
-  ).annotations({ description: "By source, else doc_id" }),
+  ).annotations({ description: "In the order of sort" }),
   next_cursor: Schema.optional(text("Present if there is another page: its cursor, an opaque string")),
   hint: Schema.optional(Hint)
 }).annotations({ identifier: "ListResponse", description: "A page of documents" })
@@ -144,6 +164,15 @@ const DocumentPath = Schema.transform(Schema.String, Schema.typeSchema(DocumentI
 })
 
 const docId = HttpApiSchema.param("doc_id", DocumentPath)
+
+/** Most passages of a page. */
+const mostPassages = 200
+
+export const PassagesParams = Schema.Struct({
+  collection: Schema.optional(CollectionName),
+  offset: Schema.optional(wholeNumber("offset", 0, 2 ** 32 - 1, "The chunk_index of the first passage; default 0")),
+  limit: Schema.optional(wholeNumber("limit", 1, mostPassages, "Passages per page; default 50"))
+}).annotations(strict)
 
 const InCollection = Schema.Struct({ collection: Schema.optional(CollectionName) }).annotations(strict)
 
@@ -163,6 +192,21 @@ export const DocumentResponse = Schema.Struct({
   ...Struct.pick(freshness, "changed", "gone")
 }).annotations({ identifier: "DocumentResponse", description: "A document with its passages' positions" })
 export type DocumentResponse = typeof DocumentResponse.Type
+
+export const PassagesResponse = Schema.Struct({
+  doc_id: text("The document's id in its collection"),
+  source: Schema.optional(text("The document's source, if it has one")),
+  title: Schema.optional(text("The document's title, if it has one")),
+  total: int("Its passages"),
+  passages: list(
+    Schema.Struct({ text: text("The passage, exactly as in the original"), ...place }).annotations({
+      identifier: "DocumentPassage",
+      description: "A passage and its position in its document"
+    }),
+    "A page of its passages, in order"
+  )
+}).annotations({ identifier: "PassagesResponse", description: "A document's passages as they were cut" })
+export type PassagesResponse = typeof PassagesResponse.Type
 
 export class DocumentsGroup extends HttpApiGroup.make("documents")
   .add(
@@ -220,6 +264,19 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
         about(
           "Get a document",
           "The document with its metadata and its passages' positions, so that a citation can be opened."
+        )
+      )
+  )
+  .add(
+    HttpApiEndpoint.get("listPassages")`/documents/${docId}/passages`
+      .setUrlParams(PassagesParams)
+      .addSuccess(PassagesResponse)
+      .addError(failures.InvalidRequest)
+      .addError(failures.DocumentNotFound)
+      .annotateContext(
+        about(
+          "List a document's passages",
+          "The passages of a document as they were cut, with their texts, page by page."
         )
       )
   )

@@ -2,6 +2,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { FacetNames, Facets } from "../model/Facets.ts"
 import { flag } from "../model/fields.ts"
 import { Explain, MaxTokens, Offset, SearchRequest, SimilarRequest } from "../model/Query.ts"
 import { PromptResponse, SearchResponse } from "../model/SearchResult.ts"
@@ -14,7 +15,7 @@ const hybrid = Schema.optionalWith(
   { default: () => false }
 )
 const fields = { ...SearchRequest.fields, hybrid }
-const paged = { offset: Schema.optional(Offset), explain: Explain }
+const paged = { offset: Schema.optional(Offset), explain: Explain, facets: Schema.optional(FacetNames) }
 
 export const QueryRequest = Schema.Struct({ ...fields, ...paged }).annotations({
   ...strict,
@@ -45,6 +46,13 @@ export const SimilarBody = Schema.Struct({ ...SimilarRequest.fields, hybrid, ...
   )
 export type SimilarBody = typeof SimilarBody.Type
 
+/** What a search answers here, with the facets that were asked for. */
+export const QueryResponse = Schema.Struct({
+  ...SearchResponse.fields,
+  facets: Schema.optional(Facets)
+}).annotations({ identifier: "QueryResponse", description: "What was found, and by which legs" })
+export type QueryResponse = typeof QueryResponse.Type
+
 export const PromptRequest = Schema.Struct({
   ...fields,
   maxTokens: Schema.optional(
@@ -66,7 +74,7 @@ export class SearchGroup extends HttpApiGroup.make("search")
   .add(
     HttpApiEndpoint.post("query", "/query")
       .setPayload(QueryRequest)
-      .addSuccess(SearchResponse)
+      .addSuccess(QueryResponse)
       .annotateContext(
         about("Search", "Finds the passages that answer best, each with its score and its position in the document.")
       )
@@ -74,7 +82,7 @@ export class SearchGroup extends HttpApiGroup.make("search")
   .add(
     HttpApiEndpoint.post("similar", "/similar")
       .setPayload(SimilarBody)
-      .addSuccess(SearchResponse)
+      .addSuccess(QueryResponse)
       .addError(failures.PassageNotFound)
       .annotateContext(
         about(

@@ -3,6 +3,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { Facets } from "../model/Facets.ts"
 import { int, text } from "../model/fields.ts"
 import { provenance, SearchResult, SearchExplanation } from "../model/SearchResult.ts"
 import { about, strict } from "./endpoint.ts"
@@ -52,6 +53,7 @@ export const ServerMessage = Schema.Union(
       count: int("Results sent, or passages in the prompt"),
       query_time_ms: int("The duration of the search"),
       ...provenance,
+      facets: Schema.optional(Facets),
       explain: Schema.optional(SearchExplanation),
       omitted: Schema.optional(int("Passages left out to fit max_tokens"))
     },

@@ -37,3 +37,7 @@ export const outdated = ({ hits }: { readonly hits: ReadonlyArray<Hit> }): strin
   ]
   return said.length === 0 ? undefined : said.join(", ")
 }
+
+/** The path by which the graph led to a passage. */
+export const way = (via: NonNullable<Hit["via"]>): string =>
+  via.map(({ entity, source }) => `${entity} (${source ?? "in the query"})`).join(", ")

@@ -12,7 +12,7 @@ import * as Cli from "./command.ts"
 import { Place, inIndex, shown } from "./engine.ts"
 import { exitCode, stop, usage } from "./exit.ts"
 import { count, printJson } from "./output.ts"
-import { way } from "./query.ts"
+import { way } from "../citations/remarks.ts"
 import { type Colors, Terminal, harmless } from "./terminal.ts"
 import { wrapStream, wrapped } from "./wrap.ts"
 

@@ -10,6 +10,7 @@ import { similarSources } from "../filterHint.ts"
 import { isBelow } from "../files/below.ts"
 import { DocumentId } from "../model/Document.ts"
 import { Store } from "../Store.ts"
+import { recorded } from "../Why.ts"
 import { exitCode, stop } from "./exit.ts"
 import { Place, shown } from "./engine.ts"
 import { Terminal } from "./terminal.ts"
@@ -57,17 +58,12 @@ export const lookFor = Effect.fnUntraced(function* (source: string, collection: 
 export const notIndexed = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
   const { cwd } = yield* Place
   const file = path.resolve(cwd, source)
-  for (const { name } of yield* (yield* Collections).among(collection)) {
-    const [known] = yield* (yield* Store).knownFiles(name, [file])
-    if (known !== undefined && known.outcome !== "indexed") {
-      return `${known.outcome} in collection ${name}${known.reason === undefined ? "" : `: ${known.reason}`}`
-    }
-    if (known !== undefined) return `read for collection ${name}, but it contains nothing to index`
-  }
+  const all = (yield* (yield* Collections).among(collection)).map(({ name }) => name)
+  const known = yield* recorded(all, file)
+  if (known !== undefined) return known
   // What cannot be looked at, such as a name that is too long, is not there either.
   const found = yield* Effect.option(Effect.try(() => fs.statSync(file)))
   if (Option.isNone(found)) {
-    const all = (yield* (yield* Collections).among(collection)).map(({ name }) => name)
     const [near] = yield* similarSources(all, source)
     const meant = near === undefined ? "" : ` (did you mean ${shown(cwd, near.source)}?)`
     return `there is no such document and no such file${meant}; clew list shows all documents`

@@ -35,7 +35,7 @@ export const ListReport = Schema.Struct({
 
 const pageSize = 1000
 
-interface Row extends ListedDocument {
+interface Row extends Omit<ListedDocument, "place"> {
   readonly collection: CollectionName
 }
 

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from "node:util"
 import { Search } from "../Search.ts"
 import { type TextSpan, bestExcerpt, highlighter } from "../citations/highlight.ts"
 import { alike, state } from "../citations/prompt.ts"
+import { way } from "../citations/remarks.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { fragment } from "../model/Locator.ts"
 import {
@@ -73,10 +74,6 @@ export const titleOf = ({ document: { title }, passage }: Hit): string =>
       .filter((part) => part !== undefined && part !== "")
       .join(" > ")
   )
-
-/** The path by which the graph led to a passage. */
-export const way = (via: NonNullable<Hit["via"]>): string =>
-  via.map(({ entity, source }) => `${entity} (${source ?? "in the query"})`).join(", ")
 
 /** Results for people: rank, score, `source:line`, title and headings, and the best part of the passage. */
 export const renderHits = Effect.fnUntraced(function* (

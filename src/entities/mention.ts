@@ -31,6 +31,12 @@ export const keyOf = (name: string): string => {
   return singular((plain.test(lower) ? lower : folded(name)).replace(/^(?:the|an|a) (?=.)/u, ""))
 }
 
+/** Whether a name begins with a text, whatever case, accents, punctuation and a leading article are. */
+export const spelledAlike = (name: string, beginning: string): boolean => {
+  const plain = (text: string) => folded(text).replace(/^(?:the|an|a) (?=.)/u, "")
+  return plain(name).startsWith(plain(beginning))
+}
+
 const accents = /\p{M}+/gu
 const possessive = /['’]s(?![\p{L}\p{N}])/gu
 

@@ -18,6 +18,7 @@ import {
   type IndexRequest,
   type ListParams,
   type ListResponse,
+  type PassagesResponse,
   toIndexResponse
 } from "../api/Documents.ts"
 import type { FieldError } from "../api/Problem.ts"
@@ -34,7 +35,7 @@ import { type Filter, isEmptyFilter } from "../model/Filter.ts"
 import { indexedSince } from "../model/Since.ts"
 import { type Dated, placeOf } from "../model/SearchResult.ts"
 import { toCollectionInfo, toEmbedding } from "../model/Stats.ts"
-import type { Deleted, StoredDocument } from "../model/Stored.ts"
+import type { Deleted, DocumentPassages, ListedBy, ListPage, StoredDocument } from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
 import { Reindexer } from "../upkeep/Reindexer.ts"
 import { makeAudit } from "./audit.ts"
@@ -60,6 +61,14 @@ const toDocumentResponse = (document: StoredDocument, { stale }: Dated): Documen
   ...(stale === undefined ? {} : { [stale]: true })
 })
 
+const toPassagesResponse = ({ docId, passages, source, title, total }: DocumentPassages): PassagesResponse => ({
+  doc_id: docId,
+  ...(source === undefined ? {} : { source }),
+  ...(title === undefined ? {} : { title }),
+  total,
+  passages: passages.map((passage) => ({ text: passage.text, ...placeOf(passage) }))
+})
+
 interface BySource {
   readonly source?: string | undefined
   readonly filter?: Filter | undefined
@@ -71,15 +80,25 @@ const step = 200
 
 const defaultLimit = 100
 
-/** The cursor of a page: the id of its last document. */
-const cursorOf = (docId: DocumentId): string => Buffer.from(JSON.stringify([docId])).toString("base64url")
+/** The end of a page by source: the id of its last document; by a figure: that, and the document's place. */
+const Cursor = Schema.Union(
+  Schema.Tuple(DocumentId),
+  Schema.Tuple(Schema.Literal("indexed_at", "passages"), Schema.Int, Schema.Int)
+)
+type Cursor = typeof Cursor.Type
 
-const decodeCursor = Schema.decodeUnknownOption(Schema.parseJson(Schema.Tuple(DocumentId)))
+const cursorOf = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString("base64url")
 
-const docIdOf = (cursor: string): Effect.Effect<DocumentId, InvalidRequest> =>
+const decodeCursor = Schema.decodeUnknownOption(Schema.parseJson(Cursor))
+
+/** Where a page begins. */
+const readCursor = (cursor: string, by: ListedBy): Effect.Effect<Pick<ListPage, "after" | "from">, InvalidRequest> =>
   Option.match(decodeCursor(Buffer.from(cursor, "base64url").toString("utf8")), {
     onNone: () => badField("cursor", "is not from this server; start again without it"),
-    onSome: ([docId]) => Effect.succeed(docId)
+    onSome: (at) =>
+      (at.length === 1 ? "source" : at[0]) !== by
+        ? badField("cursor", "is of a list with another sort; start again without it")
+        : Effect.succeed(at.length === 1 ? { after: at[0] } : { from: [at[1], at[2]] })
   })
 
 /** Merges body and query string; a parameter in both must be the same. */
@@ -172,9 +191,13 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
       cursor,
       filter: given,
       limit = defaultLimit,
-      since
+      since,
+      sort = "source",
+      source: named
     }: typeof ListParams.Type) {
-      const after = cursor === undefined ? undefined : yield* docIdOf(cursor)
+      const falling = sort.startsWith("-")
+      const by = sort.replace("-", "") as ListedBy
+      const { after, from } = cursor === undefined ? {} : yield* readCursor(cursor, by)
       if (after !== undefined) {
         const [known] = yield* store.lookup(collection, [{ docId: after, derivedId: after }])
         if (known === undefined || Option.isNone(known)) {
@@ -182,7 +205,7 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
         }
       }
       const filter = indexedSince(since, yield* Clock.currentTimeMillis, given)
-      const found = yield* store.list(collection, { limit: limit + 1, after, filter })
+      const found = yield* store.list(collection, { limit: limit + 1, after, filter, named, by, falling, from })
       const documents = found.slice(0, limit)
       const last = documents.at(-1)
       return {
@@ -194,7 +217,13 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
           indexed_at: indexedAt
         })),
         ...(last === undefined ? yield* hinted(filter, collection) : {}),
-        ...(found.length > limit && last !== undefined ? { next_cursor: cursorOf(last.docId) } : {})
+        ...(found.length > limit && last !== undefined
+          ? {
+              next_cursor: cursorOf(
+                by === "source" ? [last.docId] : [by, by === "passages" ? last.passages : last.indexedAt, last.place]
+              )
+            }
+          : {})
       } satisfies ListResponse
     })
 
@@ -234,6 +263,12 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
             Effect.map(search.dated(urlParams.collection ?? defaultCollection, document), (dated) =>
               toDocumentResponse(document, dated)
             )
+        )
+      )
+      .handle("listPassages", ({ path: { doc_id: docId }, urlParams: { collection, limit = 50, offset = 0 } }) =>
+        Effect.map(
+          orMissing(docId, collection, (name) => store.passages(name, docId, { offset, limit })),
+          toPassagesResponse
         )
       )
       .handle("deleteDocument", ({ path: { doc_id: docId }, urlParams }) =>

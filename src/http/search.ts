@@ -6,6 +6,7 @@ import * as Stream from "effect/Stream"
 import { Api } from "../api/Api.ts"
 import { badField } from "../api/errors.ts"
 import type { GraphBuildRequest } from "../api/Graph.ts"
+import type { QueryResponse } from "../api/Search.ts"
 import { orEmpty, untilMade } from "../Collections.ts"
 import { EntityNotFound, Graph } from "../Graph.ts"
 import { Judgements } from "../measuring/Judgements.ts"
@@ -16,7 +17,6 @@ import {
   type Provenance,
   toProvenance,
   type PromptResponse,
-  type SearchResponse,
   toSearchResult
 } from "../model/SearchResult.ts"
 import { Prompt, type PromptOutcome } from "../Prompt.ts"
@@ -40,9 +40,10 @@ export const outside = (found: Found): Provenance => {
   return toProvenance(degraded === undefined ? found : { ...found, degraded: withoutInside(degraded) })
 }
 
-const toSearchResponse = (outcome: SearchOutcome): SearchResponse => ({
+export const toSearchResponse = (outcome: SearchOutcome): QueryResponse => ({
   results: outcome.hits.map(toSearchResult),
   ...foundBy(outcome),
+  ...(outcome.facets === undefined ? {} : { facets: outcome.facets }),
   ...(outcome.explain === undefined ? {} : { explain: outcome.explain })
 })
 

@@ -24,6 +24,7 @@ import * as edge from "./edge.ts"
 import * as files from "./files.ts"
 import * as health from "./health.ts"
 import * as jobs from "./Jobs.ts"
+import * as insight from "./insight.ts"
 import * as Listener from "./Listener.ts"
 import { isLoopback } from "./loopback.ts"
 import * as mcp from "./mcp.ts"
@@ -113,6 +114,7 @@ export const telemetry = (endpoint: string | undefined): Layer.Layer<never> =>
 
 const groups = Layer.mergeAll(
   search.layer,
+  insight.layer,
   search.graphLayer,
   search.judgementsLayer,
   ask.layer,

@@ -177,8 +177,15 @@ const makeAnswer = Effect.gen(function* () {
       for (const [index, hit] of outcome.hits.entries()) {
         yield* send({ type: "result", ...id, index: index + 1, result: toSearchResult(hit) })
       }
-      const explain = outcome.explain === undefined ? {} : { explain: outcome.explain }
-      yield* send({ type: "done", ...id, count: outcome.hits.length, ...foundBy(outcome), ...explain })
+      const { explain, facets } = outcome
+      yield* send({
+        type: "done",
+        ...id,
+        count: outcome.hits.length,
+        ...foundBy(outcome),
+        ...(facets && { facets }),
+        ...(explain && { explain })
+      })
     })
 
     const prompted = Effect.fn("Socket.prompt")(function* (message: ClientMessage & { type: "prompt" }) {

@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { flag, text, within } from "./fields.ts"
 import { CollectionName } from "./Collection.ts"
+import type { FacetNames } from "./Facets.ts"
 import { DocumentId } from "./Document.ts"
 import { Filter } from "./Filter.ts"
 import { GraphUse } from "./Graph.ts"
@@ -140,6 +141,8 @@ interface OfDoor {
   readonly perDocument?: number | undefined
   /** How many places folded hits fill where others leave them empty; default: all. */
   readonly filled?: number | undefined
+  /** What to count the documents by that the search may find; default nothing. */
+  readonly facets?: typeof FacetNames.Type | undefined
   /** Whether to explain the scores; default false. */
   readonly explain?: boolean | undefined
 }

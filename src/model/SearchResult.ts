@@ -128,6 +128,7 @@ export const SearchExplanation = Schema.Struct({
     keyword: int("The keyword leg"),
     fuse: int("Fusing both"),
     context: int("Adding the scores of the passages before and after"),
+    facets: Schema.optional(int("Counting documents by facets")),
     read: int("Reading the results' texts"),
     rerank: Schema.optional(int("Asking the reranker"))
   }).annotations({ description: "Durations of the stages, in microseconds" })

@@ -1,6 +1,7 @@
 import type * as Option from "effect/Option"
 import type { CollectionName, EmbedderIdentity } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
+import type { Facets } from "./Facets.ts"
 import type { Filter } from "./Filter.ts"
 import type { Said } from "./Graph.ts"
 import type { Passage, Vector } from "./Passage.ts"
@@ -103,12 +104,38 @@ export interface DocumentSummary {
   readonly passages: number
 }
 
+/** What documents are listed by: their source, else their doc_id; or a figure, and those with the same as they were stored. */
+export type ListedBy = "source" | "indexed_at" | "passages"
+
+/** A page of a list of documents. */
+export interface ListPage {
+  readonly limit: number
+  /** Ordered by source: the last document of the page before. */
+  readonly after?: DocumentId | undefined
+  readonly filter?: Filter | undefined
+  /** Only documents whose source, or doc_id if they have none, contains this, whatever the case. */
+  readonly named?: string | undefined
+  readonly by?: ListedBy | undefined
+  readonly falling?: boolean | undefined
+  /** Ordered by a figure: that of the last document of the page before, and its place. */
+  readonly from?: readonly [figure: number, place: number] | undefined
+}
+
+/** Some of a document's passages, with its names. */
+export interface DocumentPassages extends Pick<DocumentSummary, "docId" | "source" | "title"> {
+  /** All its passages. */
+  readonly total: number
+  readonly passages: ReadonlyArray<Passage & { readonly ordinal: number }>
+}
+
 /** A listed document, with its figures but without its text. */
 export interface ListedDocument extends DocumentSummary {
   /** UTF-16 units up to the end of its last passage. */
   readonly characters: number
   /** Milliseconds since the epoch. */
   readonly indexedAt: number
+  /** Rises in the order of storing: its place among documents with the same figure. */
+  readonly place: number
 }
 
 /** A document by its collection. */
@@ -253,6 +280,8 @@ export interface Listing {
 
 export interface FindRequest extends Omit<RankRequest, "limit"> {
   readonly list: Listing
+  /** What to count the documents by that the filter and the demands leave; nothing unless given. */
+  readonly facets?: ReadonlyArray<string> | undefined
   /** About how many passages the collections have: what a store may decide by where to search. */
   readonly passages: number
 }
@@ -275,6 +304,8 @@ export interface Found {
   readonly unchecked: number
   /** Collections whose similarities have no known scale, so that nothing they found is called weak. */
   readonly unscaled: ReadonlyArray<CollectionName>
+  /** The facets that were asked for. */
+  readonly facets?: Facets | undefined
   /** How the ranking went, where the request asks for that and anything was searched. */
   readonly report?: RankReport | undefined
 }
@@ -300,7 +331,7 @@ export interface Figure {
 /** Derived data of a collection being rebuilt from its texts or vectors, and the progress. */
 export interface Rebuild {
   readonly collection: CollectionName
-  readonly kind: "postings" | "codes" | "graph"
+  readonly kind: "postings" | "codes" | "graph" | "names"
   /** In passages. */
   readonly done: number
   readonly total: number

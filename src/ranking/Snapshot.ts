@@ -1,6 +1,8 @@
 import type * as Effect from "effect/Effect"
 import type { CollectionSummary } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
+import type { Facets } from "../model/Facets.ts"
+import type { Filter } from "../model/Filter.ts"
 import type { ViaStep } from "../model/Graph.ts"
 import type { Mask, Vector, Scored } from "../model/Passage.ts"
 import type { Hit } from "../model/SearchResult.ts"
@@ -124,6 +126,13 @@ export interface Snapshot<E> {
     graph: NonNullable<RankRequest["graph"]>,
     hits: ReadonlyArray<{ readonly key: number; readonly score: number }>
   ) => Effect.Effect<Ways, E>
+
+  /** The documents that collections' masks leave, counted by facets; with `filter`, the masks are made by it alone. */
+  readonly facets: (
+    asked: ReadonlyArray<Searched>,
+    names: ReadonlyArray<string>,
+    filter: Filter | undefined
+  ) => Effect.Effect<Facets, E>
 
   readonly shown: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, Shown>, E>
 }

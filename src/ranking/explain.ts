@@ -15,14 +15,21 @@ type Stage = keyof RankReport["stages_us"]
 
 /** Times the stages of a ranking, in microseconds. */
 export class Stages {
-  readonly us: Record<Stage, number> = { mask: 0, vector: 0, keyword: 0, fuse: 0, context: 0, read: 0 }
+  readonly us: Record<Exclude<Stage, "facets">, number> & { facets?: number } = {
+    mask: 0,
+    vector: 0,
+    keyword: 0,
+    fuse: 0,
+    context: 0,
+    read: 0
+  }
 
   /** Runs an effect under a span of the stage, and times it. */
   during<A, E, R>(stage: Stage, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return spanning(effect, `Store.${stage}`).pipe(
       Effect.timed,
       Effect.map(([took, value]) => {
-        this.us[stage] += Math.round(Duration.toMillis(took) * 1000)
+        this.us[stage] = (this.us[stage] ?? 0) + Math.round(Duration.toMillis(took) * 1000)
         return value
       })
     )

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import { identicalEmbedder } from "../model/Collection.ts"
 import { present } from "../model/Damaged.ts"
+import { noFacets } from "../model/Facets.ts"
 import { limits } from "../model/Limits.ts"
 import type { Scored } from "../model/Passage.ts"
 import type { Hit } from "../model/SearchResult.ts"
@@ -234,8 +235,13 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const { list } = request
   const stages = new Stages()
   const asked = yield* stages.during("mask", snapshot.searched(request))
-  if (asked.length === 0)
-    return { hits: [], near: [], rarity: new Map(), unscaled: [], unchecked: 0 } satisfies Found as Found
+  const { facets: names } = request
+  if (asked.length === 0) {
+    const facets = names && noFacets(names)
+    return { hits: [], near: [], rarity: new Map(), unscaled: [], unchecked: 0, facets } satisfies Found as Found
+  }
+  const filter = request.demands === undefined ? request.filter : undefined
+  const facets = names && (yield* stages.during("facets", snapshot.facets(asked, names, filter)))
   for (let wanted = wantedFor(list); ; wanted *= 4) {
     const ordered = yield* order(snapshot, asked, request, wanted, stages)
     const { best, led, near, rarity, report } = ordered
@@ -252,6 +258,7 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
       near,
       rarity,
       unscaled: strange,
+      facets,
       unchecked: asked.reduce((sum, { unchecked = 0 }) => sum + unchecked, 0),
       ...(places.length > 0 || ranked.length === 0 ? {} : { best: Math.max(...ranked.map(relevanceOf)) })
     }

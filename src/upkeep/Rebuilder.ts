@@ -14,27 +14,30 @@ const interval = 2000
 const names: Record<Rebuild["kind"], string> = {
   postings: "keyword index",
   codes: "codes of vectors",
-  graph: "knowledge graph"
+  graph: "knowledge graph",
+  names: "list of names"
 }
 
 const faults: Record<Rebuild["kind"], string> = {
   postings: "was built by an older version",
   codes: "are missing or incomplete",
-  graph: "is incomplete"
+  graph: "is incomplete",
+  names: "is incomplete"
 }
 
 const describe = ({ collection, kind, missing, total }: Rebuild): string =>
   `The ${names[kind]} of collection ${collection} (${total} passages) ${missing ? "is missing" : faults[kind]}`
 
 /** Whether a search notices that this is not rebuilt: codes make the search of so few vectors little faster. */
-const isNoticed = ({ kind, total }: Rebuild): boolean => kind !== "codes" || total > fewPassages
+const isNoticed = ({ kind, total }: Rebuild): boolean => kind !== "names" && (kind !== "codes" || total > fewPassages)
 
 const pronoun = ({ kind }: Rebuild): string => (kind === "codes" ? "them" : "it")
 
 const consequences: Record<Rebuild["kind"], string> = {
   postings: "the old one is used",
   codes: "searches by meaning are slow",
-  graph: "it leads to less"
+  graph: "it leads to less",
+  names: "fewer are suggested"
 }
 
 const consequence = ({ kind, missing }: Rebuild): string => (missing ? "it finds nothing" : consequences[kind])

@@ -9,9 +9,11 @@ import { defaultCollection } from "../../src/model/Collection.ts"
 import { Store, whole } from "../../src/Store.ts"
 import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import { document, embedder, storeContract } from "../contracts/Store.ts"
+import { readingContract } from "../contracts/reading.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 storeContract("Sqlite in memory", Sqlite.layerMemory)
+readingContract("Sqlite in memory", Sqlite.layerMemory)
 
 const inFolder = (layer: typeof Sqlite.layer) =>
   Layer.unwrapScoped(

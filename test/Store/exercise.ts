@@ -99,10 +99,35 @@ export const operations: Readonly<Record<string, (store: Service, n: number) => 
       fusion: "rrf",
       filter: { year: n },
       limit: 5
-    })
+    }),
+  "page by size": (store) => store.list(defaultCollection, { limit: 10, by: "passages" }),
+  "page after by size": (store, n) =>
+    store.list(defaultCollection, { limit: 10, by: "passages", falling: true, from: [1, 2000 - n] }),
+  "page after by time": (store, n) => store.list(defaultCollection, { limit: 10, by: "indexed_at", from: [0, n] }),
+  "page by time of a title": (store, n) =>
+    store.list(defaultCollection, { limit: 10, by: "indexed_at", filter: { title: `T${n}` } }),
+  passages: (store, n) => store.passages(defaultCollection, id(n), { offset: 0, limit: 10 }),
+  suggest: (store, n) => store.suggest([defaultCollection, other], `T${n % 10}`, 8)
 }
+
+/** Counts by facets, which reads of each document once what it is counted by. */
+const counted = (store: Service) =>
+  store.find({
+    collection: defaultCollection,
+    others: [{ collection: other }],
+    keyword: "passage",
+    alpha: 0,
+    fusion: "rrf",
+    filter: {},
+    facets: ["folder", "format", "indexed", "collection", "year", "none"],
+    list: { places: 5, fold: false, perDocument: 0, minRelevance: 0, question: "passage" },
+    passages: 1
+  })
 
 /** Does each operation once. */
 export const exercise = Effect.fnUntraced(function* (store: Service) {
+  yield* Effect.orDie(counted(store))
   for (const [at, operation] of Object.values(operations).entries()) yield* Effect.orDie(operation(store, 100 + at))
+  // Documents have come and gone.
+  yield* Effect.orDie(counted(store))
 })

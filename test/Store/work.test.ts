@@ -31,6 +31,10 @@ const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
   [/vec_distance_cosine/, "few vectors are scored exactly, one by one"],
   [/sum\(length\(/, "the sizes of everything, for the benchmark"],
   [
+    /^WITH found \(id\) AS \(SELECT d.id FROM documents AS d [^?$]*WHERE d.collection_id = (?:\?|\$1)\)/,
+    "which documents are left after some were deleted, once for the facets of that state"
+  ],
+  [
     /^SELECT count\(\*\) AS count FROM \(SELECT 1 FROM vectors_\d+ AS v LIMIT \?\) AS few$/,
     "as many as the limit says"
   ],
@@ -38,7 +42,7 @@ const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
 ]
 
 const grows =
-  /\b(?:documents|passages|metadata_values|files|keyword_postings|keyword_tombstones|code_blocks|vectors_\d+)/
+  /\b(?:documents|passages|metadata_values|graph_names|graph_mentions|files|keyword_postings|keyword_tombstones|code_blocks|vectors_\d+)/
 
 /** What is wrong with a statement's plan: a scan, or a search that only tells collections apart. */
 const fault = (db: Database.Database, sql: string): string | undefined => {

@@ -134,3 +134,85 @@ it.scopedLive("sixteen batches are indexed or wait for it, and the next is sent 
     assert.strictEqual((yield* Effect.promise(() => index(17))).status, 200)
   })
 )
+
+it.scopedLive("sorts by figures, page by page, and finds sources by a part of them", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const documents = Array.from({ length: 23 }, (_, n) => ({
+      content: Array.from({ length: 1 + (n % 3) }, (_, at) => `# Part ${at}\n\n${`tide ${n} `.repeat(150)}`).join(
+        "\n\n"
+      ),
+      metadata: { source: `Docs/${String(n).padStart(2, "0")}.md`, even: n % 2 === 0 }
+    }))
+    for (const from of [12, 0]) {
+      yield* ask(port, "POST", "/index", { body: { documents: documents.slice(from, from + 12) } })
+    }
+    const all = Effect.fnUntraced(function* (query: string) {
+      const seen: Array<{ source: string; chunks: number; indexed_at: number }> = []
+      for (let cursor = ""; ;) {
+        const page = yield* ask(port, "GET", `/documents?limit=4&${query}${cursor}`)
+        assert.strictEqual(page.status, 200, page.text)
+        assert.isAtMost(page.json.documents.length, 4)
+        seen.push(...page.json.documents)
+        if (page.json.next_cursor === undefined) return seen
+        cursor = `&cursor=${encodeURIComponent(page.json.next_cursor)}`
+      }
+    })
+    const sorted = yield* all("sort=source")
+    assert.lengthOf(sorted, 23)
+    for (const [by, figure] of [
+      ["passages", "chunks"],
+      ["indexed_at", "indexed_at"]
+    ] as const) {
+      for (const filter of ["", `&filter=${encodeURIComponent('{"even":true}')}`]) {
+        const rising = yield* all(`sort=${by}${filter}`)
+        assert.lengthOf(rising, filter === "" ? 23 : 12)
+        assert.strictEqual(new Set(rising.map(({ source }) => source)).size, rising.length)
+        const figures = rising.map((one) => one[figure])
+        assert.deepStrictEqual(
+          figures,
+          figures.toSorted((a, b) => a - b)
+        )
+        assert.deepStrictEqual(yield* all(`sort=-${by}${filter}`), rising.toReversed())
+      }
+    }
+    assert.deepStrictEqual(yield* all("sort=-source"), sorted.toReversed())
+    const found = yield* all("source=oCS%2F1&sort=-source")
+    assert.deepStrictEqual(
+      found.map(({ source }) => source),
+      Array.from({ length: 10 }, (_, n) => `Docs/${19 - n}.md`)
+    )
+    assert.deepStrictEqual(yield* all("source=nowhere"), [])
+    const { json } = yield* ask(port, "GET", "/documents?limit=4&sort=passages")
+    const wrong = yield* ask(port, "GET", `/documents?cursor=${json.next_cursor}`)
+    assert.strictEqual(wrong.status, 400)
+    assert.include(wrong.json.detail, "another sort")
+    assert.strictEqual((yield* ask(port, "GET", "/documents?sort=size")).status, 400)
+  })
+)
+
+it.scopedLive("shows a document's passages as they were cut", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const content = Array.from({ length: 5 }, (_, n) => `# Part ${n}\n\n${`tide ${n} `.repeat(150)}`).join("\n\n")
+    yield* ask(port, "POST", "/index", {
+      body: { documents: [{ content, doc_id: "a/b", metadata: { source: "tides.md", title: "Tides" } }] }
+    })
+    const whole = yield* ask(port, "GET", "/documents/a%2Fb/passages")
+    assert.strictEqual(whole.status, 200, whole.text)
+    const { passages, ...head } = whole.json
+    assert.deepStrictEqual(head, { doc_id: "a/b", source: "tides.md", title: "Tides", total: passages.length })
+    assert.isAbove(passages.length, 3)
+    for (const [at, { chunk_index, end, heading, start, text }] of passages.entries()) {
+      assert.strictEqual(chunk_index, at)
+      assert.strictEqual(content.slice(start, end), text)
+      assert.match(heading, /^Part \d$/)
+    }
+    const page = yield* ask(port, "GET", "/documents/a%2Fb/passages?offset=1&limit=2")
+    assert.deepStrictEqual(page.json, { ...head, passages: passages.slice(1, 3) })
+    assert.deepStrictEqual((yield* ask(port, "GET", "/documents/a%2Fb/passages?offset=99")).json.passages, [])
+    assert.strictEqual((yield* ask(port, "GET", "/documents/a%2Fb/passages?limit=201")).status, 400)
+    assert.strictEqual((yield* ask(port, "GET", "/documents/nope/passages")).json._tag, "DocumentNotFound")
+    assert.strictEqual((yield* ask(port, "GET", "/documents/a%2Fb/passages?collection=nope")).status, 404)
+  })
+)

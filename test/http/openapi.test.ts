@@ -95,6 +95,9 @@ it("lists what each operation can answer", () => {
   assert.deepStrictEqual(statuses, {
     "post /query": "200 400 401 403 404 409 413 415 429 500 503",
     "post /similar": "200 400 401 403 404 409 413 415 429 500 503",
+    "get /why": "200 400 401 403 404 409 429 500 503",
+    "post /compare": "200 400 401 403 404 409 413 415 429 500 503",
+    "get /suggest": "200 400 401 403 404 429 500 503",
     "post /prompt": "200 400 401 403 404 409 413 415 429 500 503",
     "post /ask": "200 400 401 403 404 409 413 415 429 500 503",
     "post /v1/chat/completions": "200 400 401 403 404 409 413 415 429 500 503",
@@ -116,6 +119,7 @@ it("lists what each operation can answer", () => {
     "get /documents": "200 400 401 403 404 429 500 503",
     "delete /documents": "200 400 401 403 404 413 415 429 500 503",
     "get /documents/{doc_id}": "200 400 401 403 404 429 500 503",
+    "get /documents/{doc_id}/passages": "200 400 401 403 404 429 500 503",
     "delete /documents/{doc_id}": "200 400 401 403 404 429 500 503",
     "get /graph/entities": "200 400 401 403 404 429 500 503",
     "get /graph/entities/{name}": "200 400 401 403 404 429 500 503",

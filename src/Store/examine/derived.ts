@@ -10,6 +10,7 @@ import { mentionsOf } from "../../entities/extract.ts"
 import { pack } from "../../entities/mention.ts"
 import { fromStored } from "../../entities/said.ts"
 import type { CollectionSummary } from "../../model/Collection.ts"
+import type { Rebuild } from "../../model/Stored.ts"
 import { ok } from "../../model/Check.ts"
 import { damaged, present, rising } from "../../model/Damaged.ts"
 import { State, postingsFormat } from "../../postings/SegmentStore.ts"
@@ -21,13 +22,13 @@ import { type TextRow, askedOf, edgesOf, textColumns, toGraphRow } from "../sql/
 import { verify } from "../sql/keyword.ts"
 import * as collections from "../sql/collections.ts"
 import { dialectOf } from "../sql/dialect.ts"
+import { namesMissingIn } from "../sql/graph/suggesting.ts"
 import * as rebuilding from "../sql/rebuild.ts"
 import { inList, list } from "../sql/rows.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { fail, guarded, orOk, warn, wrongly } from "./structure.ts"
 
-const rebuild = (kind: "postings" | "codes" | "graph", collection: number) =>
-  ({ _tag: "Rebuild", kind, collection }) as const
+const rebuild = (kind: Rebuild["kind"], collection: number) => ({ _tag: "Rebuild", kind, collection }) as const
 
 /** Compares postings, lengths and tombstones with terms computed again from the texts. */
 export const postings = (sql: SqlClient.SqlClient, { id, name, passages }: CollectionSummary, told: Told) =>
@@ -218,10 +219,35 @@ export const graph = Effect.fnUntraced(function* (
     : [ok("graph", `collection ${name}: ${known} passages are in the graph, and their mentions match their texts`)]
 })
 
-const looks = { postings: postings, codes: codes, graph: graph }
+/** Checks that the names that mentions have are those by whose beginnings they are found; says nothing if they are. */
+export const names = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary) {
+  let missing = 0
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const page: { readonly missing: number; readonly through: number | undefined } = yield* namesMissingIn(
+      sql,
+      id,
+      after,
+      graphPage
+    )
+    missing += page.missing
+    after = page.through
+  }
+  const [row] = yield* sql.unsafe<{ readonly count: number }>(
+    `SELECT count(*) AS count FROM graph_names AS n WHERE n.collection_id = ? AND NOT EXISTS (
+       SELECT 1 FROM graph_mentions AS m WHERE m.collection_id = n.collection_id AND m.entity = n.entity)`,
+    [id]
+  )
+  const said = [
+    ...(missing > 0 ? [`${missing} are missing`] : []),
+    ...(row!.count > 0 ? [`${row!.count} are of no passage`] : [])
+  ]
+  return said.length === 0 ? [] : wrongly("graph", `collection ${name}: names of passages`, said, rebuild("names", id))
+})
+
+const looks = { postings: postings, codes: codes, graph: graph, names: names }
 
 /** Passages that a second of a rebuild handles, on a slow machine. */
-const aSecond = { postings: 7_000, codes: 8_000, graph: 4_000 } as const
+const aSecond = { postings: 7_000, codes: 8_000, graph: 4_000, names: 10_000 } as const
 
 /** Derived data of every collection, and its vectors. */
 export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
@@ -232,7 +258,7 @@ export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
   const known = yield* Effect.orElseSucceed(collections.all(sql), () => [])
   for (const collection of known) {
     const { id, name, passages } = collection
-    for (const kind of ["postings", "codes", "graph"] as const) {
+    for (const kind of ["postings", "codes", "graph", "names"] as const) {
       const due = pending.find((one) => one.collection === name && one.kind === kind)
       const cure = { _tag: "Rebuild", kind, collection: id } as const
       const before = findings.length

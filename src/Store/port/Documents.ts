@@ -7,6 +7,7 @@ import type { StoreInfo } from "../../model/Stats.ts"
 import type { Filter } from "../../model/Filter.ts"
 import type {
   Deleted,
+  DocumentPassages,
   DocumentRef,
   DocumentSummary,
   EmbeddedPassage,
@@ -14,6 +15,7 @@ import type {
   ExportPosition,
   Figure,
   ListedDocument,
+  ListPage,
   PreparedDocument,
   PrunePosition,
   Pruned,
@@ -80,11 +82,14 @@ export interface Documents {
     files?: ReadonlyArray<FileChange>
   ) => InCollection<void>
   readonly get: (collection: CollectionName, docId: DocumentId) => InCollection<StoredDocument, DocumentNotFound>
-  /** Ordered by source, else doc_id; `after` is the last doc_id of the page before. */
-  readonly list: (
+  /** A document's passages from one on; fewer than `limit` only at its end. */
+  readonly passages: (
     collection: CollectionName,
-    page: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
-  ) => InCollection<ReadonlyArray<ListedDocument>>
+    docId: DocumentId,
+    page: { readonly offset: number; readonly limit: number }
+  ) => InCollection<DocumentPassages, DocumentNotFound>
+  /** Ordered by source, else doc_id, or by a figure. */
+  readonly list: (collection: CollectionName, page: ListPage) => InCollection<ReadonlyArray<ListedDocument>>
   /** The documents that were added or changed last, of all collections, newest first. */
   readonly recent: (limit: number) => Effect.Effect<ReadonlyArray<RecentDocument>, StoreUnavailable>
   /**

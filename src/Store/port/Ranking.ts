@@ -3,6 +3,7 @@ import type { CollectionName } from "../../model/Collection.ts"
 import type { Entity, GraphPassage, GraphStep, GraphUnasked, Said } from "../../model/Graph.ts"
 import type { Hit } from "../../model/SearchResult.ts"
 import type { FindRequest, Found, RankRequest } from "../../model/Stored.ts"
+import type { Suggestion } from "../../model/Suggestion.ts"
 import type { CollectionNotFound, EmbedderChanged, InCollection, StoreUnavailable } from "./errors.ts"
 
 type RankError = CollectionNotFound | EmbedderChanged | StoreUnavailable
@@ -53,6 +54,15 @@ export interface Graphs {
     collection: CollectionName,
     which: ReadonlyArray<number> | { readonly after: number; readonly limit: number }
   ) => InCollection<ReadonlyArray<GraphPassage>>
+  /**
+   * What begins with a text in these collections: at most `limit` titles, then headings, then other names; each text
+   * once. A collection that does not exist has none.
+   */
+  readonly suggest: (
+    collections: ReadonlyArray<CollectionName>,
+    prefix: string,
+    limit: number
+  ) => Effect.Effect<ReadonlyArray<Suggestion>, StoreUnavailable>
   /** The existing entities among these hashes, each with a bounded number of places, the defining ones first. */
   readonly graphEntities: (
     collection: CollectionName,

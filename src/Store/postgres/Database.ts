@@ -8,6 +8,7 @@ import { Scanner } from "../../codes/Scanner.ts"
 import { step } from "../../postings/mergeStep.ts"
 import { makeTurns } from "../../runtime/Turn.ts"
 import { Database } from "../sql/Database.ts"
+import { Facets } from "../sql/Facets.ts"
 import { Masks } from "../sql/Masks.ts"
 import { mergeStep } from "../sql/keyword.ts"
 import { isPresent, sweepStep } from "../sql/sweep.ts"
@@ -113,12 +114,14 @@ export const open = (options: DatabaseOptions) =>
         return (effect) => turn.urgent(errors(begun(effect)))
       }
       const read = inTurn(reading())
+      const masks = new Masks()
       return Database.of({
         sql,
         graph: options.graph ?? true,
         searching: {
           codes,
-          masks: new Masks(),
+          masks,
+          facets: new Facets(masks),
           scoring,
           backgrounds: makeBackgrounds(),
           vectors: options.vectors ?? defaults

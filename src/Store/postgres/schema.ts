@@ -1,9 +1,9 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { tables } from "../sql/tables.ts"
+import { namesMissing, tables, titleKey } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the table `clew`. */
-export const schemaVersion = 2
+export const schemaVersion = 3
 
 /** Only SQLite has these. */
 const others = new Set(["reserve", "file_mark"])
@@ -30,21 +30,31 @@ const typeOf = (column: string): string =>
     .replace(/\bANY\b/, 'TEXT COLLATE "C"')
     .replace(/\bVIRTUAL\b/, "STORED")
 
-const declarations = Object.entries(tables)
-  .filter(([name]) => !others.has(name))
-  .map(([name, { columns, constraint }]) => {
-    const parts = [
-      ...columns.map(typeOf),
-      ...(name === "metadata_values" ? ['head TEXT COLLATE "C" NOT NULL'] : []),
-      ...(constraint === undefined || longKeys.has(name) ? [] : [constraint])
-    ]
-    return `CREATE TABLE IF NOT EXISTS ${name} (${parts.join(", ")})`
-  })
+const declarationOf = (name: string): string => {
+  const { columns, constraint } = tables[name]!
+  const parts = [
+    ...columns.map(typeOf),
+    ...(name === "metadata_values" ? ['head TEXT COLLATE "C" NOT NULL'] : []),
+    ...(constraint === undefined || longKeys.has(name) ? [] : [constraint])
+  ]
+  return `CREATE TABLE IF NOT EXISTS ${name} (${parts.join(", ")})`
+}
+
+const declarations = Object.keys(tables)
+  .filter((name) => !others.has(name))
+  .map(declarationOf)
 
 const name = "left(name, 256)"
 
-/** New in schema 2. */
-const indexedAt = "CREATE INDEX IF NOT EXISTS documents_indexed ON documents (collection_id, indexed_at)"
+/** New in schema 3, where the first replaces one without the id. */
+const added = [
+  "DROP INDEX IF EXISTS documents_indexed",
+  "CREATE INDEX documents_indexed ON documents (collection_id, indexed_at, id)",
+  "CREATE INDEX IF NOT EXISTS documents_size ON documents (collection_id, passages, id)",
+  `CREATE INDEX IF NOT EXISTS documents_titled ON documents (collection_id, (${titleKey("title")})) WHERE title IS NOT NULL`,
+  declarationOf("graph_names"),
+  "CREATE INDEX IF NOT EXISTS graph_names_key ON graph_names (collection_id, key)"
+]
 
 /**
  * Keys of B-trees end at 2,700 bytes: long texts are found by hashes, and ordered by their first characters. A hash
@@ -67,7 +77,7 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS documents_title ON documents (left(title, 256))",
   "CREATE INDEX IF NOT EXISTS documents_origin ON documents (collection_id, left(origin, 256), id) WHERE origin IS NOT NULL",
   "CREATE INDEX IF NOT EXISTS documents_passages ON documents (collection_id, first_passage, passages)",
-  indexedAt,
+  ...added,
   `CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, ${name})`,
   "CREATE INDEX IF NOT EXISTS documents_by_name ON documents USING hash (name)",
   "CREATE INDEX IF NOT EXISTS documents_content ON documents (collection_id, substr(fingerprint, 1, 12), id)",
@@ -85,7 +95,7 @@ const statements = [
 
 /** Brings the tables to `schemaVersion`, in the caller's transaction, which holds the writers' lock. */
 export const migrate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: number) {
-  for (const statement of from === 0 ? statements : [indexedAt]) yield* sql.unsafe(statement)
+  for (const statement of from === 0 ? statements : [...added, namesMissing]) yield* sql.unsafe(statement)
   yield* sql.unsafe("CREATE TABLE IF NOT EXISTS clew (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL)")
   yield* sql.unsafe(
     "INSERT INTO clew (id, version) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version",

@@ -6,6 +6,7 @@ import type { StoreUnavailable } from "../../Store.ts"
 import type { StoreInfo } from "../../model/Stats.ts"
 import type { Scanner } from "../../codes/Scanner.ts"
 import type { Upkeep } from "../port/Upkeep.ts"
+import type { Facets } from "./Facets.ts"
 import type { Masks } from "./Masks.ts"
 import type { makeBackgrounds } from "./backgrounds.ts"
 import type { Scoring, VectorOptions } from "./vectors.ts"
@@ -14,6 +15,7 @@ import type { Scoring, VectorOptions } from "./vectors.ts"
 export interface Searching {
   readonly codes: Scanner
   readonly masks: Masks
+  readonly facets: Facets
   readonly scoring: Scoring
   readonly backgrounds: ReturnType<typeof makeBackgrounds>
   readonly vectors: VectorOptions

@@ -54,7 +54,8 @@ export class Masks {
     return mask
   })
 
-  private readonly documentsOf = Effect.fnUntraced(function* (
+  /** Which passages the documents of a collection have, those that have come since the last time among them. */
+  readonly documentsOf = Effect.fnUntraced(function* (
     this: Masks,
     sql: SqlClient.SqlClient,
     collection: number,
@@ -82,7 +83,7 @@ export class Masks {
 const bytesOf = (key: string, { bits }: Mask): number => 2 * key.length + bits.byteLength
 
 /** Makes filters equal that differ only in the order of their keys. */
-const inOrder = (filter: Filter): unknown =>
+export const inOrder = (filter: Filter): unknown =>
   Object.entries(filter)
     .map(([key, condition]) => [key, filtersUnder(key, condition)?.map(inOrder) ?? condition] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -166,9 +167,22 @@ const batch = 65_536
  * change, and nobody asks for deleted ones.
  */
 export class PassageRanges {
-  private readonly ids: Array<number> = []
-  private readonly firsts: Array<number> = []
-  private readonly counts: Array<number> = []
+  readonly ids: Array<number> = []
+  readonly firsts: Array<number> = []
+  readonly counts: Array<number> = []
+
+  /** Where a document's id is among `ids`, which rise; -1 if it is not. */
+  rowOf(document: number): number {
+    const { ids } = this
+    let from = 0
+    let to = ids.length
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if (ids[middle]! < document) from = middle + 1
+      else to = middle
+    }
+    return ids[from] === document ? from : -1
+  }
 
   /** Whether more documents are deleted from the collection than are left in it. */
   isStale(documents: number): boolean {

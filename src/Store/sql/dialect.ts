@@ -24,6 +24,8 @@ export interface Dialect {
   readonly pattern: (glob: string) => string
   /** A metadata value as columns: the value as the database compares it within one kind, and before it what finds it. */
   readonly scalar: (value: string | number | boolean) => Readonly<Record<string, string | number>>
+  /** A metadata value as it was before `scalar` made columns of it. */
+  readonly read: (kind: "s" | "n" | "b", value: string | number) => string | number | boolean
   /**
    * The columns by which an index orders a text: keys of PostgreSQL's indexes are short, so its indexes have the text's
    * first characters.
@@ -59,6 +61,7 @@ const sqlite: Dialect = {
   // Its bracket classes are escaped.
   pattern: (glob) => glob.replaceAll("[", "[[]"),
   scalar: (value) => ({ value: typeof value === "boolean" ? Number(value) : value }),
+  read: (kind, value) => (kind === "b" ? value === 1 : value),
   indexed: (column) => [column],
   key: (column) => column,
   hasFiles: true,
@@ -82,6 +85,13 @@ const sortable = (value: number): string => {
   const bits = bytes.getBigUint64(0)
   const rising = bits >> 63n === 0n ? bits | (1n << 63n) : ~bits & 0xffff_ffff_ffff_ffffn
   return rising.toString(16).padStart(16, "0")
+}
+
+/** The number of which `sortable` made the digits. */
+const unsortable = (digits: string): number => {
+  const bits = BigInt(`0x${digits}`)
+  bytes.setBigUint64(0, bits >> 63n === 1n ? bits & 0x7fff_ffff_ffff_ffffn : ~bits & 0xffff_ffff_ffff_ffffn)
+  return bytes.getFloat64(0)
 }
 
 /**
@@ -117,6 +127,7 @@ const postgres: Dialect = {
         : [value]
     return { head: head.join(""), value }
   },
+  read: (kind, value) => (kind === "b" ? value === "true" : kind === "n" ? unsortable(String(value)) : value),
   hasFiles: false,
   key: (column) => `md5(${column})`,
   indexed: (column) => [`left(${column}, ${indexedCharacters})`, column],

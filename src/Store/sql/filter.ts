@@ -322,14 +322,14 @@ interface Row {
   readonly names: string
 }
 
-/** Ids of a collection's documents whose source, or doc_id if they have none, matches any of the texts or globs. */
-export const matching = Effect.fnUntraced(function* (
+/** Ids of a collection's documents whose source, or doc_id if they have none, passes. */
+const passing = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
-  texts: ReadonlyArray<string>,
+  /** Undefined: the caller is gone. */
+  test: (name: string) => boolean | undefined,
   most: number = batch
 ) {
-  const globs = new Globs(texts, yield* Cancelled)
   const { digits, indexed, jsonRows, textIn } = dialectOf(sql)
   const order = [...indexed("name"), "doc_id"].join(", ")
   const begin = [...indexed("?"), "?"].join(", ")
@@ -348,9 +348,9 @@ export const matching = Effect.fnUntraced(function* (
     forEachNumber(row!.ids, (id) => ids.push(id))
     const names = (JSON.parse(row!.names) as ReadonlyArray<readonly [string]>).flat()
     for (const [at, name] of names.entries()) {
-      const matches = globs.matches(textIn(name))
-      if (matches === undefined) return yield* Effect.interrupt
-      if (matches) found.push(ids[at]!)
+      const passes = test(textIn(name))
+      if (passes === undefined) return yield* Effect.interrupt
+      if (passes) found.push(ids[at]!)
     }
     if (ids.length < most) return found
     const [end] = yield* sql.unsafe<{ readonly name: string; readonly doc_id: string }>(
@@ -360,6 +360,25 @@ export const matching = Effect.fnUntraced(function* (
     last = [...indexed("").map(() => end!.name), end!.doc_id]
   }
 })
+
+/** Ids of a collection's documents whose source, or doc_id if they have none, matches any of the texts or globs. */
+export const matching = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  texts: ReadonlyArray<string>,
+  most: number = batch
+) =>
+  Effect.flatMap(Cancelled, (isCancelled) => {
+    const globs = new Globs(texts, isCancelled)
+    return passing(sql, collection, (name) => globs.matches(name), most)
+  })
+
+/** The same of those that contain a text, whatever the case. */
+export const containing = (sql: SqlClient.SqlClient, collection: number, text: string) =>
+  Effect.flatMap(Cancelled, (isCancelled) => {
+    const wanted = text.toLowerCase()
+    return passing(sql, collection, (name) => (isCancelled() ? undefined : name.toLowerCase().includes(wanted)))
+  })
 
 /** The matches of a filter's lists of many globs, each found in one pass over the sources. */
 export const globbed = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, filter: Filter) {

@@ -2,24 +2,30 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { DocumentNotFound } from "../../Store.ts"
 import * as collections from "./collections.ts"
-import { type CheckedRow, type DocumentRow, checkDocument, join, toPassage } from "./passage.ts"
+import {
+  type CheckedRow,
+  type DocumentRow,
+  checkDocument,
+  checkHead,
+  checkPassage,
+  join,
+  toPassage
+} from "./passage.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { list } from "./rows.ts"
 import { isPresent, leaving } from "./sweep.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import { parsed } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"
-import { type Filter, isEmptyFilter } from "../../model/Filter.ts"
 import type {
+  DocumentPassages,
   DocumentSummary,
   Figure,
-  ListedDocument,
   RecentDocument,
   SampledPassage,
   StoreStats,
   StoredDocument
 } from "../../model/Stored.ts"
-import { documentsWhere, globbed } from "./filter.ts"
 import type { Database } from "./Database.ts"
 import { dialectOf, same } from "./dialect.ts"
 
@@ -46,61 +52,41 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
   } satisfies StoredDocument
 })
 
-type SummaryRow = Pick<DocumentRow, "doc_id" | "source" | "origin" | "title" | "passages">
+/** Some of a document's passages. */
+export const passagesOf = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  docId: DocumentId,
+  { limit, offset }: { readonly offset: number; readonly limit: number }
+) {
+  const [row] = yield* sql.unsafe<DocumentRow>("SELECT * FROM documents WHERE collection_id = ? AND doc_id = ?", [
+    collection,
+    docId
+  ])
+  if (row === undefined) return yield* new DocumentNotFound({ docId })
+  checkHead(row, row.head_crc)
+  const passages = yield* sql.unsafe<CheckedRow>(
+    "SELECT * FROM passages WHERE document_id = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?",
+    [row.id, offset, limit]
+  )
+  passages.forEach(checkPassage)
+  return {
+    docId: row.doc_id,
+    source: row.source ?? undefined,
+    title: row.title ?? undefined,
+    total: row.passages,
+    passages: passages.map((passage) => toPassage(passage, row.line))
+  } satisfies DocumentPassages
+})
 
-const toSummary = (row: SummaryRow): DocumentSummary => ({
+export type SummaryRow = Pick<DocumentRow, "doc_id" | "source" | "origin" | "title" | "passages">
+
+export const toSummary = (row: SummaryRow): DocumentSummary => ({
   docId: row.doc_id,
   source: row.source ?? undefined,
   origin: row.origin ?? undefined,
   title: row.title ?? undefined,
   passages: row.passages
-})
-
-/** Up to this many matches of a filter are sorted directly. */
-const fewMatch = 1000
-
-/** A page of documents by source, else doc_id. */
-export const page = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  options: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
-) {
-  const filter = options.filter ?? {}
-  const where = documentsWhere(dialectOf(sql), collection, filter, yield* globbed(sql, collection, filter))
-  const [last] =
-    options.after === undefined
-      ? []
-      : yield* sql.unsafe<{ readonly name: string }>(
-          "SELECT name FROM documents WHERE collection_id = ? AND doc_id = ?",
-          [collection, options.after]
-        )
-  if (options.after !== undefined && last === undefined) return []
-  // As values, both are found in the index; a row from a subquery would only bound the first.
-  const filtered = options.filter !== undefined && !isEmptyFilter(options.filter)
-  const [matching] = filtered
-    ? yield* sql.unsafe<{ readonly count: number }>(
-        `SELECT count(*) AS count FROM (SELECT 1 FROM documents AS d WHERE ${where.sql} LIMIT ${fewMatch}) AS few`,
-        where.params
-      )
-    : []
-  // A few matches are found by the filter and then sorted; with many, walking all documents in order soon fills the
-  // page.
-  const keys = (name: string): ReadonlyArray<string> =>
-    matching !== undefined && matching.count < fewMatch ? [`${name} || ''`] : dialectOf(sql).indexed(name)
-  const sorted = [...keys("d.name"), "d.doc_id"].join(", ")
-  const after = last === undefined ? [] : [...keys("").map(() => last.name), options.after!]
-  const begin = [...keys("?"), "?"].join(", ")
-  const rows = yield* sql.unsafe<SummaryRow & { readonly indexed_at: number; readonly characters: number }>(
-    `SELECT d.doc_id, d.source, d.origin, d.title, d.passages, d.indexed_at,
-            coalesce((SELECT p."end" FROM passages AS p WHERE p.document_id = d.id ORDER BY p.ordinal DESC LIMIT 1), 0) AS characters
-     FROM documents AS d WHERE ${where.sql}${after.length === 0 ? "" : ` AND (${sorted}) > (${begin})`} ORDER BY ${sorted} LIMIT ?`,
-    [...where.params, ...after, options.limit]
-  )
-  return rows.map((row): ListedDocument => ({
-    ...toSummary(row),
-    characters: row.characters,
-    indexedAt: row.indexed_at
-  }))
 })
 
 /** The documents of one file, by row id. */

@@ -15,6 +15,7 @@ import { termsVersion } from "../../terms/terms.ts"
 import { codesOn, retireCodes, vectorsIn } from "./codes.ts"
 import { extend } from "./graph/edges.ts"
 import { keepLinkage } from "./graph/linkage.ts"
+import { collectNames } from "./graph/suggesting.ts"
 import { type SearchedRow, searchedColumns, tellLanguages, toKeywordRow } from "./keyword.ts"
 import { segmentsOn } from "./segments.ts"
 import { isPresent } from "./sweep.ts"
@@ -185,6 +186,7 @@ const graph: Derived = {
          SELECT p.id FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ?)`,
       [collection]
     )
+    yield* sql.unsafe("DELETE FROM graph_names WHERE collection_id = ?", [collection])
     yield* begin(sql, collection, "graph")
   }),
 
@@ -198,7 +200,24 @@ const graph: Derived = {
   finish: (sql, { collection_id: collection }) => keepLinkage(sql, collection)
 }
 
-const derived: Record<Kind, Derived> = { postings, codes, graph }
+/** Has no version either; the names that the graph's mentions have. */
+const names: Derived = {
+  version: [1, 0],
+
+  drop: (sql, collection) =>
+    Effect.zipRight(
+      sql.unsafe("DELETE FROM graph_names WHERE collection_id = ?", [collection]),
+      begin(sql, collection, "names")
+    ),
+
+  begin: () => Effect.void,
+
+  advance: (sql, { collection_id: collection, through }) => collectNames(sql, collection, through, graphPage),
+
+  finish: () => Effect.void
+}
+
+const derived: Record<Kind, Derived> = { postings, codes, graph, names }
 
 interface Due {
   readonly id: number
@@ -228,7 +247,7 @@ const due = (sql: Sql) =>
            SELECT 1 FROM code_sets
            WHERE collection_id = collections.id AND generation = 'current' AND format >= ${codesFormat})
          UNION ALL
-         SELECT collection_id, 'graph', 0 FROM rebuilds WHERE kind = 'graph'
+         SELECT collection_id, kind, 0 FROM rebuilds WHERE kind IN ('graph', 'names')
        ) AS k JOIN collections AS c ON c.id = k.collection_id
        LEFT JOIN rebuilds AS r ON r.collection_id = c.id AND r.kind = k.kind
        ORDER BY k.missing DESC, c.passages, c.id, k.kind DESC`

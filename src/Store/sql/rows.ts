@@ -7,11 +7,12 @@ import * as Effect from "effect/Effect"
  */
 const sizes = [64, 8, 1]
 
-/** Inserts rows, which have the same columns, in order, many per statement. */
+/** Inserts rows, which have the same columns, in order, many per statement; on a conflict it fails unless told else. */
 export const insertRows = (
   sql: SqlClient.SqlClient,
   table: string,
-  rows: ReadonlyArray<object>
+  rows: ReadonlyArray<object>,
+  otherwise = ""
 ): Effect.Effect<void, SqlError> => {
   const columns = Object.keys(rows[0] ?? {})
   const row = `(${columns.map(() => "?").join(",")})`
@@ -19,7 +20,7 @@ export const insertRows = (
   return Effect.gen(function* () {
     let at = 0
     for (const size of sizes) {
-      const statement = into + Array.from({ length: size }, () => row).join(",")
+      const statement = into + Array.from({ length: size }, () => row).join(",") + otherwise
       for (; rows.length - at >= size; at += size) {
         yield* sql.unsafe(
           statement,

@@ -168,6 +168,8 @@ const snapshotOn = (
   expand: ({ background, documents, id: collection, mask, vector }, graph, hits) =>
     expand(sql, searching, { ...graph, collection, documents, mask, background, vector, hits }),
 
+  facets: (asked, names, filter) => searching.facets.of(sql, asked, names, filter),
+
   shown: (passages) =>
     Effect.flatMap(
       sql.unsafe<HitRow>(

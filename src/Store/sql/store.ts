@@ -13,6 +13,8 @@ import * as files from "./files.ts"
 import * as graph from "./graph/edges.ts"
 import { keepLinkage, linkageOf } from "./graph/linkage.ts"
 import * as graphReading from "./graph/reading.ts"
+import { suggest } from "./graph/suggesting.ts"
+import * as listing from "./listing.ts"
 import { put } from "./put.ts"
 import * as figures from "./reading.ts"
 import * as rebuild from "./rebuild.ts"
@@ -139,7 +141,11 @@ export const make = Effect.gen(function* () {
 
     get: Effect.fn("Store.get")((name, docId) => read(within(name, ({ id }) => figures.get(sql, id, docId)))),
 
-    list: Effect.fn("Store.list")((name, page) => read(within(name, ({ id }) => figures.page(sql, id, page)))),
+    passages: Effect.fn("Store.passages")((name, docId, page) =>
+      read(within(name, ({ id }) => figures.passagesOf(sql, id, docId, page)))
+    ),
+
+    list: Effect.fn("Store.list")((name, page) => read(within(name, ({ id }) => listing.page(sql, id, page)))),
 
     recent: Effect.fn("Store.recent")((limit) => read(figures.recent(sql, limit))),
 
@@ -224,6 +230,8 @@ export const make = Effect.gen(function* () {
     graphEntities: Effect.fn("Store.graphEntities")((name, hashes) =>
       read(within(name, ({ id }) => Effect.map(graphReading.entitiesOf(sql, id, hashes), (found) => [...found])))
     ),
+
+    suggest: Effect.fn("Store.suggest")((names, prefix, limit) => read(suggest(sql, names, prefix, limit))),
 
     about: Effect.fn("Store.about")(() => look(about)),
 

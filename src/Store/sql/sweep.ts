@@ -86,6 +86,11 @@ const parts: ReadonlyArray<
     )
     return true
   }),
+  Effect.fnUntraced(function* (sql, collection, { edges }) {
+    const some = "SELECT entity FROM graph_names WHERE collection_id = ? LIMIT ?"
+    const statement = `DELETE FROM graph_names WHERE collection_id = ? AND entity IN (${some})`
+    return (yield* count(sql, statement, [collection, collection, edges])) > 0
+  }),
   (sql, collection, { texts }) => sweepTexts(sql, collection, texts),
   Effect.fnUntraced(function* (sql, collection, { files }) {
     const some = "SELECT id FROM files WHERE collection_id = ? LIMIT ?"

@@ -239,6 +239,12 @@ export const tables: Readonly<Record<string, Table>> = {
     constraint: "PRIMARY KEY (collection_id, entity, relation, passage_id)",
     options: "STRICT, WITHOUT ROWID"
   },
+  // The keys of the entities that are mentioned, so that names are found by their beginnings.
+  graph_names: {
+    columns: ["collection_id INTEGER NOT NULL", "entity INTEGER NOT NULL", "key TEXT NOT NULL"],
+    constraint: "PRIMARY KEY (collection_id, entity)",
+    options: "STRICT, WITHOUT ROWID"
+  },
   // The share of a collection's documents that the graph joins, and the state in which it was measured.
   graph_linkages: {
     columns: [
@@ -270,3 +276,12 @@ export const tables: Readonly<Record<string, Table>> = {
   // Space that deleting needs on a full disk.
   reserve: { columns: ["id INTEGER PRIMARY KEY", "body BLOB NOT NULL"] }
 }
+
+/** By what titles are found while one is typed: the beginning in lower case, as far as the alphabet is English. */
+export const titleKey = (title: string): string => `lower(substr(${title}, 1, 80))`
+
+/** Names that are still to be collected from the mentions of an older index. */
+export const namesMissing = `INSERT INTO rebuilds (collection_id, kind, format, terms_version, until, boundary)
+  SELECT c.id, 'names', 1, 0, (SELECT coalesce(max(id), 0) FROM passages), 0 FROM collections AS c
+  WHERE c.name < '~' AND EXISTS (SELECT 1 FROM graph_mentions AS m WHERE m.collection_id = c.id)
+  ON CONFLICT DO NOTHING`

@@ -6,6 +6,7 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { inFile } from "../../Store.ts"
 import { Database } from "../sql/Database.ts"
+import { Facets } from "../sql/Facets.ts"
 import { Masks } from "../sql/Masks.ts"
 import { makeScoring } from "./checkedVectors.ts"
 import { bytesOf, compact, purge, settle } from "./compact.ts"
@@ -47,12 +48,14 @@ export const open = (options: DatabaseOptions) =>
           )
         )
     }
+    const masks = new Masks()
     const database = Database.of({
       sql,
       graph: options.graph ?? true,
       searching: {
         codes,
-        masks: new Masks(),
+        masks,
+        facets: new Facets(masks),
         scoring: makeScoring(),
         backgrounds: makeBackgrounds(),
         vectors: options.vectors ?? defaults

@@ -1,10 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { keepLinkage } from "../sql/graph/linkage.ts"
-import { tables } from "../sql/tables.ts"
+import { namesMissing, tables, titleKey } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the database's `user_version`. */
-export const schemaVersion = 19
+export const schemaVersion = 20
 
 /** Indexes, and the first rows of tables that have exactly one. */
 const statements = [
@@ -15,7 +15,9 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS documents_unnamed ON documents (collection_id, doc_id) WHERE source IS NULL",
   "CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, name, doc_id)",
   "CREATE INDEX IF NOT EXISTS documents_title ON documents (collection_id, title) WHERE title IS NOT NULL",
+  `CREATE INDEX IF NOT EXISTS documents_titled ON documents (collection_id, ${titleKey("title")}) WHERE title IS NOT NULL`,
   "CREATE INDEX IF NOT EXISTS documents_indexed ON documents (collection_id, indexed_at)",
+  "CREATE INDEX IF NOT EXISTS documents_size ON documents (collection_id, passages)",
   // By content, so that a moved document keeps its vectors; part of the hash is small and distinguishes them.
   "CREATE INDEX IF NOT EXISTS documents_content ON documents (collection_id, substr(fingerprint, 1, 12))",
   "CREATE UNIQUE INDEX IF NOT EXISTS passages_document ON passages (document_id, ordinal)",
@@ -23,6 +25,7 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS keyword_segments_collection ON keyword_segments (collection_id, state, first_id)",
   "CREATE INDEX IF NOT EXISTS code_blocks_set ON code_blocks (set_id, epoch, rows, version, first, last)",
   "CREATE UNIQUE INDEX IF NOT EXISTS files_path ON files (collection_id, path)",
+  "CREATE INDEX IF NOT EXISTS graph_names_key ON graph_names (collection_id, key)",
   "CREATE INDEX IF NOT EXISTS graph_answers_asked ON graph_answers (asked, model)",
   "INSERT OR IGNORE INTO run_numbers (id, last) VALUES (1, 0)",
   "INSERT OR IGNORE INTO file_mark (id, before, now) VALUES (1, randomblob(16), randomblob(16))"
@@ -58,6 +61,7 @@ const fills: ReadonlyArray<readonly [before: number, statement: string]> = [
      WHERE m.type IN ('null', 'object') OR (m.type = 'array' AND NOT EXISTS (
        SELECT 1 FROM json_each(m.value) AS e WHERE e.type NOT IN ('null', 'object', 'array')))`
   ],
+  [20, namesMissing],
   // Before, `user_version` was kept twice.
   [18, "DROP TABLE IF EXISTS clew_migrations"]
 ]

@@ -39,6 +39,7 @@ export const reads = [
   "documentsOf",
   "unembedded",
   "get",
+  "passages",
   "list",
   "recent",
   "sample",
@@ -50,7 +51,8 @@ export const reads = [
   "sizes",
   "linkage",
   "graphPassages",
-  "graphEntities"
+  "graphEntities",
+  "suggest"
 ] as const satisfies ReadonlyArray<Name>
 
 export type Write = (typeof writes)[number]

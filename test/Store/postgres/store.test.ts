@@ -259,6 +259,42 @@ if (hasPostgres) {
     })
   )
 
+  it.scopedLive("brings the tables of schema 2 to the present, and collects the names that they have not", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const store = yield* opened(options)
+          yield* store.createCollection(defaultCollection, embedder)
+          yield* store.put(defaultCollection, [document("said Ada Lovelace", { source: "a", title: "Tides" })])
+        })
+      )
+      const sql = yield* makeClient({ ...options, pool: 1 })
+      const named = (name: string) => `"${options.schema}".${name}`
+      for (const statement of [
+        `DROP TABLE ${named("graph_names")}`,
+        `DROP INDEX ${named("documents_titled")}`,
+        `DROP INDEX ${named("documents_size")}`,
+        `DROP INDEX ${named("documents_indexed")}`,
+        `CREATE INDEX documents_indexed ON ${named("documents")} (collection_id, indexed_at)`,
+        `UPDATE ${named("clew")} SET version = 2`
+      ]) {
+        yield* sql.unsafe(statement)
+      }
+      const store = yield* opened(options)
+      assert.deepStrictEqual(
+        (yield* store.rebuilds()).map(({ kind, total }) => [kind, total]),
+        [["names", 1]]
+      )
+      const told = (prefix: string) =>
+        Effect.map(store.suggest([defaultCollection], prefix, 5), (all) => all.map(({ text }) => text))
+      assert.deepStrictEqual([yield* told("ada"), yield* told("tid")], [[], ["Tides"]])
+      while ((yield* store.rebuildStep()) !== undefined);
+      assert.deepStrictEqual(yield* told("ada"), ["Ada Lovelace"])
+      assert.lengthOf(yield* store.list(defaultCollection, { limit: 5, by: "passages", falling: true }), 1)
+    })
+  )
+
   it.scopedLive("refuses a newer schema, another program's, and a server that is not there, and shows no secret", () =>
     Effect.gen(function* () {
       const running = yield* server

@@ -37,7 +37,11 @@ const listen = Effect.acquireRelease(
 
 /** Reads everything, or as much as one asks for, because that is what it is asked for. */
 const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
-  [/sum\(length\(/, "the sizes of everything, for the benchmark"]
+  [/sum\(length\(/, "the sizes of everything, for the benchmark"],
+  [
+    /^WITH found \(id\) AS \(SELECT d.id FROM documents AS d [^?$]*WHERE d.collection_id = (?:\?|\$1)\)/,
+    "which documents are left after some were deleted, once for the facets of that state"
+  ]
 ]
 
 const grows = new Set([
@@ -52,6 +56,7 @@ const grows = new Set([
   "vectorless",
   "graph_passages",
   "graph_mentions",
+  "graph_names",
   "graph_answers"
 ])
 

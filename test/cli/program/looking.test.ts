@@ -5,7 +5,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { ListReport } from "../../../src/cli/list.ts"
 import { ShowReport } from "../../../src/cli/show.ts"
-import { WhyReport } from "../../../src/cli/why.ts"
+import { WhyReport } from "../../../src/model/Why.ts"
 import { library } from "./files.ts"
 import { ended, program, Sandbox } from "./sandbox.ts"
 

@@ -11,6 +11,7 @@ import type { PreparedDocument } from "../../../model/Stored.ts"
 import { headingOf } from "../passage.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, insertRows, list } from "../rows.ts"
+import { addNames, removeNames } from "./names.ts"
 
 /** A passage to add to the graph. */
 export interface GraphRow extends Text {
@@ -147,10 +148,8 @@ export const insert = Effect.fnUntraced(function* (
   carried: Answers = new Map()
 ) {
   const said = yield* saidAbout(sql, rows, carried)
-  const packed = rows.map((row) => ({
-    passage_id: row.id,
-    mentions: Buffer.from(pack(mentionsOf({ ...row, said: said.get(row.id) })))
-  }))
+  const mentions = rows.map((row) => mentionsOf({ ...row, said: said.get(row.id) }))
+  const packed = rows.map((row, at) => ({ passage_id: row.id, mentions: Buffer.from(pack(mentions[at]!)) }))
   yield* insertRows(sql, "graph_passages", packed)
   // In the order of the table, so that neighbours are written while their page is cached.
   const edges = packed
@@ -161,6 +160,7 @@ export const insert = Effect.fnUntraced(function* (
     "graph_mentions",
     edges.map((edge) => ({ collection_id: collection, ...edge }))
   )
+  yield* addNames(sql, collection, mentions.flat())
 })
 
 /** The stored mentions of passages, by passage id; a passage that is not in the graph has none. */
@@ -197,6 +197,8 @@ export const remove = Effect.fnUntraced(function* (
     mentions.map(({ entity, relation }) => [entity, relations.indexOf(relation), id])
   )
   yield* deleteEdges(sql, collection, edges)
+  const entities = edges.map(([entity]) => entity!)
+  if (entities.length > 0) yield* removeNames(sql, collection, entities)
   yield* sql.unsafe(`DELETE FROM graph_passages WHERE passage_id ${inList}`, [list(passages)])
 })
 

@@ -1,0 +1,32 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import { type Mention, hashOf } from "../../../entities/mention.ts"
+import { inList, insertRows, list } from "../rows.ts"
+
+/** Keys of links and files are paths, and name nothing that somebody would type. */
+const isName = (key: string): boolean => !key.startsWith("/") && !key.startsWith("~")
+
+/** Adds names by their entities; the first key of an entity stays. */
+export const insertKeys = (sql: SqlClient.SqlClient, collection: number, keys: Iterable<readonly [number, string]>) =>
+  insertRows(
+    sql,
+    "graph_names",
+    // In the order of the table, so that neighbours are written while their page is cached.
+    [...keys].sort(([a], [b]) => a - b).map(([entity, key]) => ({ collection_id: collection, entity, key })),
+    " ON CONFLICT DO NOTHING"
+  )
+
+/** Adds the names that passages mention. */
+export const addNames = (sql: SqlClient.SqlClient, collection: number, mentions: Iterable<Pick<Mention, "key">>) => {
+  const keys = new Map<number, string>()
+  for (const { key } of mentions) if (isName(key)) keys.set(hashOf(key), key)
+  return insertKeys(sql, collection, keys)
+}
+
+/** Removes those of some entities' names that no passage mentions any more. */
+export const removeNames = (sql: SqlClient.SqlClient, collection: number, entities: Iterable<number>) =>
+  sql.unsafe(
+    `DELETE FROM graph_names WHERE collection_id = ? AND entity ${inList}
+       AND NOT EXISTS (SELECT 1 FROM graph_mentions AS m
+                       WHERE m.collection_id = graph_names.collection_id AND m.entity = graph_names.entity)`,
+    [collection, list([...new Set(entities)])]
+  )
