@@ -29,6 +29,7 @@ const unnamed = new Set(
 const firsts: Readonly<Record<string, unknown>> = {
   filtered: ["docs", "secret"],
   written: ["docs", "secret"],
+  suggest: ["docs", "secret"],
   find: { collection: "docs", others: [{ collection: "secret" }] },
   rank: { collection: "secret" }
 }
