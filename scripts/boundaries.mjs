@@ -102,7 +102,16 @@ const table = [
   { places: ["cli/engine.ts"], may: [...doors, "mcp/meeting.ts"] },
   { places: ["cli/listen.ts"], may: [...doors, "http/"] },
   { places: ["cli/mcp.ts"], may: [...doors, "http/", "mcp/"] },
-  { places: ["cli/index.ts"], may: [...doors, "App.ts", "mcp/meeting.ts"] }
+  { places: ["cli/index.ts"], may: [...doors, "App.ts", "mcp/meeting.ts"] },
+
+  // The page in the browser, of which `typed` are imported as types alone.
+  {
+    places: ["console/"],
+    may: ["model/", "api/", "npm:preact", "npm:preact/hooks"],
+    only: true,
+    files: "*.{ts,tsx}",
+    typed: "(model|api)/"
+  }
 ]
 
 /** Most levels of folders in a room. */
@@ -114,7 +123,7 @@ const relative = (from, to) => {
 }
 
 /** One group, since the last matching pattern in a group wins, and a pattern with ! silences the line's other groups too. */
-const override = (files, folder, up, { may, not, only, place }) => {
+const override = (files, folder, up, { may, not, only, place, typed }) => {
   const from = posix.join(folder, ...Array.from({ length: up }, () => "x"))
   const outside =
     folder === "" ? "./**" : `${"../".repeat(up + (place.endsWith("/") ? 1 : folder.split("/").length))}**`
@@ -140,6 +149,8 @@ const override = (files, folder, up, { may, not, only, place }) => {
   const message = `${place} may import ${may.filter((name) => !name.startsWith("!")).join(", ") || "nothing of src"}`
   const rules = [{ group, message }]
   if (not !== undefined) rules.push({ regex: `^(${not})`, message: `${place} knows no vendor` })
+  if (typed !== undefined)
+    rules.push({ regex: `^(\\.\\./)+${typed}`, allowTypeImports: true, message: `${place} imports types of it alone` })
   return { files: [files], rules: { "no-restricted-imports": ["error", { patterns: rules }] } }
 }
 
@@ -153,7 +164,7 @@ const overrides = table.flatMap(({ places, ...line }) =>
     }
     const folder = place.slice(0, -1)
     return Array.from({ length: deepest + 1 }, (_, up) =>
-      override(`src/${folder}/${"*/".repeat(up)}*.ts`, folder, up, { ...line, place })
+      override(`src/${folder}/${"*/".repeat(up)}${line.files ?? "*.ts"}`, folder, up, { ...line, place })
     )
   })
 )

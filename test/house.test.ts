@@ -189,7 +189,12 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
   ],
   ["src/index.ts", ["./Store/Sqlite.ts", "./Search.ts"], ["./cli/index.ts"]],
   ["src/client.ts", ["./api/Api.ts", "./model/Query.ts"], ["./Search.ts", "./Store/Sqlite.ts"]],
-  ["src/bin.ts", ["./cli/index.ts"], ["./App.ts", "./Search.ts"]]
+  ["src/bin.ts", ["./cli/index.ts"], ["./App.ts", "./Search.ts"]],
+  [
+    "src/console/Sample.tsx",
+    ["./address.ts", "preact", "preact/hooks"],
+    ["../model/Query.ts", "../api/Api.ts", "../Store.ts", "../http/serve.ts", "effect/Effect", "node:fs"]
+  ]
 ]
 
 const restricted = "no-restricted-imports"

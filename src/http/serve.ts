@@ -20,6 +20,7 @@ import { logUnhandled } from "../runtime/Unhandled.ts"
 import { version } from "../version.ts"
 import { Access, layerMiddleware } from "./Access.ts"
 import * as ask from "./ask.ts"
+import * as console from "./console.ts"
 import * as documents from "./documents.ts"
 import * as edge from "./edge.ts"
 import * as Listener from "./Listener.ts"
@@ -149,6 +150,7 @@ export const layer = (options: { readonly traced: boolean; readonly mcp?: Mcp | 
   const served = HttpApiBuilder.serve().pipe(
     Layer.provide(edge.layer(options.mcp?.alone === true ? besideMcp : undefined)),
     Layer.provide(docs),
+    Layer.provide(console.layer),
     Layer.provide(resource),
     Layer.provide(mcp.layer(options.mcp ?? {})),
     Layer.provide(HttpApiBuilder.api(Api)),
