@@ -38,7 +38,13 @@ const allKeys: ReadonlyArray<readonly [keys: string, what: string]> = [
 ]
 
 /** Asks for the key that the server wants; it stays in this tab. */
-const KeyDialog = ({ onEnter, said }: { readonly said: string | undefined; readonly onEnter: (value: string) => void }) => {
+const KeyDialog = ({
+  onEnter,
+  said
+}: {
+  readonly said: string | undefined
+  readonly onEnter: (value: string) => void
+}) => {
   const [value, set] = useState("")
   return (
     <Dialog title="This server needs a key">
@@ -56,7 +62,13 @@ const KeyDialog = ({ onEnter, said }: { readonly said: string | undefined; reado
         )}
         <label>
           <span>Key</span>
-          <input type="password" value={value} autoComplete="off" autofocus onInput={(event) => set(event.currentTarget.value)} />
+          <input
+            type="password"
+            value={value}
+            autoComplete="off"
+            autofocus
+            onInput={(event) => set(event.currentTarget.value)}
+          />
         </label>
         <p class="remark">It is kept in this tab until you close it, and sent to this server alone.</p>
         <button type="submit" class="primary">

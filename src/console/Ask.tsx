@@ -18,7 +18,17 @@ const verdicts: Readonly<Record<Verdict, readonly [sign: string, text: string]>>
   contradicted: ["✕", "The passage says otherwise"]
 }
 
-const Answer = ({ isLast, onPick, picked, turn }: { readonly turn: Turn; readonly isLast: boolean; readonly picked: number | undefined; readonly onPick: (index: number | undefined) => void }) => {
+const Answer = ({
+  isLast,
+  onPick,
+  picked,
+  turn
+}: {
+  readonly turn: Turn
+  readonly isLast: boolean
+  readonly picked: number | undefined
+  readonly onPick: (index: number | undefined) => void
+}) => {
   const { citations, failure, question, sources, state } = turn
   const words = wordsToMark(question)
   const list = useRef<HTMLOListElement>(null)
@@ -55,7 +65,9 @@ const Answer = ({ isLast, onPick, picked, turn }: { readonly turn: Turn; readonl
       {failure && <Trouble failure={failure} />}
       {citations && (
         <p class="remark">
-          {citations.llm.backend === "extractive" ? "Quoted from the passages, without a model" : `Written by ${citations.llm.model ?? citations.llm.backend}`}
+          {citations.llm.backend === "extractive"
+            ? "Quoted from the passages, without a model"
+            : `Written by ${citations.llm.model ?? citations.llm.backend}`}
           {citations.llm.why !== undefined && ` (${citations.llm.why})`}
           {citations.cut && "; cut at llm.max_tokens"}
           {citations.omitted !== undefined && `; ${citations.omitted} passages had no room`}
@@ -68,7 +80,12 @@ const Answer = ({ isLast, onPick, picked, turn }: { readonly turn: Turn; readonl
             const isPicked = picked === source.index
             return (
               <li key={source.index} data-source={source.index} class={isPicked ? "is-picked" : undefined}>
-                <button type="button" class="source" aria-expanded={isPicked} onClick={() => onPick(isPicked ? undefined : source.index)}>
+                <button
+                  type="button"
+                  class="source"
+                  aria-expanded={isPicked}
+                  onClick={() => onPick(isPicked ? undefined : source.index)}
+                >
                   <span class="number">{source.index}</span>
                   <span class="path">
                     <bdi>{source.source}</bdi>
@@ -91,9 +108,19 @@ const Answer = ({ isLast, onPick, picked, turn }: { readonly turn: Turn; readonl
                         <Marked text={source.text} words={words} />
                       </pre>
                     ) : (
-                      <Markdown source={source.text} words={wordsToMark(`${question} ${said.map(({ sentence }) => sentence).join(" ")}`)} />
+                      <Markdown
+                        source={source.text}
+                        words={wordsToMark(`${question} ${said.map(({ sentence }) => sentence).join(" ")}`)}
+                      />
                     )}
-                    <a class="link" href={href("search", { q: question, c: source.collection, f: JSON.stringify([["source", source.source, { source: source.source }]]) })}>
+                    <a
+                      class="link"
+                      href={href("search", {
+                        q: question,
+                        c: source.collection,
+                        f: JSON.stringify([["source", source.source, { source: source.source }]])
+                      })}
+                    >
                       Search in this document
                     </a>
                   </div>
@@ -209,9 +236,19 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
                 method: "POST",
                 path: "/ask",
                 body,
-                cli: commandLine("clew", "ask", body.query, "-k", String(topK), ...(collection === undefined ? [] : ["--collection", collection])),
+                cli: commandLine(
+                  "clew",
+                  "ask",
+                  body.query,
+                  "-k",
+                  String(topK),
+                  ...(collection === undefined ? [] : ["--collection", collection])
+                ),
                 mcp: { tool: "get_prompt", arguments: searched },
-                typescript: inTypeScript("answer", "ask", body).replace("await ", "").replace("const answer = ", "for await (const event of ") + ") console.log(event)"
+                typescript:
+                  inTypeScript("answer", "ask", body)
+                    .replace("await ", "")
+                    .replace("const answer = ", "for await (const event of ") + ") console.log(event)"
               }}
             />
           )}

@@ -9,50 +9,46 @@ const titles: Readonly<Record<string, string>> = {
   indexed: "Indexed in"
 }
 
+/** Values of a facet that are shown at first. */
 const most = 6
-
-const isSame = ([name, value]: Chosen, other: string, text: FacetValue["value"]): boolean => name === other && value === text
 
 interface Props {
   readonly facets: Facets | undefined
   readonly chosen: ReadonlyArray<Chosen>
-  readonly onChange: (chosen: ReadonlyArray<Chosen>) => void
+  readonly collection: string | undefined
+  readonly onChange: (chosen: ReadonlyArray<Chosen>, collection: string | undefined) => void
 }
 
-const Facet = ({ chosen, name, onChange, others, values }: Omit<Props, "facets"> & { readonly name: string; readonly values: ReadonlyArray<FacetValue>; readonly others: number }) => {
+interface Value extends FacetValue {
+  readonly isOn: boolean
+}
+
+const Facet = ({
+  name,
+  onToggle,
+  others,
+  values
+}: {
+  readonly name: string
+  readonly values: ReadonlyArray<Value>
+  readonly others: number
+  readonly onToggle: (value: Value) => void
+}) => {
   const [isWhole, showWhole] = useState(false)
-  const picked = chosen.filter(([each]) => each === name)
-  // What is chosen stays in sight, whatever else matches.
-  const missing = picked.filter(([, value]) => !values.some((each) => each.value === value))
-  const shown = isWhole ? values : values.filter((each, at) => at < most || picked.some((one) => isSame(one, name, each.value)))
+  const shown = isWhole ? values : values.filter(({ isOn }, at) => at < most || isOn)
   const rest = values.length - shown.length
   return (
     <fieldset class="facet">
       <legend>{titles[name] ?? name}</legend>
-      {missing.map((one) => (
-        <label key={String(one[1])}>
-          <input type="checkbox" checked onChange={() => onChange(chosen.filter((each) => each !== one))} />
-          <span class="name">{String(one[1])}</span>
+      {shown.map((each) => (
+        <label key={String(each.value)}>
+          <input type="checkbox" checked={each.isOn} onChange={() => onToggle(each)} />
+          <span class="name" title={String(each.value)}>
+            <bdi>{each.value === "" ? "none" : String(each.value)}</bdi>
+          </span>
+          {each.count > 0 && <span class="count">{each.count.toLocaleString("en")}</span>}
         </label>
       ))}
-      {shown.map(({ count, filter, value }) => {
-        const isOn = picked.some((one) => isSame(one, name, value))
-        return (
-          <label key={String(value)}>
-            <input
-              type="checkbox"
-              checked={isOn}
-              onChange={() =>
-                onChange(isOn ? chosen.filter((one) => !isSame(one, name, value)) : [...chosen, [name, value, filter]])
-              }
-            />
-            <span class="name" title={String(value)}>
-              {value === "" ? "none" : String(value)}
-            </span>
-            <span class="count">{count.toLocaleString("en")}</span>
-          </label>
-        )
-      })}
       {rest > 0 && (
         <button type="button" class="link" onClick={() => showWhole(true)}>
           {rest} more
@@ -64,32 +60,52 @@ const Facet = ({ chosen, name, onChange, others, values }: Omit<Props, "facets">
 }
 
 /** By what the matching documents could be narrowed, with how many there are of each. */
-export const FacetList = ({ chosen, facets, onChange }: Props) => {
+export const FacetList = ({ chosen, collection, facets = {}, onChange }: Props) => {
   const [isOpen, open] = useState(false)
-  // A facet of one value that all have narrows nothing.
-  const names = Object.entries(facets ?? {}).filter(
-    ([name, { others, values }]) => values.length + others > 1 || chosen.some(([each]) => each === name)
-  )
-  const lost = chosen.filter(([name]) => !names.some(([each]) => each === name))
-  if (names.length === 0 && chosen.length === 0) return <div class="facets" />
+  const named = collection === undefined ? [] : [{ value: collection, count: 0 }]
+  /** A facet's values, and what is chosen of it, which stays in sight whatever else matches. */
+  const valuesOf = (name: string): ReadonlyArray<Value> => {
+    const picked: ReadonlyArray<FacetValue> =
+      name === "collection"
+        ? named
+        : chosen.flatMap(([each, value, filter]) => (each === name ? [{ value, count: 0, filter }] : []))
+    const counted = facets[name]?.values ?? []
+    return [...picked.filter(({ value }) => !counted.some((each) => each.value === value)), ...counted].map((each) => ({
+      ...each,
+      isOn: picked.some(({ value }) => value === each.value)
+    }))
+  }
+  const toggle =
+    (name: string) =>
+    ({ filter, isOn, value }: Value) => {
+      if (name === "collection") return onChange(chosen, isOn ? undefined : String(value))
+      const others = chosen.filter(([each, old]) => each !== name || old !== value)
+      onChange(isOn || filter === undefined ? others : [...others, [name, value, filter]], collection)
+    }
+  const names = [
+    ...new Set([...Object.keys(facets), ...chosen.map(([name]) => name), ...(named.length > 0 ? ["collection"] : [])])
+  ]
+  // A facet with one value narrows nothing.
+  const useful = names
+    .map((name) => ({ name, values: valuesOf(name), others: facets[name]?.others ?? 0 }))
+    .filter(({ others, values }) => values.length + others > 1 || values.some(({ isOn }) => isOn))
+  const picked = chosen.length + named.length
+  if (useful.length === 0) return <div class="facets" />
   return (
     <div class={isOpen ? "facets is-open" : "facets"}>
       <button type="button" class="quiet only-narrow" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
-        Filters{chosen.length > 0 && ` (${chosen.length})`}
+        Filters{picked > 0 && ` (${picked})`}
       </button>
       <div class="list" role="group" aria-label="Filters">
-        {chosen.length > 0 && (
+        {picked > 0 && (
           <p>
-            <button type="button" class="link" onClick={() => onChange([])}>
+            <button type="button" class="link" onClick={() => onChange([], undefined)}>
               Clear filters
             </button>
           </p>
         )}
-        {names.map(([name, { others, values }]) => (
-          <Facet key={name} name={name} values={values} others={others} chosen={chosen} onChange={onChange} />
-        ))}
-        {[...new Set(lost.map(([name]) => name))].map((name) => (
-          <Facet key={name} name={name} values={[]} others={0} chosen={chosen} onChange={onChange} />
+        {useful.map(({ name, others, values }) => (
+          <Facet key={name} name={name} values={values} others={others} onToggle={toggle(name)} />
         ))}
       </div>
     </div>

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks"
 import { editor, editorAddress } from "./editors.ts"
 import { excerpt, splitSource, when } from "./matching.ts"
 import { Bar } from "./Parts.tsx"
-import { isCode, Marked } from "./Text.tsx"
+import { isCode, Marked, Markdown } from "./Text.tsx"
 import { WhyHit } from "./Why.tsx"
 import type { Hit } from "./wire.ts"
 
@@ -74,11 +74,17 @@ export const HitItem = ({
         {hit.changed === true && <span class="tag warn">changed since {when(hit.indexed_at)}</span>}
         {hit.gone === true && <span class="tag warn">file is gone</span>}
       </p>
-      <p class={isCode(source) ? "text is-code" : "text"}>
-        {start > 0 && "… "}
-        <Marked text={text.slice(start, end)} words={words} />
-        {end < text.length && " …"}
-      </p>
+      {isCode(source) ? (
+        <p class="text is-code">
+          {start > 0 && "… "}
+          <Marked text={text.slice(start, end)} words={words} />
+          {end < text.length && " …"}
+        </p>
+      ) : (
+        <div class="text">
+          <Markdown source={text} words={words} window={{ start, end }} />
+        </div>
+      )}
       <div class="foot">
         {relevance !== undefined && <Bar label="Likely to answer" share={relevance} text={sure(relevance)} />}
         <button type="button" class="link" aria-expanded={isExplained} onClick={() => explain(!isExplained)}>

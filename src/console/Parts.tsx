@@ -69,10 +69,26 @@ export const Trouble = ({ failure }: { readonly failure: Failure }) =>
   )
 
 /** A share from 0 to 1 as a bar, with its number. */
-export const Bar = ({ label, share, text }: { readonly label: string; readonly share: number; readonly text: string }) => {
+export const Bar = ({
+  label,
+  share,
+  text
+}: {
+  readonly label: string
+  readonly share: number
+  readonly text: string
+}) => {
   const part = Math.max(0, Math.min(1, share))
   return (
-    <span class="bar" role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={1} aria-valuenow={part} aria-valuetext={text}>
+    <span
+      class="bar"
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={1}
+      aria-valuenow={part}
+      aria-valuetext={text}
+    >
       <span class="track">
         <span class="fill" style={{ width: `${100 * part}%` }} />
       </span>
@@ -82,7 +98,15 @@ export const Bar = ({ label, share, text }: { readonly label: string; readonly s
 }
 
 /** How far work is. */
-export const Progress = ({ done, label, total }: { readonly label: string; readonly done: number; readonly total?: number | undefined }) => (
+export const Progress = ({
+  done,
+  label,
+  total
+}: {
+  readonly label: string
+  readonly done: number
+  readonly total?: number | undefined
+}) => (
   <div class="progress">
     <span>{label}</span>
     <progress aria-label={label} {...(total === undefined ? {} : { max: Math.max(1, total), value: done })} />

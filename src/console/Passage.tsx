@@ -48,10 +48,10 @@ export const Passage = ({ closed, collection, docId, index, question, settings, 
 
   useEffect(() => {
     before.current = document.activeElement
-    panel.current?.focus()
+    panel.current?.focus({ preventScroll: true })
     return () => {
       const last = before.current
-      if (last instanceof HTMLElement && last.isConnected) last.focus()
+      if (last instanceof HTMLElement && last.isConnected) last.focus({ preventScroll: true })
     }
   }, [])
   useEffect(() => widen({ above: 0, below: 0 }), [docId, index])
@@ -59,7 +59,11 @@ export const Passage = ({ closed, collection, docId, index, question, settings, 
   const passage = document_?.passages.find(({ chunk_index: each }) => each === index)
   const span = passage && { start: passage.start, end: passage.end }
   useEffect(() => {
-    panel.current?.querySelector(".in-span")?.scrollIntoView({ block: "center" })
+    const text = panel.current?.querySelector<HTMLElement>(".document")
+    const marked = text?.querySelector<HTMLElement>(".in-span")
+    // Only the panel scrolls.
+    if (text && marked)
+      text.scrollTop += marked.getBoundingClientRect().top - text.getBoundingClientRect().top - text.clientHeight / 4
   }, [passage])
 
   // In the document's order; a passage that only its document's other words match is no hit.
@@ -78,7 +82,13 @@ export const Passage = ({ closed, collection, docId, index, question, settings, 
     const next = places[at + by]
     if (next !== undefined) go(to(next), { replacing: true })
   }
-  useKeys({ Escape: () => go(closed), n: () => step(1), p: () => step(-1), ArrowRight: () => step(1), ArrowLeft: () => step(-1) })
+  useKeys({
+    Escape: () => go(closed),
+    n: () => step(1),
+    p: () => step(-1),
+    ArrowRight: () => step(1),
+    ArrowLeft: () => step(-1)
+  })
 
   const metadata = document_?.metadata ?? {}
   const source = typeof metadata["source"] === "string" ? metadata["source"] : docId
@@ -90,7 +100,10 @@ export const Passage = ({ closed, collection, docId, index, question, settings, 
   }
   const editing = passage && editorAddress(source, passage.start_line)
   const plain = isPlain ?? isCode(source)
-  const cited = passage === undefined ? source : `${source}${passage.locator ?? `:${passage.start_line}${passage.end_line === passage.start_line ? "" : `-${passage.end_line}`}`}`
+  const cited =
+    passage === undefined
+      ? source
+      : `${source}${passage.locator ?? `:${passage.start_line}${passage.end_line === passage.start_line ? "" : `-${passage.end_line}`}`}`
 
   return (
     <aside class="panel" aria-label="Passage in its document" ref={panel} tabIndex={-1}>
@@ -106,16 +119,28 @@ export const Passage = ({ closed, collection, docId, index, question, settings, 
             <bdi>{source}</bdi>
           </span>
           {passage && <span>{placeText(passage)}</span>}
-          {document_?.changed === true && <span class="tag warn">the file has changed since {when(document_.indexed_at)}</span>}
+          {document_?.changed === true && (
+            <span class="tag warn">the file has changed since {when(document_.indexed_at)}</span>
+          )}
           {document_?.gone === true && <span class="tag warn">the file is gone</span>}
         </p>
         <p class="actions">
           {places.length > 1 && (
             <>
-              <button type="button" disabled={at <= 0} onClick={() => step(-1)} aria-label="Previous hit in this document">
+              <button
+                type="button"
+                disabled={at <= 0}
+                onClick={() => step(-1)}
+                aria-label="Previous hit in this document"
+              >
                 ↑
               </button>
-              <button type="button" disabled={at >= places.length - 1} onClick={() => step(1)} aria-label="Next hit in this document">
+              <button
+                type="button"
+                disabled={at >= places.length - 1}
+                onClick={() => step(1)}
+                aria-label="Next hit in this document"
+              >
                 ↓
               </button>
               <span class="told">
@@ -132,14 +157,19 @@ export const Passage = ({ closed, collection, docId, index, question, settings, 
               Open in {editor.get()}
             </a>
           )}
-          <a class="button quiet" href={href("documents", { doc: docId, c: collection === "default" ? undefined : collection })}>
+          <a
+            class="button quiet"
+            href={href("documents", { doc: docId, c: collection === "default" ? undefined : collection })}
+          >
             All passages
           </a>
         </p>
       </header>
       {failure && <Trouble failure={failure} />}
       {document_ === undefined && failure === undefined && <Waiting rows={8} />}
-      {document_ !== undefined && passage === undefined && <p class="remark">This document has no passage {index} any more; it was indexed again.</p>}
+      {document_ !== undefined && passage === undefined && (
+        <p class="remark">This document has no passage {index} any more; it was indexed again.</p>
+      )}
       {document_ !== undefined && window_ !== undefined && (
         <div class="document">
           {window_.start > 0 && (

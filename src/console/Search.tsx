@@ -1,7 +1,18 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { type Address, go, href, numberIn } from "./address.ts"
 import { call, query } from "./api.ts"
-import { choiceIn, choiceTo, type Chosen, chosenIn, commandLine, filterOf, flagsOf, inTypeScript, settingsOf, told } from "./asking.ts"
+import {
+  choiceIn,
+  choiceTo,
+  type Chosen,
+  chosenIn,
+  commandLine,
+  filterOf,
+  flagsOf,
+  inTypeScript,
+  settingsOf,
+  told
+} from "./asking.ts"
 import { FacetList } from "./Facets.tsx"
 import { HitItem } from "./Hit.tsx"
 import { isWriting, useAfter, useGet, useKeys, useLoad, useShell } from "./hooks.ts"
@@ -9,6 +20,7 @@ import { count, seconds, wordsToMark } from "./matching.ts"
 import { CopyAs, Empty, Trouble, Waiting } from "./Parts.tsx"
 import { Passage } from "./Passage.tsx"
 import { Drawer } from "./Settings.tsx"
+import { keyOf } from "./scoring.ts"
 import type { Found, Hit, Suggestions } from "./wire.ts"
 import { WhyNot } from "./Why.tsx"
 
@@ -20,7 +32,9 @@ const mostFacets = 10
 
 /** The service's own keys of a result; all others are the document's. */
 const own = new Set(
-  "source doc_id title collection chunk_index heading start end start_line end_line locator page slide sheet table_header pages author".split(" ")
+  "source doc_id title collection chunk_index heading start end start_line end_line locator page slide sheet table_header pages author".split(
+    " "
+  )
 )
 
 /** The metadata keys of results by which they could be narrowed. */
@@ -34,14 +48,23 @@ const keysOf = (results: ReadonlyArray<Hit>): ReadonlyArray<string> => [
   )
 ]
 
-export const keyOf = ({ metadata }: Hit): string => `${metadata.collection}\n${metadata.doc_id}\n${metadata.chunk_index}`
-
 /** What matched the question in other words: titles, headings and names that begin so. */
-const Suggested = ({ collection, onChoose, text }: { readonly text: string; readonly collection: string | undefined; readonly onChoose: (text: string) => void }) => {
+const Suggested = ({
+  collection,
+  onChoose,
+  text
+}: {
+  readonly text: string
+  readonly collection: string | undefined
+  readonly onChoose: (text: string) => void
+}) => {
   const prefix = text.trim()
-  const path = prefix.length < 2 || prefix.length > 100 ? undefined : `/suggest${query({ prefix, collection, limit: 6 })}`
+  const path =
+    prefix.length < 2 || prefix.length > 100 ? undefined : `/suggest${query({ prefix, collection, limit: 6 })}`
   const { value, isCurrent } = useGet<Suggestions>(path, pause)
-  const others = (isCurrent && value ? value.suggestions : []).filter((each) => each.text.toLowerCase() !== prefix.toLowerCase())
+  const others = (isCurrent && value ? value.suggestions : []).filter(
+    (each) => each.text.toLowerCase() !== prefix.toLowerCase()
+  )
   if (others.length === 0) return null
   return (
     <ul class="suggested" aria-label="Suggestions">
@@ -62,7 +85,16 @@ const Stages = ({ found }: { readonly found: Found }) => {
     us === undefined || us === 0 ? [] : [[name, us] as const]
   )
   const all = stages.reduce((sum, [, us]) => sum + us, 0)
-  const names: Readonly<Record<string, string>> = { embed: "embedding the question", mask: "filter", vector: "by meaning", keyword: "by words", fuse: "fusing", context: "neighbours", read: "reading texts", rerank: "reranker" }
+  const names: Readonly<Record<string, string>> = {
+    embed: "embedding the question",
+    mask: "filter",
+    vector: "by meaning",
+    keyword: "by words",
+    fuse: "fusing",
+    context: "neighbours",
+    read: "reading texts",
+    rerank: "reranker"
+  }
   return (
     <details class="stages">
       <summary>{seconds(found.query_time_ms)}</summary>
@@ -136,7 +168,9 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   const { failure, isCurrent, isLoading, value } = useLoad<Found & { readonly of: string }>(
     searchKey,
     async (signal) => ({
-      ...(await call<Found>("POST", "/query", { body: { ...body, facets, explain: true }, signal })),
+      ...(await call<Found>("POST", "/query", { body: { ...body, facets, explain: true }, signal }).catch(() =>
+        call<Found>("POST", "/query", { body: { ...body, explain: true }, signal })
+      )), // TEMPORARY
       of: asked
     }),
     pause
@@ -146,7 +180,8 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   useEffect(() => {
     const fresh = keysOf(results).filter((name) => !seenKeys.includes(name))
     if (fresh.length > 0) seeKeys([...seenKeys, ...fresh].slice(0, mostFacets - facetsAtFirst.length))
-    if (value !== undefined && isCurrent) announce(results.length === 0 ? "Nothing found" : count(results.length, "passage"))
+    if (value !== undefined && isCurrent)
+      announce(results.length === 0 ? "Nothing found" : count(results.length, "passage"))
   }, [value])
 
   const words = useMemo(() => wordsToMark(value?.of ?? "", value), [value])
@@ -219,18 +254,37 @@ export const Search = ({ given }: Pick<Address, "given">) => {
             <kbd aria-hidden="true">/</kbd>
           </label>
         </form>
-        <button type="button" class="quiet settings-button" onClick={() => openDrawer(true)} aria-label={`Settings: ${told(choice)}`}>
+        <button
+          type="button"
+          class="quiet settings-button"
+          onClick={() => openDrawer(true)}
+          aria-label={`Settings: ${told(choice)}`}
+        >
           {told(choice)}
         </button>
       </div>
-      <Suggested text={text} collection={collection} onChoose={(each) => { commit(); setText(each); change({ q: each }) }} />
+      <Suggested
+        text={text}
+        collection={collection}
+        onChoose={(each) => {
+          commit()
+          setText(each)
+          change({ q: each })
+        }}
+      />
       {isDrawerOpen && (
         <Drawer
           choice={choice}
           topK={topK}
           collection={collection}
           onClose={() => openDrawer(false)}
-          onChange={(next, k, c) => change({ ...choiceTo(next) as Record<string, string | number | undefined>, k: k === 10 ? undefined : k, c })}
+          onChange={(next, k, c) =>
+            change({
+              ...(choiceTo(next) as Record<string, string | number | undefined>),
+              k: k === 10 ? undefined : k,
+              c
+            })
+          }
         />
       )}
       {asked === "" ? (
@@ -240,26 +294,46 @@ export const Search = ({ given }: Pick<Address, "given">) => {
           <FacetList
             facets={value?.facets}
             chosen={chosen}
-            onChange={(next: ReadonlyArray<Chosen>) => change({ f: next.length === 0 ? undefined : JSON.stringify(next) })}
+            collection={collection}
+            onChange={(next: ReadonlyArray<Chosen>, c) =>
+              change({ f: next.length === 0 ? undefined : JSON.stringify(next), c })
+            }
           />
-          <section class={isSlow && !isCurrent ? "results is-old" : "results"} aria-label="Results" aria-busy={isLoading}>
+          <section
+            class={isSlow && !isCurrent ? "results is-old" : "results"}
+            aria-label="Results"
+            aria-busy={isLoading}
+          >
             {failure && <Trouble failure={failure} />}
             {value === undefined && isSlow && <Waiting />}
             {value !== undefined && (
               <>
                 <div class="result-head">
                   <p>
-                    {isSlow && !isCurrent ? `Searching; below is still what “${value.of}” found` : results.length === 0 ? "Nothing found" : count(results.length, "passage")}
+                    {isSlow && !isCurrent
+                      ? `Searching; below is still what “${value.of}” found`
+                      : results.length === 0
+                        ? "Nothing found"
+                        : count(results.length, "passage")}
                   </p>
                   <Stages found={value} />
                   <CopyAs request={request} />
                 </div>
                 <Remarks found={value} />
-                {results.length === 0 && <NothingFound found={value} hasFilter={chosen.length > 0} hasMin={choice.min !== undefined} onClear={() => change({ f: undefined, min: undefined, c: undefined })} />}
+                {results.length === 0 && (
+                  <NothingFound
+                    found={value}
+                    hasFilter={chosen.length > 0}
+                    hasMin={choice.min !== undefined}
+                    onClear={() => change({ f: undefined, min: undefined, c: undefined })}
+                  />
+                )}
                 {strong.length > 0 && <ol class="hits">{items(strong, 0)}</ol>}
                 {weak.length > 0 && (
                   <>
-                    <h2 class="apart">{strong.length === 0 ? "Nothing here is likely to answer. Closest are" : "Unlikely to answer"}</h2>
+                    <h2 class="apart">
+                      {strong.length === 0 ? "Nothing here is likely to answer. Closest are" : "Unlikely to answer"}
+                    </h2>
                     <ol class="hits weak" start={strong.length + 1}>
                       {items(weak, strong.length)}
                     </ol>
@@ -294,7 +368,17 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   )
 }
 
-const NothingFound = ({ found, hasFilter, hasMin, onClear }: { readonly found: Found; readonly hasFilter: boolean; readonly hasMin: boolean; readonly onClear: () => void }) => (
+const NothingFound = ({
+  found,
+  hasFilter,
+  hasMin,
+  onClear
+}: {
+  readonly found: Found
+  readonly hasFilter: boolean
+  readonly hasMin: boolean
+  readonly onClear: () => void
+}) => (
   <Empty title="No passage matches">
     {found.hint !== undefined && <p>{found.hint}.</p>}
     <ul>

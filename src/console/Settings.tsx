@@ -8,7 +8,13 @@ import type { Collections } from "./wire.ts"
 const numbers = ["5", "10", "20", "50", "100"] as const
 
 /** Mode, fusion and graph of a search: the part that two settings compared have, too. */
-export const ChoiceFields = ({ choice, onChange }: { readonly choice: Choice; readonly onChange: (choice: Choice) => void }) => (
+export const ChoiceFields = ({
+  choice,
+  onChange
+}: {
+  readonly choice: Choice
+  readonly onChange: (choice: Choice) => void
+}) => (
   <>
     <Choices<Mode>
       label="Search by"

@@ -38,7 +38,9 @@ interface Given extends Marking {
 }
 
 const Run = ({ part, ...given }: Given & { readonly part: Inline }): JSX.Element => {
-  const text = <Marked text={given.source.slice(part.start, part.end)} at={part.start} words={given.words} span={given.span} />
+  const text = (
+    <Marked text={given.source.slice(part.start, part.end)} at={part.start} words={given.words} span={given.span} />
+  )
   if (part.kind === "text") return text
   if (part.kind === "code") return <code>{text}</code>
   const inner = part.inner.map((each) => <Run key={each.start} part={each} {...given} />)
@@ -165,7 +167,8 @@ export const Lines = ({ source, span, window, words }: Given) => {
 }
 
 /** What is Markdown, or was made into it by reading the file. */
-const prose = /\.(?:md|mdx|markdown|qmd|rmd|txt|pdf|docx?|odt|odp|ods|pptx?|xlsx?|html?|xhtml|epub|rtf|eml|mbox|ipynb|srt|vtt|tex|adoc|rst)$/i
+const prose =
+  /\.(?:md|mdx|markdown|qmd|rmd|txt|pdf|docx?|odt|odp|ods|pptx?|xlsx?|html?|xhtml|epub|rtf|eml|mbox|ipynb|srt|vtt|tex|adoc|rst)$/i
 
 /** Whether a source is read as lines of code rather than as text. */
 export const isCode = (source: string): boolean => {

@@ -91,7 +91,8 @@ export const WhyHit = ({ hit }: { readonly hit: Hit }) => {
                 <span class="fill" style={{ width: `${Math.max(0, (100 * term.score) / most)}%` }} />
               </span>
               <span class="told">
-                {term.score.toFixed(2)}, {[
+                {term.score.toFixed(2)},{" "}
+                {[
                   term.title > 0 ? `${term.title}× title` : "",
                   term.heading > 0 ? `${term.heading}× heading` : "",
                   term.text > 0 ? `${term.text}× text` : ""
@@ -108,7 +109,12 @@ export const WhyHit = ({ hit }: { readonly hit: Hit }) => {
       )}
       {via !== undefined && (
         <p class="remark">
-          The graph led here: {via.map(({ entity, source }) => `${entity}${source === undefined ? " (named in the question)" : `, in ${source}`}`).join(" → ")}
+          The graph led here:{" "}
+          {via
+            .map(
+              ({ entity, source }) => `${entity}${source === undefined ? " (named in the question)" : `, in ${source}`}`
+            )
+            .join(" → ")}
         </p>
       )}
     </div>
@@ -157,7 +163,9 @@ const Answer = ({ why }: { readonly why: Why }) =>
         ))}
       </dl>
       {why.ahead !== undefined && why.ahead.length > 0 && (
-        <p class="remark">Ranked above it: {why.ahead.map(({ place, score }) => `${place} (${score.toFixed(3)})`).join(", ")}</p>
+        <p class="remark">
+          Ranked above it: {why.ahead.map(({ place, score }) => `${place} (${score.toFixed(3)})`).join(", ")}
+        </p>
       )}
     </div>
   ) : (
@@ -182,11 +190,11 @@ export const WhyNot = ({
 }) => {
   const [source, setSource] = useState(given["why"] ?? "")
   const asked = given["why"]
-  const { alpha, fusion, graph, hybrid } = settingsOf(choice)
+  const { alpha, fusion } = settingsOf(choice)
   const path =
     asked === undefined
       ? undefined
-      : `/why${query({ query: question, source: asked, collection, filter: filter && JSON.stringify(filter), hybrid, alpha, fusion, graph: graph === undefined ? undefined : String(graph) })}`
+      : `/why${query({ query: question, source: asked, collection, filter: filter && JSON.stringify(filter), alpha, fusion })}`
   const { failure, isCurrent, isLoading, value } = useGet<Why>(path)
   return (
     <details class="why-not" open={asked !== undefined}>
@@ -200,7 +208,12 @@ export const WhyNot = ({
       >
         <label>
           <span class="unseen">Its source</span>
-          <input value={source} maxLength={4096} placeholder="docs/tides.md" onInput={(event) => setSource(event.currentTarget.value)} />
+          <input
+            value={source}
+            maxLength={4096}
+            placeholder="docs/tides.md"
+            onInput={(event) => setSource(event.currentTarget.value)}
+          />
         </label>
         <button type="submit">Explain</button>
       </form>

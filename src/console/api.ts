@@ -17,7 +17,11 @@ export class Failure extends Error {
 
   constructor(
     status: number,
-    { _tag, detail, errors = [] }: Pick<Problem, "_tag" | "detail"> & { readonly errors?: Problem["errors"] | undefined }
+    {
+      _tag,
+      detail,
+      errors = []
+    }: Pick<Problem, "_tag" | "detail"> & { readonly errors?: Problem["errors"] | undefined }
   ) {
     super(detail)
     this.status = status
@@ -58,7 +62,11 @@ const problemOf = async (response: Response): Promise<Failure> => {
 }
 
 /** Sends a request with the key; a Failure if it is refused, or nothing answers. */
-export const send = async (method: string, path: string, { body, headers, signal }: Options = {}): Promise<Response> => {
+export const send = async (
+  method: string,
+  path: string,
+  { body, headers, signal }: Options = {}
+): Promise<Response> => {
   const isForm = body instanceof FormData
   const secret = key.get()
   let response: Response
@@ -127,11 +135,7 @@ export const eventsOf = async function* (response: Response): AsyncGenerator<Ser
 export const isOver = ({ state }: Job): boolean => state === "done" || state === "failed" || state === "cancelled"
 
 /** Follows a job until it is over; gives it as it then is. */
-export const follow = async (
-  job: Job,
-  onProgress: (job: Job) => void,
-  signal?: AbortSignal
-): Promise<Job> => {
+export const follow = async (job: Job, onProgress: (job: Job) => void, signal?: AbortSignal): Promise<Job> => {
   let latest = job
   if (isOver(job)) return job
   const response = await send("GET", `/jobs/${encodeURIComponent(job.id)}`, {

@@ -7,9 +7,12 @@ export type Chosen = readonly [name: string, value: FacetValue["value"], filter:
 const isChosen = (value: unknown): boolean =>
   Array.isArray(value) &&
   value.length <= 40 &&
-  value.every((each) => Array.isArray(each) && typeof each[0] === "string" && typeof each[2] === "object" && each[2] !== null)
+  value.every(
+    (each) => Array.isArray(each) && typeof each[0] === "string" && typeof each[2] === "object" && each[2] !== null
+  )
 
-export const chosenIn = (text: string | undefined): ReadonlyArray<Chosen> => jsonIn<ReadonlyArray<Chosen>>(text, isChosen) ?? []
+export const chosenIn = (text: string | undefined): ReadonlyArray<Chosen> =>
+  jsonIn<ReadonlyArray<Chosen>>(text, isChosen) ?? []
 
 /** Values of one facet are alternatives, those of several must all hold. */
 export const filterOf = (chosen: ReadonlyArray<Chosen>): Filter | undefined => {
@@ -82,7 +85,11 @@ export const commandLine = (...words: ReadonlyArray<string | undefined>): string
 /** The flags of `clew query` and its kin for the same search. */
 export const flagsOf = (
   { alpha, fusion, graph, min, mode }: Choice,
-  more: { readonly topK?: number | undefined; readonly collection?: string | undefined; readonly filter?: Filter | undefined }
+  more: {
+    readonly topK?: number | undefined
+    readonly collection?: string | undefined
+    readonly filter?: Filter | undefined
+  }
 ): ReadonlyArray<string> => [
   ...(more.topK === undefined ? [] : ["-k", String(more.topK)]),
   ...(mode === "meaning" ? ["--no-hybrid"] : []),

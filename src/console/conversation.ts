@@ -69,7 +69,13 @@ export const ask = async (body: AskBody, onChange: (turn: Turn) => void, signal:
     if (turn.state === "asking") throw new Failure(503, { _tag: "Cut", detail: "The answer was cut short; ask again" })
   } catch (error) {
     if (signal.aborted) return change({ state: "stopped" })
-    change({ state: "failed", failure: error instanceof Failure ? error : new Failure(503, { _tag: "Cut", detail: "The connection was lost; ask again" }) })
+    change({
+      state: "failed",
+      failure:
+        error instanceof Failure
+          ? error
+          : new Failure(503, { _tag: "Cut", detail: "The connection was lost; ask again" })
+    })
   }
 }
 

@@ -21,7 +21,7 @@ interface Line extends Piece {
 
 const linesOf = (source: string): ReadonlyArray<Line> => {
   const lines: Array<Line> = []
-  for (let start = 0; start <= source.length; ) {
+  for (let start = 0; start <= source.length;) {
     const found = source.indexOf("\n", start)
     const end = found === -1 ? source.length : found
     lines.push({ start, end, text: source.slice(start, end) })
@@ -55,7 +55,8 @@ const isDelimiter = (text: string): boolean => text.includes("-") && text.includ
 const fence = /^ {0,3}(```+|~~~+)([^`]*)$/
 const heading = /^ {0,3}(#{1,6})(?:\s|$)/
 const item = /^(\s{0,20})([-*+]|\d{1,9}[.)])\s/
-const isRule = (text: string): boolean => /^[-*_](?: ?[-*_]){2,79}$/.test(text.trim().slice(0, 200)) && text.length < 200
+const isRule = (text: string): boolean =>
+  /^[-*_](?: ?[-*_]){2,79}$/.test(text.trim().slice(0, 200)) && text.length < 200
 const isBlank = (text: string): boolean => text.trim() === ""
 
 const begins = (text: string): boolean =>
@@ -116,7 +117,12 @@ export const blocksOf = (source: string): ReadonlyArray<Block> => {
       at = to
     } else if (text.startsWith(">")) {
       const to = while_(at + 1, (each) => !isBlank(each.text) && each.text.startsWith(">"))
-      blocks.push({ kind: "quote", text: { start: start + 1, end: lines[to - 1]!.end }, start, end: lines[to - 1]!.end })
+      blocks.push({
+        kind: "quote",
+        text: { start: start + 1, end: lines[to - 1]!.end },
+        start,
+        end: lines[to - 1]!.end
+      })
       at = to
     } else {
       const to = while_(at + 1, (each) => !begins(each.text))

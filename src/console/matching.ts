@@ -6,11 +6,7 @@ export interface Span {
   readonly end: number
 }
 
-const folded = (text: string): string =>
-  text
-    .normalize("NFD")
-    .replace(/\p{M}/gu, "")
-    .toLowerCase()
+const folded = (text: string): string => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase()
 
 /** Words that say nothing of what is asked; only where the server has not told its terms. */
 const empty = new Set(
@@ -25,13 +21,21 @@ const longestEnding = 4
 const isUnspaced = (text: string): boolean =>
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(text)
 
-/** What is marked in the results: the terms that matched, as the server says, and the question's own words. */
+/** A term that adds less than this share of the best one is not worth a mark. */
+const leastShare = 0.15
+
+/** What is marked in the results: the terms that count, as the server says, else the question's own words. */
 export const wordsToMark = (question: string, found?: Found): ReadonlyArray<string> => {
+  const scores = new Map<string, number>()
+  for (const { explain } of found?.results ?? []) {
+    for (const { score, term } of explain?.keyword?.terms ?? []) {
+      scores.set(folded(term), Math.max(score, scores.get(folded(term)) ?? 0))
+    }
+  }
+  const best = Math.max(0, ...scores.values())
+  const terms = [...scores].flatMap(([term, score]) => (score >= leastShare * best ? [term] : []))
   const own = (question.match(/[\p{L}\p{N}_]+/gu) ?? []).map(folded).filter((word) => !empty.has(word))
-  const terms = (found?.results ?? []).flatMap(({ explain }) =>
-    (explain?.keyword?.terms ?? []).map(({ term }) => folded(term))
-  )
-  return [...new Set([...own, ...terms])].slice(0, 200)
+  return [...new Set(terms.length > 0 ? terms : own)].slice(0, 200)
 }
 
 const isOneOf = (word: string, wanted: ReadonlyArray<string>): boolean =>
@@ -48,7 +52,7 @@ export const matchesIn = (text: string, wanted: ReadonlyArray<string>): Readonly
   const unspaced = wanted.filter(isUnspaced)
   for (const { 0: word, index } of text.matchAll(/[\p{L}\p{N}_]+/gu)) {
     if (unspaced.length > 0 && isUnspaced(word)) {
-      for (let at = 0; at < word.length; ) {
+      for (let at = 0; at < word.length;) {
         const found = unspaced.find((each) => word.startsWith(each, at))
         if (found !== undefined) spans.push({ start: index + at, end: index + at + found.length })
         at += found?.length ?? 1

@@ -32,12 +32,10 @@ export type Filter = Readonly<Record<string, unknown>>
 export interface FacetValue {
   readonly value: string | number | boolean
   readonly count: number
-  /** What to add to the filter for this value alone. */
-  readonly filter: Filter
+  /** What to join with the filter for this value alone; a collection is named beside the filter. */
+  readonly filter?: Filter
 }
-export type Facets = Readonly<
-  Record<string, { readonly values: ReadonlyArray<FacetValue>; readonly others: number }>
->
+export type Facets = Readonly<Record<string, { readonly values: ReadonlyArray<FacetValue>; readonly others: number }>>
 
 /** How to search, as POST /query and /compare take it. */
 export interface Settings {
@@ -51,6 +49,8 @@ export interface Settings {
 export interface Compared {
   readonly a: Found
   readonly b: Found
+  /** Share of the longer list's passages that both have. */
+  readonly overlap: number
 }
 
 export interface Suggestions {
@@ -63,6 +63,8 @@ export interface Suggestions {
 }
 
 export interface Passages {
+  readonly source?: string
+  readonly title?: string
   readonly total: number
   readonly passages: ReadonlyArray<{
     readonly chunk_index: number
