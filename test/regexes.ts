@@ -22,7 +22,10 @@ const src = path.resolve(import.meta.dirname, "../src")
 
 /** The regexes written in the program, each once a file. */
 const literals = (file: string): ReadonlyArray<Found> => {
-  const { code } = transformSync(fs.readFileSync(path.join(src, file), "utf8"), { loader: file.endsWith("x") ? "tsx" : "ts", target: "esnext" })
+  const { code } = transformSync(fs.readFileSync(path.join(src, file), "utf8"), {
+    loader: file.endsWith("x") ? "tsx" : "ts",
+    target: "esnext"
+  })
   const found = new Map<string, Found>()
   const walk = (node: unknown): void => {
     if (typeof node !== "object" || node === null) return

@@ -113,16 +113,13 @@ export const App = () => {
 
   useEffect(() => {
     if (!isGone) return undefined
-    const timer = setInterval(() => {
-      void fetch("/health").then(
-        ({ ok }) => {
-          if (!ok) return
-          setGone(false)
-          beat((n) => n + 1)
-        },
-        () => {}
-      )
-    }, again)
+    const look = async () => {
+      const response = await fetch("/health").catch(() => undefined)
+      if (response?.ok !== true) return
+      setGone(false)
+      beat((n) => n + 1)
+    }
+    const timer = setInterval(() => void look(), again)
     return () => clearInterval(timer)
   }, [isGone])
 

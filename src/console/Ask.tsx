@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks"
 import { type Address, go, href, numberIn } from "./address.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { ask, askBody, partsOf, type Turn } from "./conversation.ts"
+import { placeText } from "./Hit.tsx"
 import { useShell } from "./hooks.ts"
 import { wordsToMark } from "./matching.ts"
 import { CopyAs, Empty, Trouble } from "./Parts.tsx"
@@ -90,6 +91,7 @@ const Answer = ({
                   <span class="path">
                     <bdi>{source.source}</bdi>
                   </span>
+                  <span class="told">{placeText(source)}</span>
                   {said.map(({ verdict }, at) => (
                     <span key={at} class={`verdict ${verdict}`} title={verdicts[verdict][1]}>
                       {verdicts[verdict][0]}
@@ -118,10 +120,12 @@ const Answer = ({
                       href={href("search", {
                         q: question,
                         c: source.collection,
-                        f: JSON.stringify([["source", source.source, { source: source.source }]])
+                        open: source.doc_id,
+                        in: source.collection ?? "default",
+                        n: source.chunk_index
                       })}
                     >
-                      Search in this document
+                      Open in its document
                     </a>
                   </div>
                 )}

@@ -5,11 +5,11 @@ import { type Choice, choiceIn, choiceTo, commandLine, flagsOf, inTypeScript, se
 import { placeText } from "./Hit.tsx"
 import { useAfter, useLoad, useMay } from "./hooks.ts"
 import { Judge } from "./Judge.tsx"
-import { excerpt, seconds, wordsToMark } from "./matching.ts"
+import { excerpt, seconds, splitSource, wordsToMark } from "./matching.ts"
 import { CopyAs, Dialog, Empty, Trouble, Waiting } from "./Parts.tsx"
 import { keyOf } from "./scoring.ts"
 import { ChoiceFields, CollectionField } from "./Settings.tsx"
-import { Marked } from "./Text.tsx"
+import { isCode, Marked, Markdown } from "./Text.tsx"
 import type { Compared, Found } from "./wire.ts"
 
 const pause = 120
@@ -29,7 +29,7 @@ const Move = ({ other, rank }: { readonly rank: number; readonly other: number |
   return (
     <span class={by === undefined ? "move only" : by === 0 ? "move" : by > 0 ? "move up" : "move down"} title={text}>
       <span class="unseen">{text}</span>
-      <span aria-hidden="true">{by === undefined ? "new" : by === 0 ? "=" : by > 0 ? `↑ ${by}` : `↓ ${-by}`}</span>
+      <span aria-hidden="true">{by === undefined ? "only" : by === 0 ? "=" : by > 0 ? `↑ ${by}` : `↓ ${-by}`}</span>
     </span>
   )
 }
@@ -93,7 +93,7 @@ const Side = ({
                     })}
                     data-hit
                   >
-                    {metadata.title ?? metadata.source}
+                    {metadata.title ?? splitSource(metadata.source)[1]}
                   </a>
                 </h3>
                 <p class="where">
@@ -102,9 +102,15 @@ const Side = ({
                   </span>
                   <span>{placeText(metadata)}</span>
                 </p>
-                <p>
-                  <Marked text={text.slice(start, end)} words={words} />
-                </p>
+                {isCode(metadata.source) ? (
+                  <p class="text is-code">
+                    <Marked text={text.slice(start, end)} words={words} />
+                  </p>
+                ) : (
+                  <div class="text">
+                    <Markdown source={text} words={words} window={{ start, end }} />
+                  </div>
+                )}
               </div>
               <Move rank={at + 1} other={there.get(keyOf(hit))} />
             </li>

@@ -93,8 +93,8 @@ const About = ({
       </p>
       <h3>Neighbours</h3>
       <ul class="plain names">
-        {value.neighbours.map((each) => (
-          <li key={each.name}>
+        {value.neighbours.map((each, at) => (
+          <li key={at}>
             <button type="button" class="link" onClick={() => onPick(each.name)}>
               {each.name}
             </button>
@@ -225,7 +225,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
           />
         </label>
         <form
-          class="path"
+          class="between"
           onSubmit={(event) => {
             event.preventDefault()
             const form = new FormData(event.currentTarget)
@@ -256,8 +256,8 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
       <div class="graph-columns">
         <nav class="entities" aria-label="Names">
           <ul class="plain names">
-            {(listed.value?.entities ?? []).map((each) => (
-              <li key={each.name}>
+            {(listed.value?.entities ?? []).map((each, at) => (
+              <li key={at}>
                 <a
                   href={href("graph", { c: collection, name: each.name })}
                   aria-current={each.name === name ? "true" : undefined}

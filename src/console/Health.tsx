@@ -1,5 +1,4 @@
 import { useEffect, useState } from "preact/hooks"
-import type { Address } from "./address.ts"
 import { asFailure, call, type Failure, isOver } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { useGet, useLoad, useMay } from "./hooks.ts"
@@ -170,7 +169,7 @@ const Stages = ({ stages }: { readonly stages: NonNullable<Report["stages"]> }) 
 const signs: Readonly<Record<string, string>> = { ok: "✓", warn: "!", fail: "✕" }
 
 /** How the index and its server are. */
-export const Health = (_: Pick<Address, "given">) => {
+export const Health = () => {
   const mayAdmin = useMay("admin")
   // Without the right to the report there are still the figures.
   const report = useLoad<Report>(`report ${mayAdmin}`, async (signal) =>

@@ -52,7 +52,17 @@ const cellsOf = (source: string, line: Line): ReadonlyArray<Piece> => {
 }
 
 const isDelimiter = (text: string): boolean => text.includes("-") && text.includes("|") && /^[\s|:-]+$/.test(text)
-const fence = /^ {0,3}(```+|~~~+)([^`]*)$/
+
+/** The mark and the language of a line that opens a block of code. */
+const fenceIn = (text: string): { readonly mark: string; readonly language: string } | undefined => {
+  const line = text.trim()
+  const sign = line.charAt(0)
+  if (sign !== "`" && sign !== "~") return undefined
+  let length = 1
+  while (line.charAt(length) === sign) length++
+  const language = line.slice(length).trim()
+  return length < 3 || language.includes("`") ? undefined : { mark: line.slice(0, length), language }
+}
 const heading = /^ {0,3}(#{1,6})(?:\s|$)/
 const item = /^(\s{0,20})([-*+]|\d{1,9}[.)])\s/
 const isRule = (text: string): boolean =>
@@ -60,7 +70,12 @@ const isRule = (text: string): boolean =>
 const isBlank = (text: string): boolean => text.trim() === ""
 
 const begins = (text: string): boolean =>
-  isBlank(text) || fence.test(text) || heading.test(text) || item.test(text) || text.startsWith(">") || isRule(text)
+  isBlank(text) ||
+  fenceIn(text) !== undefined ||
+  heading.test(text) ||
+  item.test(text) ||
+  text.startsWith(">") ||
+  isRule(text)
 
 /** The blocks of a text, in order; each line is in one of them, or blank. Linear in the text's length. */
 export const blocksOf = (source: string): ReadonlyArray<Block> => {
@@ -84,17 +99,17 @@ export const blocksOf = (source: string): ReadonlyArray<Block> => {
   while (at < lines.length) {
     const line = lines[at]!
     const { end, start, text } = line
-    const opening = fence.exec(text)
+    const opening = fenceIn(text)
     const level = heading.exec(text)?.[1]
     const marked = item.exec(text)
     if (isBlank(text)) at++
-    else if (opening !== null) {
-      const mark = opening[1]!
+    else if (opening !== undefined) {
+      const { language, mark } = opening
       const close = while_(at + 1, (each) => !each.text.trim().startsWith(mark))
       const last = lines[Math.min(close, lines.length - 1)]!
       const inside = { start: Math.min(end + 1, source.length), end: close > at + 1 ? lines[close - 1]!.end : end }
       if (inside.end < inside.start) inside.end = inside.start
-      blocks.push({ kind: "code", language: opening[2]!.trim(), text: inside, start, end: last.end })
+      blocks.push({ kind: "code", language, text: inside, start, end: last.end })
       at = close + 1
     } else if (level !== undefined) {
       const from = start + text.indexOf(level) + level.length

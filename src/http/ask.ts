@@ -93,6 +93,11 @@ const source = (hit: Hit, position: number): string => {
       source: document.source,
       score,
       text: passage.text,
+      doc_id: document.docId,
+      chunk_index: passage.ordinal,
+      start_line: passage.startLine,
+      end_line: passage.endLine,
+      ...(passage.locator === undefined ? {} : { locator: fragment(passage.locator) }),
       ...toFreshness(hit),
       ...(collection === defaultCollection ? {} : { collection }),
       ...(via === undefined ? {} : { via })

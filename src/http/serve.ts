@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import { Api } from "../api/Api.ts"
 import { Collections } from "../Collections.ts"
 import { ServerConfig, TelemetryConfig } from "../Config.ts"
@@ -170,6 +171,8 @@ export interface Options<E, E2> {
   readonly engine: Layer.Layer<OpenIndex, E>
   readonly serving: Layer.Layer<ServerConfig | RateLimiter, E2>
   readonly mcp?: Mcp | undefined
+  /** Done once the server listens, with its address for a browser of this machine; its scope ends with the server. */
+  readonly onListening?: ((url: string) => Effect.Effect<void, never, Scope.Scope>) | undefined
 }
 
 /** A warning at the start of a server without a key. */
@@ -185,16 +188,21 @@ const warning = Effect.flatMap(ServerConfig, ({ apiKey, corsOrigins, host, oauth
     : Effect.void
 })
 
-const announce = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const { readOnly } = yield* ServerConfig
-    const { address } = yield* HttpServer.HttpServer
-    if (address._tag !== "TcpAddress") return
-    const host = address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname
-    yield* warning
-    yield* Effect.logInfo(`Listening on http://${host}:${address.port}${readOnly ? ", read-only" : ""}`)
-  })
-)
+const announce = (onListening: Options<unknown, unknown>["onListening"]) =>
+  Layer.scopedDiscard(
+    Effect.gen(function* () {
+      const { readOnly } = yield* ServerConfig
+      const { address } = yield* HttpServer.HttpServer
+      if (address._tag !== "TcpAddress") return
+      const inUrl = (host: string) => (host.includes(":") ? `[${host}]` : host)
+      yield* warning
+      yield* Effect.logInfo(
+        `Listening on http://${inUrl(address.hostname)}:${address.port}${readOnly ? ", read-only" : ""}`
+      )
+      const isAny = address.hostname === "0.0.0.0" || address.hostname === "::"
+      yield* onListening?.(`http://${isAny ? "127.0.0.1" : inUrl(address.hostname)}:${address.port}`) ?? Effect.void
+    })
+  )
 
 const traced = (mcp: Mcp | undefined) =>
   Layer.unwrapEffect(
@@ -204,8 +212,8 @@ const traced = (mcp: Mcp | undefined) =>
   )
 
 /** Serves until interrupted; then running requests finish before the engine closes. */
-export const serve = <E, E2>({ allowUnauthenticated, engine, mcp, serving }: Options<E, E2>) => {
-  const app = Layer.merge(announce, Layer.scopedDiscard(logUnhandled())).pipe(
+export const serve = <E, E2>({ allowUnauthenticated, engine, mcp, onListening, serving }: Options<E, E2>) => {
+  const app = Layer.merge(announce(onListening), Layer.scopedDiscard(logUnhandled())).pipe(
     Layer.provideMerge(traced(mcp)),
     Layer.provideMerge(Listener.layer),
     Layer.provide(engine)
