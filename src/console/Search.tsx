@@ -168,9 +168,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   const { failure, isCurrent, isLoading, value } = useLoad<Found & { readonly of: string }>(
     searchKey,
     async (signal) => ({
-      ...(await call<Found>("POST", "/query", { body: { ...body, facets, explain: true }, signal }).catch(() =>
-        call<Found>("POST", "/query", { body: { ...body, explain: true }, signal })
-      )), // TEMPORARY
+      ...(await call<Found>("POST", "/query", { body: { ...body, facets, explain: true }, signal })),
       of: asked
     }),
     pause
