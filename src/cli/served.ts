@@ -19,6 +19,35 @@ const fileOf = (store: Store): string | undefined => {
   return path.join(folder, `${createHash("sha256").update(index).digest("hex").slice(0, 32)}.http`)
 }
 
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+interface Told {
+  readonly url: string
+  readonly pid: number
+}
+
+const toldIn = (file: string): Told => JSON.parse(fs.readFileSync(file, "utf8")) as Told
+
+/** Files of servers that were killed are removed, so many at most at a time. */
+const swept = 64
+
+const sweep = (folder: string): void => {
+  for (const name of fs
+    .readdirSync(folder)
+    .filter((name) => name.endsWith(".http"))
+    .slice(0, swept)) {
+    const file = path.join(folder, name)
+    if (!isRunning(toldIn(file).pid)) fs.rmSync(file, { force: true })
+  }
+}
+
 /** What cannot be told is not: then nobody finds this server, and all else goes on. */
 const attempt = <A>(work: () => A): Effect.Effect<A | undefined> =>
   Effect.orElseSucceed(Effect.try(work), () => undefined)
@@ -29,9 +58,10 @@ export const tellWhere = (store: Store, url: string): Effect.Effect<void, never,
     Effect.acquireRelease(
       attempt(() => {
         const file = fileOf(store)
-        const text = JSON.stringify({ url, pid: process.pid })
+        const text = JSON.stringify({ url, pid: process.pid } satisfies Told)
         if (file === undefined) return undefined
         fs.mkdirSync(path.dirname(file), { recursive: true })
+        sweep(path.dirname(file))
         fs.writeFileSync(file, text, { mode: 0o600 })
         return { file, text }
       }),
@@ -45,15 +75,6 @@ export const tellWhere = (store: Store, url: string): Effect.Effect<void, never,
 
 const patience = 2000
 
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
-
 const answerOf = async (url: string, accept: string): Promise<Response> =>
   fetch(url, { headers: { accept }, signal: AbortSignal.timeout(patience), redirect: "error" })
 
@@ -65,7 +86,7 @@ export const servedAt = (
     Effect.tryPromise(async () => {
       const file = fileOf(store)
       if (file === undefined || !fs.existsSync(file)) return undefined
-      const { pid, url } = JSON.parse(fs.readFileSync(file, "utf8")) as { readonly pid: number; readonly url: string }
+      const { pid, url } = toldIn(file)
       if (!isRunning(pid)) return undefined
       const health = (await (await answerOf(`${url}/health`, "application/json")).json()) as {
         readonly status?: unknown

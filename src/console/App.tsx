@@ -98,7 +98,9 @@ export const App = () => {
   useEffect(() => {
     const onLocked = (event: Event) => {
       key.forget()
-      setLock({ said: (event as CustomEvent<string | undefined>).detail ?? undefined })
+      const { detail } = event as CustomEvent<string | null>
+      // Of several requests that were refused, one says why.
+      setLock((before) => ({ said: detail ?? before?.said }))
     }
     const onGone = () => setGone(true)
     window.addEventListener(locked, onLocked)
@@ -177,7 +179,7 @@ export const App = () => {
               class="quiet"
               onClick={() => {
                 key.forget()
-                beat((n) => n + 1)
+                setLock({ said: undefined })
               }}
             >
               Forget key
@@ -194,6 +196,7 @@ export const App = () => {
         </p>
       )}
       <main id="main" tabIndex={-1}>
+        <h1 class="unseen">{view === undefined ? "Not found" : names[view]}</h1>
         {Page === undefined ? (
           <Empty title="There is no such page">
             <a href={href("search")}>Search</a>

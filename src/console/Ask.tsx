@@ -153,7 +153,7 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
   const start = async (question: string, before: ReadonlyArray<Turn>) => {
     running.current?.abort()
     const controller = (running.current = new AbortController())
-    pick(undefined)
+    if (before.length === 0) pick(undefined)
     await ask(
       askBody(question, before, { collection, topK }),
       (turn) => {

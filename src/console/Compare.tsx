@@ -83,7 +83,7 @@ const Side = ({
             <li key={keyOf(hit)} class="hit" value={at + 1}>
               <span class="rank">{at + 1}</span>
               <div>
-                <h3>
+                <h2>
                   <a
                     href={href("search", {
                       q: question,
@@ -95,7 +95,7 @@ const Side = ({
                   >
                     {metadata.title ?? splitSource(metadata.source)[1]}
                   </a>
-                </h3>
+                </h2>
                 <p class="where">
                   <span class="path">
                     <bdi>{metadata.source}</bdi>

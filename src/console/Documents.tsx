@@ -125,7 +125,6 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
   return (
     <div class="documents">
       <div class="page-head">
-        <h1 class="unseen">{isCollections ? "Collections" : "Documents"}</h1>
         <nav class="tabs" aria-label="What is indexed">
           <a href={href("documents", { c: collection })} aria-current={isCollections ? undefined : "page"}>
             Documents

@@ -199,7 +199,6 @@ export const Health = () => {
   return (
     <div class="health">
       <div class="page-head">
-        <h1>Health</h1>
         <p class="actions">
           <CopyAs
             request={{

@@ -50,7 +50,7 @@ export const HitItem = ({
   const headings = heading === undefined ? [] : heading.split(" > ").filter((each, at) => at > 0 || each !== title)
   return (
     <li class={isOpen ? "hit is-open" : "hit"} value={rank}>
-      <h3>
+      <h2>
         <a href={to} data-hit onClick={onOpen} aria-current={isOpen ? "true" : undefined}>
           <Marked text={title ?? name} words={words} />
           {headings.map((each, at) => (
@@ -60,7 +60,7 @@ export const HitItem = ({
             </span>
           ))}
         </a>
-      </h3>
+      </h2>
       <p class="where">
         <span class="path" title={source}>
           <bdi>

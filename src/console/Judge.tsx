@@ -218,7 +218,7 @@ export const Judge = ({
 
   const step = (by: number) => move(Math.max(0, Math.min(pool.length, position + by)))
   const judge = async (grade: number) => {
-    if (hit === undefined || value === undefined) return
+    if (hit === undefined) return
     const { metadata } = hit
     const judgement: Grade = {
       query: question,

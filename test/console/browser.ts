@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
-import { assert, describe } from "vitest"
+import { assert, describe, expect } from "vitest"
 import { ended, listening, Sandbox } from "../cli/program/sandbox.ts"
 
 const executablePath = "/usr/bin/chromium"
@@ -31,9 +31,11 @@ export class Server {
   }
 
   async stop(): Promise<void> {
-    if (this.child === undefined) return
-    const end = ended(this.child)
-    this.child.kill("SIGKILL")
+    const { child } = this
+    this.child = undefined
+    if (child === undefined) return
+    const end = ended(child)
+    child.kill("SIGKILL")
     await end
   }
 
@@ -85,3 +87,8 @@ export const open = async (browser: Browser, url: string, options: BrowserContex
 /** The texts of all that match, as they are shown. */
 export const texts = (page: Page, selector: string): Promise<ReadonlyArray<string>> =>
   page.locator(selector).allInnerTexts()
+
+/** Waits until it is so. */
+export const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
+  await expect.poll(async () => isSo(), { timeout: 15_000 }).toBe(true)
+}
