@@ -7,7 +7,7 @@ import { useShell } from "./hooks.ts"
 import { wordsToMark } from "./matching.ts"
 import { CopyAs, Empty, Trouble } from "./Parts.tsx"
 import { CollectionField } from "./Settings.tsx"
-import { isCode, Marked, Markdown } from "./Text.tsx"
+import { isCode, Marked, Markdown, Runs } from "./Text.tsx"
 import type { Citation } from "./wire.ts"
 
 type Verdict = Citation["verdict"]
@@ -45,7 +45,9 @@ const Answer = ({
       <div class="answer" aria-live={isLast ? "polite" : undefined}>
         {partsOf(turn).map((part) =>
           part.kind === "text" ? (
-            <span key={part.start}>{part.text}</span>
+            <span key={part.start}>
+              <Runs source={part.text} start={0} end={part.text.length} words={[]} />
+            </span>
           ) : (
             <button
               key={`${part.start} ${part.index}`}

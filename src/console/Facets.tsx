@@ -43,7 +43,7 @@ const Facet = ({
       {shown.map((each) => (
         <label key={String(each.value)}>
           <input type="checkbox" checked={each.isOn} onChange={() => onToggle(each)} />
-          <span class="name" title={String(each.value)}>
+          <span class={name === "folder" ? "name path" : "name"} title={String(each.value)}>
             <bdi>{each.value === "" ? "none" : String(each.value)}</bdi>
           </span>
           {each.count > 0 && <span class="count">{each.count.toLocaleString("en")}</span>}

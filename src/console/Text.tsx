@@ -54,7 +54,8 @@ const Run = ({ part, ...given }: Given & { readonly part: Inline }): JSX.Element
   )
 }
 
-const Runs = ({ start, end, ...given }: Given & Span) => (
+/** A line of text with its code, emphasis and links. */
+export const Runs = ({ start, end, ...given }: Given & Span) => (
   <>
     {inlinesOf(given.source, { start, end }).map((part) => (
       <Run key={part.start} part={part} {...given} />
