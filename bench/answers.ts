@@ -37,7 +37,7 @@ const clew = (db: string, ...args: ReadonlyArray<string>): string => {
 const holds = (answer: string, pattern: string): boolean =>
   new RegExp(pattern.replace(/^\(\?i\)/, ""), pattern.startsWith("(?i)") ? "is" : "s").test(answer)
 
-const isNone = (answer: string): boolean => /^(?:No language model is at hand|Nothing in the index)/.test(answer)
+const isNone = (answer: string): boolean => /^Nothing in (?:these documents|the index)/.test(answer)
 
 /**
  * Asks documentation sets without a model, and counts the answers that contain what a correct one must:

@@ -148,7 +148,7 @@ copyFileSync("scripts/launcher.mjs", `${outdir}/bin.js`)
 chmodSync(outdir, 0o755)
 chmodSync(`${outdir}/bin.js`, 0o755)
 cpSync("src/assets", `${outdir}/assets`, { recursive: true })
-writeBytecode(outdir)
+await writeBytecode(outdir)
 
 if (!process.argv.includes("--no-types")) {
   execFileSync("node_modules/.bin/tsc", ["--project", "tsconfig.build.json", "--outDir", `${outdir}/types`], {

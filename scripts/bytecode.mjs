@@ -1,20 +1,32 @@
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { createInterface } from "node:readline"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import v8 from "node:v8"
 import vm from "node:vm"
 
 const here = fileURLToPath(import.meta.url)
 const target = "BYTECODE_FILE"
 
-/** In a program started by `writeBytecode`: writes the bytecode of the code that ran, at exit. */
+/** In a program started by `writeBytecode`: adds the bytecode of the code that ran to that of earlier runs, at exit. */
 const record = (file) => {
+  const { setFlagsFromString } = v8
+  // V8 takes only bytecode that was written under its own flags, and the launcher sets one.
+  v8.setFlagsFromString = () => {}
   vm.Script = class extends vm.Script {
     constructor(...args) {
       super(...args)
-      process.on("exit", () => writeFileSync(file, this.createCachedData()))
+      if (this.cachedDataRejected) throw new Error("V8 takes no bytecode that an earlier run has written")
+      // Else V8 drops what has not run for a while.
+      setFlagsFromString("--no-flush-bytecode")
+      process.on("exit", () => {
+        setFlagsFromString("--flush-bytecode")
+        writeFileSync(file, this.createCachedData())
+      })
     }
   }
   syncBuiltinESMExports()
@@ -32,23 +44,42 @@ const session = [
   rpc(3, "tools/call", { name: "search", arguments: { query: "documents" } })
 ]
 
+const post = (body) => ({ method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })
+
 /** Runs the built program like a user, so that V8 compiles what users need, and keeps the bytecode. */
-export const writeBytecode = (folder) => {
+export const writeBytecode = async (folder) => {
   const file = join(folder, "program.bytecode")
   const work = mkdtempSync(join(tmpdir(), "clew-build-"))
   const env = { PATH: process.env.PATH, HOME: work, CLEW_EMBEDDING_BACKEND: "builtin", [target]: file }
+  const line = (args) => {
+    const db = ["--db", join(work, "index.db")]
+    return ["--import", pathToFileURL(here).href, join(folder, "bin.js"), ...args, ...db]
+  }
   const run = (args, input = "") => {
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      ["--import", pathToFileURL(here).href, join(folder, "bin.js"), ...args, "--db", join(work, "index.db")],
-      { cwd: work, env, input, encoding: "utf8" }
-    )
+    const { status, stderr } = spawnSync(process.execPath, line(args), { cwd: work, env, input, encoding: "utf8" })
     if (status !== 0) throw new Error(`clew ${args.join(" ")} ended with ${status}:\n${stderr}`)
+  }
+  const serve = async () => {
+    const stdio = ["ignore", "ignore", "pipe"]
+    const child = spawn(process.execPath, line(["serve", "--port", "0"]), { cwd: work, env, stdio })
+    const ended = once(child, "exit")
+    let log = ""
+    for await (const text of createInterface(child.stderr)) {
+      log += `${text}\n`
+      const [, url] = /Listening on (\S+)/.exec(text) ?? []
+      if (url === undefined) continue
+      await fetch(`${url}/ready`)
+      for (const hybrid of [false, true]) await fetch(`${url}/query`, post({ query: "who makes honey?", hybrid }))
+      child.kill("SIGTERM")
+    }
+    const [status] = await ended
+    if (status !== 0) throw new Error(`clew serve ended with ${status}:\n${log}`)
   }
   try {
     run(["index", "-"], "# Bees\n\nBees make honey out of nectar. The documents say so.\n")
     run(["query", "who makes honey?"])
     run(["mcp"], `${session.join("\n")}\n`)
+    await serve()
     run(["--help"])
   } finally {
     rmSync(work, { recursive: true, force: true })

@@ -62,3 +62,9 @@ export class Embedder extends Context.Tag("clew/Embedder")<
     }
   }
 >() {}
+
+/** The packaged model, whatever embeds the collections. */
+export class PackagedEmbedder extends Context.Tag("clew/PackagedEmbedder")<
+  PackagedEmbedder,
+  typeof Embedder.Service
+>() {}

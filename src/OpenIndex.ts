@@ -1,6 +1,7 @@
 import type { Answer } from "./Answer.ts"
 import type { Collections } from "./Collections.ts"
 import type { LimitsConfig, LogConfig, SearchConfig, StoreConfig, TelemetryConfig } from "./Config.ts"
+import type { PackagedEmbedder } from "./Embedder.ts"
 import type { Embedders } from "./Embedders.ts"
 import type { Graph } from "./Graph.ts"
 import type { Indexer } from "./Indexer.ts"
@@ -32,6 +33,7 @@ export type OpenIndex =
   | LimitsConfig
   | Loader
   | LogConfig
+  | PackagedEmbedder
   | Prompt
   | Reindexer
   | Search

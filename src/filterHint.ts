@@ -35,7 +35,7 @@ export const similarSources = Effect.fnUntraced(function* (collections: Readonly
     `*${literal.slice(0, 3)}*`,
     `*${literal.slice(-6)}`,
     // A short name's only mistake may be within both.
-    `*/${literal.slice(0, 1)}*${literal.slice(-4)}`
+    `*/${literal.slice(0, 1)}*${literal.slice(Math.max(1, literal.lastIndexOf("."), literal.length - 4))}`
   ]
   const found = (yield* Effect.forEach(collections, (collection) =>
     Effect.forEach(globs, (glob) =>

@@ -45,7 +45,7 @@ export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.ma
   (cut) => (job) =>
     Effect.flatMap(cut(job), (outcome) =>
       "broken" in outcome
-        ? Effect.dieMessage(`Cutting a document broke off: ${outcome.broken}`)
+        ? Effect.dieMessage(`Splitting a document into passages failed: ${outcome.broken}`)
         : // A passage is sent as its span, without its text.
           Effect.sync(() => unpackPassages(job.content, outcome.passages, (passage) => passage))
     )

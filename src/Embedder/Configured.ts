@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import * as Scope from "effect/Scope"
 import { EmbeddingConfig } from "../Config.ts"
-import { Embedder, EmbedderUnavailable } from "../Embedder.ts"
+import { Embedder, EmbedderUnavailable, PackagedEmbedder } from "../Embedder.ts"
 import * as Embedders from "../Embedders.ts"
 import { type EmbedderIdentity, describeEmbedder } from "../model/Collection.ts"
 import { packagedModel } from "../packaged/model.ts"
@@ -144,7 +144,7 @@ const ofWidth = (embedder: Embedder["Type"], dimensions: number | undefined): Em
 
 /**
  * The configured embedder, for new collections, and the embedders that collections record. `staged`: the process makes a
- * slow embedder's vectors in the background.
+ * slow embedder's vectors in the background. Beside them, the packaged model.
  */
 export const layer = ({ keyVariable, staged }: Pick<Shared, "keyVariable"> & { readonly staged: boolean }) =>
   Layer.unwrapScoped(
@@ -156,6 +156,8 @@ export const layer = ({ keyVariable, staged }: Pick<Shared, "keyVariable"> & { r
       const isFolder = backend === "builtin" || (model !== undefined && path.isAbsolute(model))
       const made = yield* Builtin.make({ folder: isFolder ? model : undefined, queryPrefix, passagePrefix })
       const builtin = backend === "builtin" ? ofWidth(made, config.dimensions) : made
+      const isPlain = !isFolder && [queryPrefix, passagePrefix].every((it) => (it ?? "") === "")
+      const packaged = isPlain ? made : yield* Builtin.make()
       const scope = yield* Effect.scope
       const configured = isRemote(backend)
         ? yield* remote(config, backend)
@@ -181,7 +183,7 @@ export const layer = ({ keyVariable, staged }: Pick<Shared, "keyVariable"> & { r
       return Layer.provide(
         Embedders.layer({
           insists: backend !== "auto",
-          meanwhile: staged && backend === "onnx" ? yield* Builtin.make() : undefined,
+          meanwhile: staged && backend === "onnx" ? packaged : undefined,
           // It needs no server, whatever embeds new collections.
           opensRecorded: (recorded) => recorded.backend === "builtin" && backend !== "builtin",
           prefixesOf: (recorded) => {
@@ -193,6 +195,6 @@ export const layer = ({ keyVariable, staged }: Pick<Shared, "keyVariable"> & { r
           open
         }),
         Layer.succeed(Embedder, configured)
-      )
+      ).pipe(Layer.merge(Layer.succeed(PackagedEmbedder, packaged)))
     })
   ).pipe(Layer.provide(Breakers.Default))

@@ -108,7 +108,12 @@ export const layerPooled = ({
           const known = yield* Effect.orElseSucceed(near.collections, () => [])
           const isLarge = known.reduce((sum, { passages }) => sum + passages, 0) > few
           const pooled = { ...near, ...inPool(yield* reading(options, readers, isLarge, cache), reads) }
-          return ports({ ...pooled, find: nearby(near.find, pooled.find) })
+          return ports({
+            ...pooled,
+            find: nearby(near.find, pooled.find),
+            // Whether the store answers is asked of who answers.
+            lookup: (collection, keys) => (isLarge || keys.length > 0 ? pooled : near).lookup(collection, keys)
+          })
         })
       ).pipe(Layer.provide(options.mode === "readonly" ? Sqlite.layer(own) : layer(own)))
     })

@@ -5,6 +5,7 @@ import { AskGroup, CitationsEvent, ErrorEvent, SourceEvent } from "./Ask.ts"
 import { CollectionsGroup } from "./Collections.ts"
 import { DocumentsGroup } from "./Documents.ts"
 import { ChatChunk, ChatGroup } from "./Chat.ts"
+import { EmbeddingsGroup } from "./Embeddings.ts"
 import { ofGuards } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 import { GraphGroup } from "./Graph.ts"
@@ -20,6 +21,7 @@ export class Api extends HttpApi.make("clew")
   .add(SearchGroup.addError(ofGuards))
   .add(AskGroup.addError(ofGuards))
   .add(ChatGroup.addError(ofGuards))
+  .add(EmbeddingsGroup.addError(ofGuards))
   .add(DocumentsGroup.addError(ofGuards))
   .add(CollectionsGroup.addError(ofGuards))
   .add(GraphGroup.addError(ofGuards))

@@ -159,7 +159,9 @@ export const ChatModel = Schema.Struct({
 
 export const ModelList = Schema.Struct({
   object: Schema.Literal("list").annotations({ description: "Always list" }),
-  data: Schema.Array(ChatModel).annotations({ description: "clew, and the configured model if there is one" })
+  data: Schema.Array(ChatModel).annotations({
+    description: "clew, the configured model if there is one, and the packaged model for embeddings"
+  })
 }).annotations({ identifier: "ModelList", description: "Names for requests" })
 export type ModelList = typeof ModelList.Type
 
@@ -199,7 +201,7 @@ export class ChatGroup extends HttpApiGroup.make("chat")
   .add(
     HttpApiEndpoint.get("models", "/v1/models")
       .addSuccess(ModelList)
-      .annotateContext(about("Models", "The names that a chat request may use for its model."))
+      .annotateContext(about("Models", "The names that a request for a chat or for embeddings may use for its model."))
   )
   .add(
     HttpApiEndpoint.get("model", "/v1/models/:model")
@@ -207,7 +209,7 @@ export class ChatGroup extends HttpApiGroup.make("chat")
       .addSuccess(ChatModel)
       .addError(failures.InvalidRequest)
       .addError(failures.ModelNotFound)
-      .annotateContext(about("Model", "Whether a chat request may use this name for its model."))
+      .annotateContext(about("Model", "Whether a request may use this name for its model."))
   )
   .middlewareEndpoints(Authorization)
   .annotateContext(OpenApi.annotations({ title: "Chat", description: "For clients of OpenAI's API." })) {}

@@ -1,5 +1,5 @@
 import type { Hit, Quote } from "../model/SearchResult.ts"
-import { type Statement, statementsOf } from "./statements.ts"
+import { longestPair, pointsBack, type Statement, statementsOf } from "./statements.ts"
 import { splitQuery, terms } from "../terms/terms.ts"
 
 interface Candidate extends Statement {
@@ -31,6 +31,8 @@ const isHowTo = /^\s*how (?:do|can|could|to|should|does one)\b/i
 /** Between what is defined and what is said of it. */
 const defines =
   /\s(?:is|are|was|were|means?|refers? to|stands? for|describes?|represents?|lets?|allows?|provides?|consists? of|shows?|contains?)\s/
+/** Begins a condition, which says what else holds and not what something is. */
+const conditional = /^\W{0,4}(?:if|when|whether|unless|while|where|that|which|as|because|since)\b/i
 /** A default with its value: "(default: 900)", "The default is `simple`", "defaults to 32". */
 const statesDefault = /\bdefaults?\b(?: value)?[^.;]{0,30}(?:\d|`|"|'|\b(?:true|false|none|on|off|yes|no|unset)\b)/i
 
@@ -38,6 +40,7 @@ const statesDefault = /\bdefaults?\b(?: value)?[^.;]{0,30}(?:\d|`|"|'|\b(?:true|
 const asking = new Set(
   [
     "what happens meaning mean called used uses use using want need do does work works possible way difference default",
+    "advantage benefit purpose reason",
     "many much long often large big old far most allow allowed value set"
   ]
     .flatMap((words) => words.split(" "))
@@ -51,28 +54,33 @@ const definesSubject = (
   above: string,
   subject: ReadonlySet<string>
 ): number => {
-  const of = (named: ReadonlySet<string>): number =>
-    named.size === 0 ? 0 : [...named].filter((term) => subject.has(term)).length / named.size
+  const of = (name: string): number => {
+    const named = new Set(splitQuery(name).content)
+    return named.size === 0 ? 0 : [...named].filter((term) => subject.has(term)).length / named.size
+  }
   const isAllIn = (...parts: ReadonlyArray<string>): boolean => {
     const had = new Set(parts.flatMap((part) => terms(part)))
     return [...subject].every((term) => had.has(term) || asking.has(term))
   }
   if (kind === "definition") {
     const end = text.indexOf(": ")
-    const own = of(new Set(terms(text.slice(0, end))))
-    // An option has its name from what it is about, and does not define it.
-    return isFirst && isAllIn(text, above) ? own ** 2 * (/^\W?--?\w/.test(text) ? 0.3 : 1) : 0
+    const own = of(text.slice(0, end))
+    // An option, or a value of one, has its name from what it is about, and does not define it.
+    return isFirst && isAllIn(text, above) ? own ** 2 * (/^\W?(?:--?\w|<)/.test(text) ? 0.3 : 1) : 0
   }
   const verb = defines.exec(text.slice(0, 120))
   const head = verb === null ? "" : text.slice(text.lastIndexOf(", ", verb.index) + 1, verb.index)
-  const named = new Set(terms(head))
-  if (isAllIn(head) && of(named) >= 0.5) {
-    return of(named) * (/^\s(?:(?:is|are|was|were) (?:an?|the)|means?)\s/.test(text.slice(verb?.index ?? 0)) ? 1 : 0.7)
+  const named = conditional.test(head) ? 0 : of(head)
+  if (isAllIn(head) && named >= 0.5) {
+    return named * (/^\s(?:(?:is|are|was|were) (?:an?|the)|means?)\s/.test(text.slice(verb?.index ?? 0)) ? 1 : 0.7)
   }
   // The beginning of a section explains its heading without repeating it.
   const headed = heading === "" ? above : heading
-  return isFirst && kind === "sentence" && isAllIn(headed) ? 0.8 * of(new Set(terms(headed))) : 0
+  return isFirst && kind === "sentence" && isAllIn(headed) ? 0.8 * of(headed) : 0
 }
+
+/** How much more than others a statement counts that defines the subject, and nothing but it. */
+const ofDefinition = 2
 
 /** How well a statement fits the kind of answer that a question asks for: a definition, a value, steps. */
 const fitting = (query: string, subject: ReadonlySet<string>) => {
@@ -80,7 +88,8 @@ const fitting = (query: string, subject: ReadonlySet<string>) => {
   const wantsDefault = /\bdefault/i.test(query)
   return (statement: Statement, above: string): number => {
     const { kind, text } = statement
-    let fit = isDefined ? 1 + 2 * definesSubject(statement, above, subject) : 1
+    const defined = isDefined ? definesSubject(statement, above, subject) : 0
+    let fit = 1 + 2 * defined + (defined === 1 ? ofDefinition : 0)
     const hasNumber = /\d/.test(text)
     if (counts) fit *= hasNumber ? 1.5 : 0.7
     else if (values && (kind === "row" || hasNumber || text.includes("`"))) fit *= 1.25
@@ -99,9 +108,6 @@ const namesIn = (query: string): ReadonlyArray<string> =>
     .filter(({ 0: word, index }) => (/^\p{Lu}/u.test(word) && index > 0 ? word !== "I" : /^\p{L}+\p{Lu}/u.test(word)))
     .flatMap(({ 0: word }) => terms(word))
 
-/** Points to a sentence before it. */
-const pointsBack =
-  /^(?:this|these|those|that|such|it|its|they|them|their|he|she|but|however|otherwise|then|thus|therefore|hence|instead|so|and|or|also|in (?:this|that|which|such) |as a result|for (?:this|that) |note that (?:this|that|these|it|they) )\b/i
 /** A value or a scrap of code, without what it belongs to. */
 const isBare = (text: string): boolean => text.length < 60 && /^\W*(?:default|type|values?)\b\W*:/i.test(text)
 /** A heading without its id, `{#like-this}`. */
@@ -109,8 +115,6 @@ const withoutId = (heading: string): string => {
   const at = heading.lastIndexOf("{#")
   return at > 0 && heading.trimEnd().endsWith("}") ? heading.slice(0, at).trimEnd() : heading
 }
-/** The longest sentence that is quoted with the one before it. */
-const longestPair = 400
 
 /**
  * Statements that can be read by themselves: a sentence that points back follows the one before it, or its heading, and
@@ -220,7 +224,8 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
       const part = share(best, () => 1) / all
       if (part < leastShare || part * best.weight < leastWeight) break
     }
-    first ||= most
+    // A definition outweighs others, and does not silence them.
+    first ||= best.fit > 3 ? (3 * most) / best.fit : most
     chosen.push(best)
     texts.add(best.text)
     for (const term of new Set([...best.terms, ...best.context])) {

@@ -15,6 +15,12 @@ export interface Statement {
 /** Shorter texts that are not sentences are scraps; longer ones are more than a quote. */
 const bounds = { min: 20, max: 600 }
 
+/** Points to a sentence before it. */
+export const pointsBack =
+  /^(?:this|these|those|that|such|it|its|they|them|their|he|she|but|however|otherwise|then|thus|therefore|hence|instead|so|and|or|also|in (?:this|that|which|such) |as a result|for (?:this|that) |note that (?:this|that|these|it|they) )\b/i
+/** The longest sentence that is quoted with the one before it. */
+export const longestPair = 400
+
 interface Line {
   readonly text: string
   readonly at: number
@@ -47,6 +53,13 @@ const termOf = (line: string): { readonly term: string; readonly rest: string } 
 
 const plain = (text: string): string => text.replace(/\s+/g, " ").trim()
 
+/** AsciiDoc's cross references, `<<id,text>>`, as their texts. */
+const withoutReferences = (text: string): string =>
+  text.replace(/<<([^<>]{1,200})>>/g, (whole, inside: string) => {
+    const comma = inside.indexOf(",")
+    return comma < 0 ? whole : inside.slice(comma + 1).trim()
+  })
+
 const cellsOf = (row: string): ReadonlyArray<string> =>
   row
     .trim()
@@ -72,11 +85,25 @@ const linesOf = (text: string): ReadonlyArray<Line> => {
   return lines
 }
 
+/** What AsciiDoc's tools read, and no reader sees: anchors, attributes, directives. */
+const unseen =
+  /^(?:\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
+/** The line below a title of the length of that line. */
+const underline = /^(?:={4,}|-{4,}|~{4,}|\^{4,}|\+{4,})\s*$/
+
+/** Whether the line after a single line of text makes it a heading. */
+const isTitle = (lines: ReadonlyArray<Line>, at: number): boolean => {
+  const text = lines[at]!.text.trim()
+  const below = lines[at + 1]?.text ?? ""
+  const isAlone = at === 0 || lines[at - 1]!.text.trim() === "" || unseen.test(lines[at - 1]!.text)
+  return isAlone && text !== "" && underline.test(below) && Math.abs(below.trim().length - text.length) <= 2
+}
+
 type Kind = "blank" | "heading" | "table" | "item" | "fence" | "term" | "text"
 
 /** The kind of block that a line begins or continues. */
 const kindOfLine = (line: string): Kind =>
-  line.trim() === ""
+  line.trim() === "" || unseen.test(line)
     ? "blank"
     : fence.test(line)
       ? "fence"
@@ -123,7 +150,9 @@ export const statementsOf = (
   const sentences = (from: number, to: number): void => {
     let at = from
     eachSentence(text, from, to, (end) => {
-      add("sentence", plain(text.slice(at, end).replace(/^\s*(?:[-*+•>]|\d{1,3}[.)])\s+/, "")), at)
+      const said = plain(text.slice(at, end).replace(/^\s*(?:[-*+•>]|\d{1,3}[.)])\s+/, ""))
+      // What goes on in a list below is not said yet.
+      if (!said.endsWith(",")) add("sentence", said, at)
       at = end
     })
   }
@@ -146,6 +175,10 @@ export const statementsOf = (
     if (kind === "heading") {
       under = heading.exec(line.text)![1]!
       isFirst = true
+    } else if ((kind === "text" || kind === "term") && isTitle(lines, at)) {
+      under = line.text.trim()
+      isFirst = true
+      to = at + 2
     } else if (kind === "term") {
       const names = [termOf(line.text)!]
       while (to < lines.length && kindOf(lines[to]!.text) === "term") names.push(termOf(lines[to++]!.text)!)
@@ -160,7 +193,9 @@ export const statementsOf = (
         to++
       }
       const said = plain(
-        [names.at(-1)!.rest, ...lines.slice(begin, to).map(({ text }) => (text.trim() === "+" ? "" : text))].join(" ")
+        withoutReferences(
+          [names.at(-1)!.rest, ...lines.slice(begin, to).map(({ text }) => (text.trim() === "+" ? "" : text))].join(" ")
+        )
       )
       let from = 0
       let first = ""
@@ -168,8 +203,9 @@ export const statementsOf = (
       eachSentence(said, 0, said.length, (end) => {
         const sentence = said.slice(from, end).trim()
         from = end
-        // A term's definition comes first; each other sentence is separate, with the term.
-        if (first.length < 120) first = `${first} ${sentence}`.trim()
+        // A term's definition comes first, with what only goes on; each other sentence is separate, with the term.
+        const goesOn = rest.length === 0 && pointsBack.test(sentence) && first.length + sentence.length <= longestPair
+        if (first.length < 120 || goesOn) first = `${first} ${sentence}`.trim()
         else rest.push(sentence)
       })
       isFirst = true

@@ -46,7 +46,7 @@ export const backup = Cli.define(
     },
     details: [
       "The copy is one file that only you can read. `clew restore FILE` restores it.",
-      "A copy of a damaged index replaces no backup: it is checked first."
+      "The copy is checked before it replaces an older backup."
     ],
     examples: [
       "clew backup ~/backups/clew.db",
@@ -61,7 +61,7 @@ export const backup = Cli.define(
     const { cwd } = yield* Place
     const file = path.resolve(cwd, name)
     if (check && keep !== undefined) {
-      return yield* usage("--check makes no backup to keep")
+      return yield* usage("--check makes no backup: leave out --keep")
     }
     const { backups } = yield* Engine
     const made = yield* Effect.provide(

@@ -168,7 +168,7 @@ export const compare = define(
     },
     details: [
       "Run it after a move: passages that are missing, in other places or with other scores show in the mode that they come from. Nothing is changed.",
-      "An address with a password belongs into CLEW_STORE_URL or into a configuration file, not into the command line."
+      "An address with a password belongs in CLEW_STORE_URL or in a configuration file, not on the command line."
     ],
     examples: ["clew compare old.db new.db", "clew compare index.db --queries questions.txt --json"]
   },

@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import type { Scope as Lifetime } from "effect/Scope"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
@@ -382,7 +383,7 @@ const flags = {
   ...serverFlags,
   http: overHttp,
   noJoin: Cli.toggle("no-join", {
-    summary: "Open an engine of its own, for this client alone, though another process has one (default: mcp.join)"
+    summary: "Open an engine of its own, for this client alone, even if another process has one (default: mcp.join)"
   }),
   ...listening
 }
@@ -466,11 +467,20 @@ export const joinable = Effect.fnUntraced(function* (readOnly: boolean) {
   const offer = yield* offerFor(!readOnly && !server.readOnly)
   return Layer.scopedDiscard(
     Effect.gen(function* () {
-      const meeting = yield* Effect.promise(() => claim(file))
+      const meeting = yield* Effect.acquireRelease(
+        Effect.promise(() => claim(file)),
+        (claimed) => Effect.sync(() => claimed?.close())
+      )
       if (meeting === undefined) return
-      const { host } = yield* Effect.promise(() => import("../mcp/serve.ts"))
-      const engine = yield* Effect.context<Needs>()
-      yield* host({ meeting, offer, use: (effect) => Effect.provide(effect, engine) })
+      const engine = yield* Effect.context<Needs | Lifetime>()
+      // Most servers are never joined, and start faster without the SDK.
+      yield* Effect.forkScoped(
+        Effect.gen(function* () {
+          yield* Effect.promise(() => meeting.joined)
+          const { host } = yield* Effect.promise(() => import("../mcp/serve.ts"))
+          yield* Effect.provide(host({ meeting, offer, use: (effect) => Effect.provide(effect, engine) }), engine)
+        })
+      )
     })
   )
 })

@@ -46,7 +46,7 @@ export const similar = Cli.define(
       return yield* usage("give a passage, SOURCE:LINE, or a text, --text TEXT: one of them")
     }
     if (text !== undefined && chunk !== undefined)
-      return yield* usage("--chunk is of a document, and --text names none")
+      return yield* usage("--chunk names a passage of a document: leave it out with --text")
     const { globals } = yield* Place
     const { print } = yield* Terminal
     const { query, ...request } = yield* requestOf(given, [text ?? place!])

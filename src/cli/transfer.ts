@@ -261,7 +261,7 @@ const imported = Effect.fnUntraced(function* (name: string) {
       )
   const { size } = yield* Effect.tryPromise({ try: () => content.stat(), catch: cannot })
   if (size === 0) {
-    return yield* new FileUnusable({ message: `${file} is empty: whatever should write the export there has failed` })
+    return yield* new FileUnusable({ message: `${file} is empty: the program that was to write the export has failed` })
   }
   yield* inIndex("write", function* () {
     const { take } = yield* Transfer

@@ -194,7 +194,7 @@ export const why = define(
         const parts = [
           ["by meaning", explain?.vector?.contribution],
           ["by words", explain?.keyword?.contribution],
-          ["by words alike", explain?.likeness?.contribution],
+          ["for words like the question's", explain?.likeness?.contribution],
           ["for its age", explain?.recency?.contribution]
         ].flatMap(([name, part]) => (typeof part === "number" ? [`${part.toFixed(3)} ${name}`] : []))
         return [
@@ -204,7 +204,9 @@ export const why = define(
               : []
             : [`  the reranker's score; before it #${explain.rerank.rank}, score ${explain.rerank.score.toFixed(3)}`]),
           ...(via === undefined ? [] : [`  by the knowledge graph, via ${oneLine(way(via))}`]),
-          ...(relevance === undefined ? [] : [row("relevance", `${relevance.toFixed(2)}, its chance to answer`)])
+          ...(relevance === undefined
+            ? []
+            : [row("relevance", `${relevance.toFixed(2)}, the chance that it answers the question`)])
         ]
       }
       const bonus = byWords?.name_bonus ?? 0

@@ -1,38 +1,24 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Chunk from "effect/Chunk"
-import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Mailbox from "effect/Mailbox"
-import * as ParseResult from "effect/ParseResult"
 import * as Schedule from "effect/Schedule"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Struct from "effect/Struct"
 import { Answer, type Answering, type Verdict } from "../Answer.ts"
 import { Api } from "../api/Api.ts"
 import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api/Ask.ts"
-import {
-  type ChatAnnotation,
-  type ChatChunk,
-  type ChatCompletion,
-  type ChatMessage,
-  type ChatRequest,
-  ownModel
-} from "../api/Chat.ts"
-import { badField, ModelNotFound } from "../api/errors.ts"
 import { asRead, besides } from "../citations/remarks.ts"
-import { type LlmIdentity, LlmUnavailable, type Generation, type Turn } from "../Llm.ts"
+import { type LlmIdentity, LlmUnavailable } from "../Llm.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import { fragment } from "../model/Locator.ts"
-import { QueryText } from "../model/Query.ts"
 import { type Provenance, type Hit, toFreshness } from "../model/SearchResult.ts"
 import { Listener } from "./Listener.ts"
-import { failed, idOf, openAiError, withoutInside } from "./respond.ts"
+import { failed, idOf, withoutInside } from "./respond.ts"
 import { byContract, outside } from "./search.ts"
 
 /** A server-sent event; each line of its data becomes a `data:` line, which readers join again. */
@@ -135,7 +121,7 @@ const inHeader = (text: string): string =>
 const answeredBy = ({ backend, model, why }: LlmIdentity): string =>
   `${backend}${model === undefined ? "" : ` ${model}`}${why === undefined ? "" : ` (${why})`}`
 
-const headersOf = ({ degraded, fusion, llm, mode, omitted }: Origin): Readonly<Record<string, string>> => ({
+export const headersOf = ({ degraded, fusion, llm, mode, omitted }: Origin): Readonly<Record<string, string>> => ({
   "x-clew-mode": mode,
   "x-clew-llm": inHeader(answeredBy(llm)),
   ...(fusion === undefined ? {} : { "x-clew-fusion": fusion }),
@@ -227,192 +213,5 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
         return respond(write({ ...certain, generation }, payload, idOf(request)), headersOf(originOf(certain)))
       })
     )
-  })
-)
-
-const annotation = (hit: Hit, at: number): ChatAnnotation => {
-  const { collection, document, passage, score } = hit
-  return {
-    type: "file_citation",
-    index: at + 1,
-    file_id: document.docId,
-    filename: document.source,
-    source: document.source,
-    collection,
-    start_line: passage.startLine,
-    end_line: passage.endLine,
-    ...(passage.locator === undefined ? {} : { locator: fragment(passage.locator) }),
-    score,
-    text: passage.text,
-    ...toFreshness(hit)
-  }
-}
-
-const textOf = ({ content }: ChatMessage): string =>
-  typeof content === "string" ? content : (content ?? []).map(({ text }) => text).join("\n")
-
-const decodeQuery = Schema.decodeEither(QueryText)
-
-/** The question, and the messages before it. */
-const conversation = (messages: ReadonlyArray<ChatMessage>) => {
-  const at = messages.findLastIndex(({ role }) => role === "user")
-  if (at === -1) return badField("messages", "messages must contain a user message: the question")
-  const query = decodeQuery(textOf(messages[at]!))
-  if (Either.isLeft(query)) {
-    const [issue] = ParseResult.ArrayFormatter.formatErrorSync(query.left)
-    return badField(`messages[${at}].content`, issue?.message ?? "is not a question")
-  }
-  const history = messages.slice(0, at).map((message): Turn => ({
-    role: message.role === "developer" ? "system" : message.role,
-    content: textOf(message)
-  }))
-  return Effect.succeed({ query: query.right, history: history.filter(({ content }) => content.trim() !== "") })
-}
-
-const finishReason = (isCut: boolean) => (isCut ? "length" : "stop")
-
-/** Empty if the model's server counts no tokens, or no model answers. */
-const usageOf = ({ usage }: Generation): Effect.Effect<Pick<ChatCompletion, "usage">> =>
-  Effect.map(usage, ({ answerTokens = 0, promptTokens }) =>
-    promptTokens === undefined
-      ? {}
-      : {
-          usage: {
-            prompt_tokens: promptTokens,
-            completion_tokens: answerTokens,
-            total_tokens: promptTokens + answerTokens
-          }
-        }
-  )
-
-const data = (value: ChatChunk | object): string => `data: ${JSON.stringify(value)}\n\n`
-
-/** OpenAI's chat completions, answered from the index. */
-export const chatLayer = HttpApiBuilder.group(Api, "chat", (handlers) =>
-  Effect.gen(function* () {
-    const answer = yield* Answer
-    const late = yield* endOf
-
-    const begin = (id: string) =>
-      Effect.map(Clock.currentTimeMillis, (now) => (generation: Generation) => ({
-        id: `chatcmpl-${id}`,
-        created: Math.floor(now / 1000),
-        model: generation.llm.model ?? ownModel
-      }))
-
-    const complete = Effect.fnUntraced(function* (answering: Answering, id: string) {
-      const about = yield* begin(id)
-      const generation = yield* answering.generation
-      const content = yield* Effect.raceFirst(
-        Stream.runFold(generation.fragments, "", (text, part) => text + part),
-        late
-      )
-      const completion: ChatCompletion = {
-        ...about(generation),
-        object: "chat.completion",
-        choices: [
-          {
-            index: 0,
-            message: { role: "assistant", content, refusal: null, annotations: answering.hits.map(annotation) },
-            logprobs: null,
-            finish_reason: finishReason(yield* generation.isCut)
-          }
-        ],
-        ...(yield* usageOf(generation))
-      }
-      return HttpServerResponse.unsafeJson(completion, {
-        headers: headersOf(originOf({ ...answering, llm: generation.llm }))
-      })
-    })
-
-    const write =
-      (answering: Answering, generation: Generation, id: string, isCounted: boolean) =>
-      (emit: (text: string) => Effect.Effect<void>) =>
-        Effect.gen(function* () {
-          const about = (yield* begin(id))(generation)
-          const send = (
-            delta: ChatChunk["choices"][number]["delta"],
-            finish: ChatChunk["choices"][number]["finish_reason"] = null
-          ) =>
-            emit(
-              data({
-                ...about,
-                object: "chat.completion.chunk",
-                choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }]
-              } satisfies ChatChunk)
-            )
-          yield* send({ role: "assistant", content: "", annotations: answering.hits.map(annotation) })
-          yield* Effect.raceFirst(
-            Stream.runForEach(generation.fragments, (content) => send({ content })),
-            late
-          )
-          yield* send({}, finishReason(yield* generation.isCut))
-          const counted = isCounted ? yield* usageOf(generation) : {}
-          if (counted.usage !== undefined) {
-            yield* emit(
-              data({ ...about, object: "chat.completion.chunk", choices: [], ...counted } satisfies ChatChunk)
-            )
-          }
-          yield* emit("data: [DONE]\n\n")
-        }).pipe(
-          Effect.catchAllCause((cause) =>
-            Effect.flatMap(failed(cause, id, "POST /v1/chat/completions"), (rendered) =>
-              emit(data(openAiError(rendered)))
-            )
-          )
-        )
-
-    /** Undefined for the configured model. */
-    const modelOf = Effect.fnUntraced(function* ({ model = ownModel }: ChatRequest) {
-      if (model === ownModel) return undefined
-      const { configured, used } = yield* answer.models
-      if (model === used.model) return undefined
-      if (model === configured) return model
-      return yield* new ModelNotFound({
-        model,
-        known: [ownModel, used.model ?? configured].filter((it) => it !== undefined)
-      })
-    })
-
-    const listed = Effect.map(answer.models, ({ used }) => {
-      const named = (id: string, owner: string) => ({ id, object: "model" as const, created: 0, owned_by: owner })
-      return [named(ownModel, "clew"), ...(used.model === undefined ? [] : [named(used.model, used.backend)])]
-    })
-
-    return handlers
-      .handle("chat", ({ payload, request }) =>
-        Effect.gen(function* () {
-          const { messages, stream, temperature, topK, collection, filter, fusion } = payload
-          const { history, query } = yield* conversation(messages)
-          const model = yield* modelOf(payload)
-          const answering = yield* answer.ask({
-            query,
-            history,
-            model,
-            temperature: temperature ?? undefined,
-            hybrid: true,
-            topK,
-            collection,
-            filter,
-            fusion,
-            ...byContract
-          })
-          const id = idOf(request)
-          if (stream !== true) return yield* complete(answering, id)
-          const generation = yield* answering.generation
-          const isCounted = payload.streamOptions?.includeUsage === true
-          const origin = originOf({ ...answering, llm: generation.llm })
-          return respond(write(answering, generation, id, isCounted), headersOf(origin))
-        })
-      )
-      .handle("models", () => Effect.map(listed, (data) => ({ object: "list" as const, data })))
-      .handle("model", ({ path: { model } }) =>
-        Effect.flatMap(listed, (data) => {
-          const found = data.find(({ id }) => id === model)
-          return found === undefined
-            ? new ModelNotFound({ model, known: data.map(({ id }) => id) })
-            : Effect.succeed(found)
-        })
-      )
   })
 )

@@ -66,6 +66,30 @@ export const batchFault = (body: unknown, maxBatch: number): InvalidRequest | un
   return errors.length === 0 ? undefined : new InvalidRequest({ errors })
 }
 
+/** Reports what is wrong with texts to embed by its place, which a schema with a choice of forms cannot. */
+export const embeddingsFault = (body: unknown): InvalidRequest | undefined => {
+  const input = isObject(body) ? body["input"] : undefined
+  if (input === undefined) return undefined
+  const texts: ReadonlyArray<unknown> = Array.isArray(input) ? input : [input]
+  if (texts.length === 0) return badField("input", "input must have a text")
+  if (texts.length > limits.embeddingTexts) {
+    return badField("input", `input may have at most ${limits.embeddingTexts} texts, got ${texts.length}`)
+  }
+  for (const [at, text] of texts.entries()) {
+    const path = Array.isArray(input) ? `input[${at}]` : "input"
+    if (typeof text === "number" || Array.isArray(text)) {
+      return badField(path, `${path} must be a text, not tokens, since each model numbers its own`)
+    }
+    if (typeof text !== "string") return badField(path, `${path} must be a text, not ${kindOf(text)}`)
+    if (text === "") return badField(path, `${path} must not be empty`)
+    if (text.length > limits.embeddingText) {
+      const most = `at most ${limits.embeddingText} characters`
+      return badField(path, `${path} may have ${most}, got ${text.length}: split it`)
+    }
+  }
+  return undefined
+}
+
 /** Reports a message or a part of a kind that a conversation with Clew cannot have, by its name. */
 export const chatFault = (body: unknown): InvalidRequest | undefined => {
   const messages = isObject(body) ? body["messages"] : undefined

@@ -23,7 +23,7 @@ import * as Client from "../runtime/Turn.ts"
 import { named } from "../runtime/Unhandled.ts"
 import { Access } from "./Access.ts"
 
-import { batchFault, chatFault, type BodyRules, withJsonBody } from "./body.ts"
+import { batchFault, chatFault, embeddingsFault, type BodyRules, withJsonBody } from "./body.ts"
 import { Listener } from "./Listener.ts"
 import { clientAddress, clientKey, isLoopback } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
@@ -180,9 +180,12 @@ const make = (served: ReadonlySet<string> | undefined) =>
       Effect.map(router.router, ({ routes }) => (routeOf ??= makeRouteOf(routes, served))(url))
     const plain = { limit: maxBodyBytes, typed: access.isKeyless }
     const batch = { ...plain, check: (body: unknown) => batchFault(body, maxBatch) }
-    const chat = { ...plain, check: chatFault }
-    const rulesOf = ({ template }: Route): BodyRules =>
-      template === "/index" ? batch : template === "/v1/chat/completions" ? chat : plain
+    const rules: Readonly<Record<string, BodyRules>> = {
+      "/index": batch,
+      "/v1/chat/completions": { ...plain, check: chatFault },
+      "/v1/embeddings": { ...plain, check: embeddingsFault }
+    }
+    const rulesOf = ({ template }: Route): BodyRules => rules[template] ?? plain
     yield* metrics.begin
 
     const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined) =>

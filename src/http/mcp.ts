@@ -6,10 +6,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { ServerConfig } from "../Config.ts"
-import * as Mcp from "../mcp/Http.ts"
+import { type SearchConfig, ServerConfig } from "../Config.ts"
+import type { Options } from "../mcp/Http.ts"
 import { code } from "../mcp/RpcError.ts"
+import type { Needs } from "../mcp/Tool.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { Access } from "./Access.ts"
 import { clientOf } from "./edge.ts"
@@ -21,14 +23,24 @@ const isEndless = (method: string, body: unknown): boolean =>
   method === "GET" || (body as { readonly method?: unknown } | undefined)?.method === "subscriptions/listen"
 
 /** MCP at /mcp, for clients that have the key. */
-export const layer = (options: Omit<Mcp.Options, "readOnly" | "writePaths">) =>
+export const layer = (options: Omit<Options, "readOnly" | "writePaths">) =>
   HttpApiBuilder.Router.use((router) =>
     Effect.gen(function* () {
       const access = yield* Access
       const limiter = yield* RateLimiter
       const { closing, grace } = yield* Listener
       const { trustProxy, writePaths } = yield* ServerConfig
-      const answer = yield* Mcp.make({ ...options, readOnly: access.readOnly, writePaths })
+      const engine = yield* Effect.context<Needs | SearchConfig | Scope.Scope>()
+      // Servers that no agent asks start faster without the SDK.
+      const loaded = yield* Effect.cached(
+        // A caller that goes away must not leave its interruption as the result for all.
+        Effect.uninterruptible(
+          Effect.gen(function* () {
+            const { make, refuse } = yield* Effect.promise(() => import("../mcp/Http.ts"))
+            return { refuse, answer: yield* make({ ...options, readOnly: access.readOnly, writePaths }) }
+          }).pipe(Effect.provide(engine))
+        )
+      )
       const shutdown = Deferred.await(closing)
       const late = Effect.zipRight(shutdown, Effect.sleep(Duration.times(grace, 0.8)))
 
@@ -62,12 +74,13 @@ export const layer = (options: Omit<Mcp.Options, "readOnly" | "writePaths">) =>
         yield* access.checkOrigin(request)
         const { headers, method } = request
         const client = clientOf(request, trustProxy)
+        const { answer, refuse } = yield* loaded
         const controller = new AbortController()
         const abort = Effect.sync(() => controller.abort())
         const read = method === "POST" ? yield* Effect.either(request.json) : Either.right(undefined)
         if (Either.isLeft(read)) {
           const { status, detail } = render(read.left, idOf(request)).body
-          return yield* send(Mcp.refuse(status, { code: code.parse, message: detail }), abort, false)
+          return yield* send(refuse(status, { code: code.parse, message: detail }), abort, false)
         }
         const body = read.right
         // The request itself has taken one of its client.

@@ -28,6 +28,7 @@ import * as Listener from "./Listener.ts"
 import { isLoopback } from "./loopback.ts"
 import * as mcp from "./mcp.ts"
 import { measured } from "./metrics.ts"
+import * as openai from "./openai.ts"
 import * as search from "./search.ts"
 import * as socket from "./socket.ts"
 import * as system from "./system.ts"
@@ -115,7 +116,8 @@ const groups = Layer.mergeAll(
   search.graphLayer,
   search.judgementsLayer,
   ask.layer,
-  ask.chatLayer,
+  openai.chatLayer,
+  openai.embeddingsLayer,
   documents.layer,
   documents.collectionsLayer,
   system.layer,

@@ -69,7 +69,7 @@ export const makeWatching = (use: Use) =>
         for (const changed of new Set([...entry.watchers].map(({ changed }) => changed))) changed(entry.uri)
       })
       // While the index cannot be read, nothing is known to have changed.
-    }).pipe(Effect.catchAll((error) => Effect.logDebug(`Watched documents cannot be looked at: ${String(error)}`)))
+    }).pipe(Effect.catchAll((error) => Effect.logDebug(`Watched documents cannot be checked: ${String(error)}`)))
 
     const poll = Effect.repeat(
       Effect.delay(look, pace),

@@ -49,6 +49,8 @@ export interface Meeting {
   readonly address: string
   /** Lets nobody join any more; those who have may stay. */
   readonly close: () => void
+  /** Resolves once somebody joins. */
+  readonly joined: Promise<void>
   /** Takes the connections, also those that came before. */
   readonly onJoin: (serve: (socket: net.Socket) => void) => void
   /** The process has no client of its own on standard input, but one that has joined, until this resolves. */
@@ -182,6 +184,7 @@ const listen = (file: string): Promise<Meeting> =>
     const server = net.createServer({ pauseOnConnect: true })
     server.maxConnections = 256
     server.on("connection", (socket) => waiting.push(socket))
+    const joined = new Promise<void>((found) => server.once("connection", () => found()))
     server.once("error", reject)
     server.listen(file, () => {
       server.off("error", reject).on("error", () => {})
@@ -195,6 +198,7 @@ const listen = (file: string): Promise<Meeting> =>
       process.once("exit", remove)
       resolve({
         address: file,
+        joined,
         close: () => {
           server.close()
           process.off("exit", remove)

@@ -310,7 +310,7 @@ export const start = async (run: (meeting?: Meeting) => void): Promise<void> => 
     leave = left
     const joined = await join(next.address, hello)
     if (typeof joined === "object") return joined
-    process.stderr.write("clew: the index could not be opened anew after the server that had it ended\n")
+    process.stderr.write("clew: the index could not be opened again after the server that had opened it ended\n")
     process.exit(1)
   }
   relay(found, again, () => leave())

@@ -148,7 +148,7 @@ const helloOf = (socket: Socket): Effect.Effect<Hello, unknown> =>
       const onData = (chunk: Buffer) => {
         said = Buffer.concat([said, chunk])
         const at = said.indexOf(0x0a)
-        if (at === -1 && said.length > longestHello) return resume(Effect.fail("it says too much"))
+        if (at === -1 && said.length > longestHello) return resume(Effect.fail("its first message is too long"))
         if (at === -1) return
         socket.pause().off("data", onData)
         if (at + 1 < said.length) socket.unshift(said.subarray(at + 1))

@@ -35,7 +35,7 @@ export const parseJudged = (text: string): Either.Either<ReadonlyArray<Judgement
     if (Either.isLeft(judgement)) {
       const [issue] = ParseResult.ArrayFormatter.formatErrorSync(judgement.left)
       const where = issue === undefined || issue.path.length === 0 ? "" : ` (${pathText(issue.path)})`
-      return Either.left(`line ${at + 1} is no judgement${where}: ${issue?.message ?? "it is not JSON"}`)
+      return Either.left(`line ${at + 1} is not a judgement${where}: ${issue?.message ?? "it is not JSON"}`)
     }
     found.push(judgement.right)
   }

@@ -16,6 +16,9 @@ export const limits = {
   metadata: { keys: 1000, bytes: 65_536, depth: 64 },
   /** Most errors reported for one request. */
   errors: 20,
+  /** Texts to embed in one request, and UTF-16 units of each. */
+  embeddingTexts: 2048,
+  embeddingText: 32_768,
   maxTokens: { min: 1, max: 1_000_000 },
   /** Candidates that each leg passes to the fusion, whatever `top_k` is. */
   legDepth: 200,

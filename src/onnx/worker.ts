@@ -277,7 +277,7 @@ const answer = async <K extends keyof Jobs>({ kind, of }: Job<K>): Promise<Answe
     if (error instanceof ModelFault) return { failed: error.message }
     const why = String((error as Error).message ?? error).split("\n")[0]!
     const next = why.includes("Protobuf parsing failed")
-      ? "the file is no model in ONNX, or a damaged one (or a pointer of Git LFS: `git lfs pull` brings the file); copy it again"
+      ? "the file is not a model in ONNX, or is damaged (or a pointer of Git LFS: `git lfs pull` brings the file); copy it again"
       : why
     return { failed: `${spec.onnx} cannot be run: ${next}` }
   }

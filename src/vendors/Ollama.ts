@@ -74,7 +74,7 @@ export const toOllamaError =
       })
     }
     return new OllamaError({
-      reason: `Ollama at ${url} broke off: ${text}${typeof code === "string" ? ` (${code})` : ""}`
+      reason: `Ollama at ${url} stopped in the middle of the answer: ${text}${typeof code === "string" ? ` (${code})` : ""}`
     })
   }
 

@@ -199,7 +199,7 @@ it.scopedLive("says what is wrong with a folder", () =>
       [{ files: { "onnx/model.onnx": undefined } }, /^M has no .onnx file/],
       [
         { files: { "onnx/model.onnx": new TextEncoder().encode("version https://git-lfs.github.com/spec/v1\n") } },
-        /^M\/onnx\/model.onnx cannot be run: the file is no model in ONNX, .* `git lfs pull`/
+        /^M\/onnx\/model.onnx cannot be run: the file is not a model in ONNX, .* `git lfs pull`/
       ],
       [{ logits: true }, /^M\/onnx\/model.onnx gives a tensor of 1 × 3: it does not embed texts/],
       [{ inputs: ["input_ids", "pixels"] }, /^M\/onnx\/model.onnx asks for pixels/],

@@ -75,8 +75,8 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
     const { faults, url } = yield* startOllama(["one", "two", "three"])
     const llm = Ollama.make(optionsFor(url))
     const broken = [
-      { fault: { cutAfter: 2 }, says: "broke off" },
-      { fault: { endAfter: 2 }, says: "broke off" },
+      { fault: { cutAfter: 2 }, says: "stopped in the middle of the answer" },
+      { fault: { endAfter: 2 }, says: "stopped in the middle of the answer" },
       { fault: { errorAfter: { fragments: 2, error: "llama runner process has terminated" } }, says: "terminated" },
       { fault: { rubbishAt: { fragment: 2, line: "<html>502</html>" } }, says: "<html>502</html>" },
       ...[
@@ -137,7 +137,7 @@ it.scopedLive("asks once more over a new connection when the old one was closed,
     assert.deepStrictEqual(yield* collect(llm), ["whole"])
     assert.lengthOf(asked, 2)
     faults.hangUp = 2
-    assert.include(yield* reasonOf(llm), "broke off")
+    assert.include(yield* reasonOf(llm), "stopped in the middle of the answer")
     assert.lengthOf(asked, 4)
   })
 )

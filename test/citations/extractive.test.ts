@@ -53,6 +53,33 @@ describe("extract", () => {
     )
   })
 
+  it("takes a definition with its article, and not a condition or a passing mention, for what something is", () => {
+    const mentions = hit({
+      text: "Neap tides typically come twice a month. If the neap tide is a weak one, boats stay."
+    })
+    const defines = hit({
+      text: "In the bay of Arden, a neap tide is a tide of small range. Neap tides are seen by all."
+    })
+    assert.strictEqual(
+      extract("what is a neap tide", [mentions, defines], 1)[0]?.text,
+      "In the bay of Arden, a neap tide is a tide of small range."
+    )
+  })
+
+  it("quotes what an AsciiDoc page says, and not its anchors, its titles or what is only begun", () => {
+    const page = hit({
+      text: "[[neap-tides]]\nABOUT NEAP TIDES\n----------------\n\nA neap tide has a small range.\n\nA neap tide is seen,\n\n* by day\n* by night"
+    })
+    const glossary = hit({
+      text: "[[def_neap]]neap tide::\n\tNormally the <<def_sea,sea>> rises far. However, this <<def_tide,tide>> rises little."
+    })
+    const texts = extract("what is a neap tide", [page, glossary]).map(({ text }) => text)
+    assert.sameMembers(texts, [
+      "A neap tide has a small range.",
+      "neap tide: Normally the sea rises far. However, this tide rises little."
+    ])
+  })
+
   it("prefers the sentence that defines to those that mention", () => {
     const text =
       "A spring tide was seen in the bay. The spring tide of May was high. A spring tide is a tide of great range."

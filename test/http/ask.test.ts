@@ -253,7 +253,7 @@ it.scopedLive("a failing model ends the stream with one error that says what to 
     ollama.faults.cutAfter = 2
     const cut = yield* tell({})
     assert.deepStrictEqual(cut.names, [...sources, "token", "token", "error"])
-    assert.include(cut.message, "broke off")
+    assert.include(cut.message, "stopped in the middle of the answer")
     delete ollama.faults.cutAfter
 
     ollama.faults.rubbishAt = { fragment: 1, line: "<html>" }
@@ -492,7 +492,7 @@ it.scopedLive("asks the last of the user's, and keeps what was said before", () 
     const models = yield* Effect.promise(() => client.models.list())
     assert.deepStrictEqual(
       models.data.map(({ id }) => id),
-      ["clew", "small"]
+      ["clew", "small", "clew-static-en-v1"]
     )
   })
 )
@@ -510,6 +510,65 @@ it.scopedLive("lets what was said before have half of the window, the newest fir
     const [told, ...said] = ollama.asked[0]!.body.messages
     assert.isTrue(told.content.endsWith(`\n\n${system.content}`))
     assert.deepStrictEqual(said.slice(0, -1), [recent])
+  })
+)
+
+it.scopedLive("gives the official client vectors of the packaged model", () =>
+  Effect.gen(function* () {
+    const { client } = yield* serving()
+    const model = "clew-static-en-v1"
+    const input = ["A thread leads out of the maze.", "The way from the labyrinth.", "Bread needs salt.", "…"]
+    // The client asks for base64 unless told otherwise.
+    const packed = yield* Effect.promise(() => client.embeddings.create({ model, input }))
+    const plain = yield* Effect.promise(() => client.embeddings.create({ model, input, encoding_format: "float" }))
+    assert.deepStrictEqual(packed, plain)
+    assert.deepStrictEqual(
+      plain.data.map(({ index, object }) => [object, index]),
+      input.map((_, index) => ["embedding", index])
+    )
+    const [thread, way, bread, wordless] = plain.data.map(({ embedding }) => embedding)
+    const dot = (a: ReadonlyArray<number>, b: ReadonlyArray<number>) => a.reduce((sum, x, d) => sum + x * b[d]!, 0)
+    assert.lengthOf(thread!, 256)
+    assert.closeTo(dot(thread!, thread!), 1, 1e-5)
+    assert.isAbove(dot(thread!, way!), dot(thread!, bread!) + 0.1)
+    assert.isTrue(wordless!.every((x) => x === 0))
+    assert.strictEqual(plain.model, model)
+    assert.isAtLeast(plain.usage.prompt_tokens, 17)
+    assert.strictEqual(plain.usage.total_tokens, plain.usage.prompt_tokens)
+
+    const many = Array.from({ length: 100 }, (_, n) => `Text ${n} of a maze.`)
+    const one = yield* Effect.promise(() => client.embeddings.create({ model, input: many[70]!, dimensions: 256 }))
+    const all = yield* Effect.promise(() => client.embeddings.create({ model, input: many }))
+    assert.deepStrictEqual(all.data[70]!.embedding, one.data[0]!.embedding)
+    assert.strictEqual((yield* Effect.promise(() => client.models.retrieve(model))).owned_by, "clew")
+  })
+)
+
+it.scopedLive("says which text cannot be embedded, and why", () =>
+  Effect.gen(function* () {
+    const { client } = yield* serving()
+    const embed = (body: object) =>
+      failing(() => client.embeddings.create({ model: "clew-static-en-v1", input: "x", ...body }))
+    const cases: ReadonlyArray<readonly [object, number, string | null, RegExp]> = [
+      [{ model: "text-embedding-3-small" }, 404, null, /available: clew-static-en-v1$/],
+      [{ model: "clew" }, 404, null, /available: clew-static-en-v1$/],
+      [{ dimensions: 64 }, 400, "dimensions", /dimensions must be 256/],
+      [{ input: [] }, 400, "input", /must have a text/],
+      [{ input: "" }, 400, "input", /must not be empty/],
+      [{ input: ["a", ""] }, 400, "input[1]", /must not be empty/],
+      [{ input: ["a", 7] }, 400, "input[1]", /not tokens/],
+      [{ input: [[1, 2]] }, 400, "input[0]", /not tokens/],
+      [{ input: ["a", null] }, 400, "input[1]", /must be a text, not null/],
+      [{ input: ["a", "b".repeat(32_769)] }, 400, "input[1]", /at most 32768 characters, got 32769: split it/],
+      [{ input: Array(2049).fill("a") }, 400, "input", /at most 2048 texts, got 2049/],
+      [{ input: undefined }, 400, "input", /missing/],
+      [{ encoding_format: "hex" }, 400, "encoding_format", /float/]
+    ]
+    for (const [body, status, param, message] of cases) {
+      const error = yield* embed(body)
+      assert.deepStrictEqual([error.status, error.param], [status, param], JSON.stringify(body).slice(0, 80))
+      assert.match(error.message, message)
+    }
   })
 )
 
@@ -553,7 +612,8 @@ it.scopedLive("fails as OpenAI does", () =>
       ],
       [yield* failing(() => stranger.models.retrieve("clew")), 401, "invalid_api_key", null],
       [yield* failing(() => client.models.retrieve("gpt-9")), 404, "model_not_found", null],
-      [yield* failing(() => client.embeddings.create({ model: "clew", input: "x" })), 404, "route_not_found", null],
+      [yield* failing(() => client.embeddings.create({ model: "clew", input: "x" })), 404, "model_not_found", null],
+      [yield* failing(() => client.post("/moderations", { body: {} })), 404, "route_not_found", null],
       [yield* failing(() => client.get("/chat/completions")), 405, "method_not_allowed", null],
       [yield* failing(() => client.get("/models/%ff")), 400, "invalid_request", "model"],
       [yield* create({ temperature: 3 }), 400, "invalid_request", "temperature"]

@@ -20,7 +20,8 @@ import { Answer as Answers } from "../../src/Answer.ts"
 import { Chunker } from "../../src/Chunker.ts"
 import * as Config from "../../src/Config.ts"
 import { Settings, type SettingsEncoded } from "../../src/Config/Settings.ts"
-import { Embedder, EmbedderUnavailable } from "../../src/Embedder.ts"
+import { Embedder, EmbedderUnavailable, PackagedEmbedder } from "../../src/Embedder.ts"
+import * as Builtin from "../../src/Embedder/Builtin.ts"
 import * as Embedders from "../../src/Embedders.ts"
 import { Graph } from "../../src/Graph.ts"
 import { Indexer } from "../../src/Indexer.ts"
@@ -180,6 +181,7 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
     Layer.provideMerge(Indexer.Default),
     Layer.provide(Chunker.Default),
     Layer.provideMerge(Layer.mergeAll(store(given), embedder(given.faults ?? {}), Tokenizer.Default)),
+    Layer.provideMerge(Layer.effect(PackagedEmbedder, Builtin.make())),
     Layer.merge(watcher(given)),
     Layer.merge(noFiles),
     Layer.merge(Layer.provide(Judgements.Default, Layer.merge(NodeFileSystem.layer, NodePath.layer)))

@@ -46,7 +46,7 @@ describe("tools/list", () => {
     assert.deepInclude(tools[6].inputSchema.properties.documents, { maxItems: 100 })
     assert.deepStrictEqual(
       tools.filter((tool) => tool._meta !== undefined).map(({ name }) => name),
-      ["search", "get_prompt", "get_document"]
+      ["search", "similar", "get_prompt", "get_document"]
     )
     assert.deepStrictEqual(tools[0]._meta, { "anthropic/maxResultSizeChars": 500_000 })
   })
@@ -718,6 +718,9 @@ describe("get_document", () => {
       (await client.callError("get_document", { source: "/a/raedme.md" })).message,
       "similar: /a/readme.md"
     )
+    await client.call("index_documents", { documents: [{ content: "five", metadata: { source: "/docs/mcp.md" } }] })
+    // The mistake is in the middle of a short name.
+    assert.include((await client.callError("get_document", { source: "mxp.md" })).message, "similar: /docs/mcp.md")
     await client.call("index_documents", { documents: [{ ...bread, doc_id: "rye" }], collection: "kitchen" })
     assert.strictEqual(
       (await client.call("get_document", { source: "bread.txt" })).structuredContent.collection,

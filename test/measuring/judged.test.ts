@@ -29,8 +29,8 @@ describe("parseJudged", () => {
   })
 
   it.each([
-    ["{}", /^line 2 is no judgement \(query\)/],
-    ["nonsense", /^line 2 is no judgement: /],
+    ["{}", /^line 2 is not a judgement \(query\)/],
+    ["nonsense", /^line 2 is not a judgement: /],
     [JSON.stringify({ ...judged("a", 1), grade: -1 }), /\(grade\)/],
     [JSON.stringify({ ...judged("a", 1), start_line: 4 }), /\(end_line\).*given together/],
     [JSON.stringify({ ...judged("", 1) }), /\(source\)/]

@@ -25,7 +25,7 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^42501$/, "the user may not do this; docs/postgres.md lists the rights that Clew needs"],
   [/^25006$/, "it is read-only, perhaps a standby; writing needs the primary"],
   [/^(?:XX001|XX002)$/, "its data are damaged; restore a backup of the database"],
-  [/^(?:08|57P0)/, "it is going down, starting, or was cut off; try again"],
+  [/^(?:08|57P0)/, "it is shutting down or starting, or the connection was cut; try again"],
   [/ALTNAME/, "its TLS certificate is for another host than the one in store.url"],
   [
     /CERT|SIGNATURE|ERR_TLS/,

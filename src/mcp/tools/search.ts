@@ -184,6 +184,7 @@ const searching = { ...others, filter: FilterArgument }
 
 export const similar = make({
   name: "similar",
+  long: true,
   title: "Find similar passages",
   description: () =>
     "Find passages like one that search gave (source:lines, or source and chunk_index), without itself and its copies, or like a text.",

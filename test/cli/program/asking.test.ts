@@ -88,7 +88,7 @@ describe("ask", () => {
       const cut = yield* run()
       assert.strictEqual(cut.code, 1)
       assert.strictEqual(cut.stdout, "one two \n")
-      assert.include(cut.stderr, "broke off")
+      assert.include(cut.stderr, "stopped in the middle of the answer")
       yield* ollama.stop
       const down = yield* run("--json")
       assert.strictEqual(down.code, 1)

@@ -195,7 +195,7 @@ describe("benchmark --judgements", () => {
   it("says what is wrong", async () => {
     box.write({ "bad.jsonl": '{"query":"x"}\n', "none.jsonl": '{"query":"x","source":"a","grade":0}\n' })
     const cases = [
-      [["--judgements", "bad.jsonl"], 1, "bad.jsonl: line 1 is no judgement (source)"],
+      [["--judgements", "bad.jsonl"], 1, "bad.jsonl: line 1 is not a judgement (source)"],
       [["--judgements", "none.jsonl"], 1, "has no question with a grade above 0"],
       [["--judgements", "missing.jsonl"], 1, "there is no such file"],
       [["--judgements", file, "--dataset", "toy"], 2, "--dataset cannot be combined with --judgements"],

@@ -209,8 +209,9 @@ describe("why", () => {
       assert.isNumber(best.relevance)
       const { stdout } = await own.ends(0, [...ask, "a.md"])
       const [, fused, ...parts] =
-        /score (\S+)\n {2}(\S+) by meaning \+ (\S+) by words \+ (\S+) by words alike\nrelevance 0\.\d\d/.exec(stdout) ??
-        []
+        /score (\S+)\n {2}(\S+) by meaning \+ (\S+) by words \+ (\S+) for words like the question's\nrelevance 0\.\d\d/.exec(
+          stdout
+        ) ?? []
       assert.closeTo(
         parts.reduce((sum, part) => sum + Number(part), 0),
         Number(fused),

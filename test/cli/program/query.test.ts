@@ -49,7 +49,10 @@ describe("query", () => {
     assert.include((await box.ends(3, ["similar", "docs/tides.md:99"])).stderr, "No such passage")
     assert.include((await box.ends(3, ["similar", "docs/none.md"])).stderr, "is not indexed")
     assert.include((await box.ends(2, ["similar"])).stderr, "SOURCE:LINE, or a text")
-    assert.include((await box.ends(2, ["similar", "--text", "x", "--chunk", "1"])).stderr, "--chunk is of a document")
+    assert.include(
+      (await box.ends(2, ["similar", "--text", "x", "--chunk", "1"])).stderr,
+      "--chunk names a passage of a document"
+    )
   })
 
   it("shows source and line, headings and the passage", async () => {
