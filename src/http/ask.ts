@@ -16,6 +16,7 @@ import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api
 import { asRead, besides } from "../citations/remarks.ts"
 import { type LlmIdentity, LlmUnavailable } from "../Llm.ts"
 import { defaultCollection } from "../model/Collection.ts"
+import { fragment } from "../model/Locator.ts"
 import { type Provenance, type Hit, toFreshness } from "../model/SearchResult.ts"
 import { Listener } from "./Listener.ts"
 import { failed, idOf, withoutInside } from "./respond.ts"
