@@ -88,7 +88,8 @@ export const send = async (
   }
   if (response.ok) return response
   const failure = await problemOf(response)
-  if (failure.status === 401) tell(locked, secret === "" ? undefined : failure.message)
+  // Another key may have been entered while this one was refused.
+  if (failure.status === 401 && secret === key.get()) tell(locked, secret === "" ? undefined : failure.message)
   throw failure
 }
 
