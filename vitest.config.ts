@@ -1,7 +1,13 @@
 import { defineConfig } from "vitest/config"
 
 /** Tests that start the built program. */
-const program = ["test/cli/program/**/*.test.ts", "test/mcp/**/*.test.ts", "test/docs.test.ts", "test/packages.test.ts"]
+const program = [
+  "test/cli/program/**/*.test.ts",
+  "test/console/**/*.test.ts",
+  "test/mcp/**/*.test.ts",
+  "test/docs.test.ts",
+  "test/packages.test.ts"
+]
 
 /** Kills, storms, full and failing disks, long fuzz, every command of the docs: `npm run test:deep`. */
 const deep = ["test/deep/**/*.test.ts"]

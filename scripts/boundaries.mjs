@@ -99,10 +99,19 @@ const table = [
   { places: ["api/"], may: [...ports, "model/"], not: vendors },
   { places: ["http/", "mcp/", "cli/"], may: doors },
   { places: ["http/mcp.ts"], may: [...doors, "mcp/"] },
-  { places: ["cli/engine.ts"], may: [...doors, "mcp/meeting.ts"] },
+  { places: ["cli/engine.ts", "cli/served.ts"], may: [...doors, "mcp/meeting.ts"] },
   { places: ["cli/listen.ts"], may: [...doors, "http/"] },
   { places: ["cli/mcp.ts"], may: [...doors, "http/", "mcp/"] },
-  { places: ["cli/index.ts"], may: [...doors, "App.ts", "mcp/meeting.ts"] }
+  { places: ["cli/index.ts"], may: [...doors, "App.ts", "mcp/meeting.ts"] },
+
+  // The page in the browser, of which `typed` are imported as types alone.
+  {
+    places: ["console/"],
+    may: ["npm:preact", "npm:preact/hooks"],
+    only: true,
+    files: "*.{ts,tsx}",
+    typed: ["api/", "model/"]
+  }
 ]
 
 /** Most levels of folders in a room. */
@@ -113,8 +122,15 @@ const relative = (from, to) => {
   return `${path.startsWith(".") ? path : `./${path}`}${to.endsWith("/") ? "/**" : ""}`
 }
 
+/** A regex, which has no look-ahead here, for what begins like none of these names, whose first letters differ. */
+const otherThan = (names) =>
+  [
+    `[^.${names.map((name) => name[0]).join("")}]`,
+    ...names.flatMap((name) => [...name].slice(1).map((letter, at) => `${name.slice(0, at + 1)}[^${letter}]`))
+  ].join("|")
+
 /** One group, since the last matching pattern in a group wins, and a pattern with ! silences the line's other groups too. */
-const override = (files, folder, up, { may, not, only, place }) => {
+const override = (files, folder, up, { may, not, only, place, typed }) => {
   const from = posix.join(folder, ...Array.from({ length: up }, () => "x"))
   const outside =
     folder === "" ? "./**" : `${"../".repeat(up + (place.endsWith("/") ? 1 : folder.split("/").length))}**`
@@ -140,6 +156,14 @@ const override = (files, folder, up, { may, not, only, place }) => {
   const message = `${place} may import ${may.filter((name) => !name.startsWith("!")).join(", ") || "nothing of src"}`
   const rules = [{ group, message }]
   if (not !== undefined) rules.push({ regex: `^(${not})`, message: `${place} knows no vendor` })
+  // What this group lets through for the sake of types, the next one refuses if it is of elsewhere.
+  if (typed !== undefined) {
+    rules[0].allowTypeImports = true
+    rules.push({
+      regex: `^(?:\\.\\./)+(?:${otherThan(typed)})`,
+      message: `${place} imports types of ${typed.join(", ")} alone`
+    })
+  }
   return { files: [files], rules: { "no-restricted-imports": ["error", { patterns: rules }] } }
 }
 
@@ -153,7 +177,7 @@ const overrides = table.flatMap(({ places, ...line }) =>
     }
     const folder = place.slice(0, -1)
     return Array.from({ length: deepest + 1 }, (_, up) =>
-      override(`src/${folder}/${"*/".repeat(up)}*.ts`, folder, up, { ...line, place })
+      override(`src/${folder}/${"*/".repeat(up)}${line.files ?? "*.ts"}`, folder, up, { ...line, place })
     )
   })
 )

@@ -2,6 +2,7 @@ import { build } from "esbuild"
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
+import { basename } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { analyze } from "./analyze.mjs"
 import { ascii } from "./ascii.mjs"
@@ -68,6 +69,36 @@ const common = {
   logLevel: "warning"
 }
 
+/** The page of the console: a script, a style sheet and the mark, each with its digest in its name, and a page that loads them. */
+const buildConsole = async () => {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [
+      { in: "src/console/main.tsx", out: "clew" },
+      { in: "src/console/style.css", out: "style" },
+      { in: "src/console/mark.svg", out: "mark" }
+    ],
+    outdir: `${outdir}/console`,
+    entryNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    loader: { ".svg": "copy" },
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    target: ["chrome109", "firefox115", "safari16.4"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    minify: true,
+    legalComments: "none",
+    logLevel: "warning",
+    metafile: true
+  })
+  const files = Object.keys(metafile.outputs).map((path) => basename(path))
+  const named = (kind) => `/console/assets/${files.find((name) => name.endsWith(kind))}`
+  const page = readFileSync("src/console/page.html", "utf8").replace(/\{(\.\w+)\}/g, (_, kind) => named(kind))
+  writeFileSync(`${outdir}/console/page.html`, page)
+}
+
 const url = 'require("node:url").pathToFileURL(__filename).href'
 
 const [{ metafile }] = await Promise.all([
@@ -108,7 +139,8 @@ const [{ metafile }] = await Promise.all([
     }
   }),
   // The library shares effect with the program that imports it: tags and fibers of two copies are incompatible.
-  build({ ...common, entryPoints: ["src/index.ts", "src/client.ts"], packages: "external", plugins: [within] })
+  build({ ...common, entryPoints: ["src/index.ts", "src/client.ts"], packages: "external", plugins: [within] }),
+  buildConsole()
 ])
 const script = `${outdir}/program.cjs`
 writeFileSync(script, ascii(readFileSync(script, "utf8")))

@@ -25,11 +25,12 @@ const lint = (folder: string, files: Files): ((file: string, rule: string) => Re
       const [, file, at, rule] = /^(.*?):(\d+):\d+: .*\[Error\/[\w-]+\(([\w-]+)\)\]$/.exec(line) ?? []
       return [{ file, line: Number(at), rule }]
     })
-  return (file, rule) =>
-    complaints
+  return (file, rule) => {
+    const lines = complaints
       .filter((complaint) => complaint.file === file && complaint.rule === rule)
       .map(({ line }) => line)
-      .sort((a, b) => a - b)
+    return [...new Set(lines)].sort((a, b) => a - b)
+  }
 }
 
 const output = (oxlint: string, cwd: string): string => {
@@ -189,7 +190,12 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
   ],
   ["src/index.ts", ["./Store/Sqlite.ts", "./Search.ts"], ["./cli/index.ts"]],
   ["src/client.ts", ["./api/Api.ts", "./model/Query.ts"], ["./Search.ts", "./Store/Sqlite.ts"]],
-  ["src/bin.ts", ["./cli/index.ts"], ["./App.ts", "./Search.ts"]]
+  ["src/bin.ts", ["./cli/index.ts"], ["./App.ts", "./Search.ts"]],
+  [
+    "src/console/Sample.tsx",
+    ["./address.ts", "preact", "preact/hooks"],
+    ["../model/Query.ts", "../api/Api.ts", "../Store.ts", "../http/serve.ts", "effect/Effect", "node:fs"]
+  ]
 ]
 
 const restricted = "no-restricted-imports"
@@ -213,6 +219,17 @@ describe("the linter", () => {
     const ways = ['import type { A } from "../App.ts"', 'export { b } from "../App.ts"', 'void import("../App.ts")']
     const refused = lint(join(folder, "ways"), { "src/Store/Sqlite.ts": ways.join("\n") })
     assert.deepStrictEqual(refused("src/Store/Sqlite.ts", restricted), [1, 2, 3])
+  })
+
+  it("lets the console import types of the contract, and of nothing else", () => {
+    const files = [
+      'import type { A } from "../api/Api.ts"',
+      'import type { B } from "../model/Query.ts"',
+      'import type { C } from "../Store.ts"',
+      'import { d } from "../model/Query.ts"'
+    ]
+    const refused = lint(join(folder, "types"), { "src/console/Sample.tsx": files.join("\n") })
+    assert.deepStrictEqual(refused("src/console/Sample.tsx", restricted), [3, 4])
   })
 
   it("has a rule for every place in src", () => {

@@ -22,7 +22,10 @@ const src = path.resolve(import.meta.dirname, "../src")
 
 /** The regexes written in the program, each once a file. */
 const literals = (file: string): ReadonlyArray<Found> => {
-  const { code } = transformSync(fs.readFileSync(path.join(src, file), "utf8"), { loader: "ts", target: "esnext" })
+  const { code } = transformSync(fs.readFileSync(path.join(src, file), "utf8"), {
+    loader: file.endsWith("x") ? "tsx" : "ts",
+    target: "esnext"
+  })
   const found = new Map<string, Found>()
   const walk = (node: unknown): void => {
     if (typeof node !== "object" || node === null) return
@@ -39,7 +42,7 @@ const mayRepeat = ({ pattern }: Found): boolean => /[*+]|\{\d+,\}/.test(pattern.
 
 const files = fs
   .readdirSync(src, { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".ts") && !file.includes("kernels"))
+  .filter((file) => /\.tsx?$/.test(file) && !file.includes("kernels"))
   .map((file) => file.replaceAll(path.sep, "/"))
 
 /** The regexes of the program that repeat something: those that see texts of any length, and those that see little. */

@@ -9,7 +9,7 @@ import { ViaStep } from "../model/Graph.ts"
 import { mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { SearchRequest } from "../model/Query.ts"
-import { freshness, provenance, Verdict } from "../model/SearchResult.ts"
+import { freshness, place, provenance, Verdict } from "../model/SearchResult.ts"
 import { about, ofSearches, strict, Authorization } from "./endpoint.ts"
 
 export const ModelName = Schema.NonEmptyString.pipe(
@@ -29,8 +29,27 @@ export const Temperature = within(
   "Randomness of the answer; 0 gives nearly the same answer each time; default llm.temperature (0.2)"
 )
 
+/** Messages before a question, and the characters of one. */
+const most = { messages: 100, characters: 100_000 }
+
+/** What was asked and answered before, in order. */
+const History = Schema.Array(
+  Schema.Struct({
+    role: Schema.Literal("user", "assistant").annotations({ description: "Who wrote it" }),
+    content: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(most.characters)).annotations({
+      description: "The question, or the answer"
+    })
+  }).annotations({ identifier: "AskMessage", description: "A message before the question" })
+).pipe(
+  Schema.maxItems(most.messages),
+  Schema.annotations({
+    description: `What was asked and answered before, at most ${most.messages} messages: the model sees the newest that fit into half of its window. It is not searched for: for that, name what the question refers to in queries`
+  })
+)
+
 export const AskRequest = Schema.Struct({
   ...SearchRequest.fields,
+  history: Schema.optional(History),
   hybrid: Schema.optionalWith(
     flag("Fuse search by words and by meaning; if false, search by meaning only; default true"),
     { default: () => true }
@@ -56,6 +75,8 @@ export const SourceEvent = Schema.Struct({
   source: text("The document's source, or its doc_id if it has none"),
   score: number("Relevance, higher is better"),
   text: text("The passage"),
+  doc_id: text("The document's id in its collection"),
+  ...Struct.pick(place, "chunk_index", "start_line", "end_line", "locator"),
   ...freshness,
   collection: Schema.optional(text("The collection it was found in, unless `default`")),
   via: Schema.optional(list(ViaStep, "The path by which the knowledge graph led to it; absent if the ranking found it"))

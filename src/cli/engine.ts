@@ -84,7 +84,7 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
     readonly settings: Effect.Effect<Settings, ConfigError>
     /** The HTTP server's further services, with its flags over the configuration. */
     readonly serving: (
-      flags: Partial<Pick<Settings["server"], "host" | "port" | "readOnly">>
+      flags: Partial<Pick<Settings["server"], "host" | "port" | "readOnly" | "console">>
     ) => Layer.Layer<ServerConfig | RateLimiter, ConfigError>
     /** Whether there is an index. */
     readonly exists: Effect.Effect<boolean, ConfigError>

@@ -34,7 +34,7 @@ import { prompt } from "./prompt.ts"
 import { query } from "./query.ts"
 import { reindex } from "./reindex.ts"
 import { report } from "./report.ts"
-import { serve } from "./serve.ts"
+import { console, serve } from "./serve.ts"
 import { show } from "./show.ts"
 import { similar } from "./similar.ts"
 import { Terminal } from "./terminal.ts"
@@ -66,6 +66,7 @@ const clew = group(
     reindex,
     serve,
     keys,
+    console,
     mcp,
     doctor,
     benchmark,

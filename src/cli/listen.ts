@@ -7,6 +7,7 @@ import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import type { Options as Http } from "../http/serve.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
+import { tellWhere } from "./served.ts"
 import { following, watchedBy } from "./watch.ts"
 
 /** Where an HTTP server listens. */
@@ -48,20 +49,28 @@ export const listen = Effect.fnUntraced(function* (
   {
     allowUnauthenticated,
     allowWrite,
+    console,
     host,
     port,
     readOnly,
     watch
-  }: Listening & { readonly watch: ReadonlyArray<string>; readonly readOnly: boolean },
+  }: Listening & {
+    readonly watch: ReadonlyArray<string>
+    readonly readOnly: boolean
+    /** Whether to serve the console; default: the configuration's. */
+    readonly console?: boolean | undefined
+  },
   mcp: Mcp,
-  beside: Layer.Layer<never, never, OpenIndex>
+  beside: Layer.Layer<never, never, OpenIndex>,
+  onListening?: (url: string) => Effect.Effect<void>
 ) {
   const engine = yield* Engine
   const { cwd } = yield* Place
-  const { server } = yield* engine.settings
+  const { server, store } = yield* engine.settings
   const given = {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
+    ...(console === undefined ? {} : { console }),
     readOnly: readOnly || server.readOnly,
     writePaths: yield* writable({ allowWrite, readOnly }, server.writePaths)
   }
@@ -72,6 +81,8 @@ export const listen = Effect.fnUntraced(function* (
   yield* http.serve({
     allowUnauthenticated,
     mcp,
+    onListening: (url) =>
+      Effect.zipRight(mcp?.alone === true ? Effect.void : tellWhere(store, url), onListening?.(url) ?? Effect.void),
     engine: Layer.provideMerge(
       paths.length === 0 ? beside : Layer.merge(Layer.scopedDiscard(Effect.forkScoped(following(paths, cwd))), beside),
       opened

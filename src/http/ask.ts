@@ -11,6 +11,7 @@ import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api
 import { asRead, besides } from "../citations/remarks.ts"
 import { type LlmIdentity, LlmUnavailable } from "../Llm.ts"
 import { defaultCollection } from "../model/Collection.ts"
+import { fragment } from "../model/Locator.ts"
 import { type Provenance, type Hit, toFreshness } from "../model/SearchResult.ts"
 import { comment, event, respond } from "./events.ts"
 import { Listener } from "./Listener.ts"
@@ -26,6 +27,11 @@ const source = (hit: Hit, position: number): string => {
       source: document.source,
       score,
       text: passage.text,
+      doc_id: document.docId,
+      chunk_index: passage.ordinal,
+      start_line: passage.startLine,
+      end_line: passage.endLine,
+      ...(passage.locator === undefined ? {} : { locator: fragment(passage.locator) }),
       ...toFreshness(hit),
       ...(collection === defaultCollection ? {} : { collection }),
       ...(via === undefined ? {} : { via })

@@ -10,6 +10,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import { Api } from "../api/Api.ts"
 import { Collections } from "../Collections.ts"
 import { isOpen, ServerConfig, TelemetryConfig } from "../Config.ts"
@@ -19,6 +20,7 @@ import { logUnhandled } from "../runtime/Unhandled.ts"
 import { version } from "../version.ts"
 import { Access, layerMiddleware } from "./Access.ts"
 import * as ask from "./ask.ts"
+import * as console from "./console.ts"
 import * as documents from "./documents.ts"
 import * as edge from "./edge.ts"
 import * as files from "./files.ts"
@@ -158,6 +160,7 @@ export const layer = (options: { readonly traced: boolean; readonly mcp?: Mcp | 
   const served = HttpApiBuilder.serve().pipe(
     Layer.provide(edge.layer(options.mcp?.alone === true ? besideMcp : undefined)),
     Layer.provide(docs),
+    Layer.provide(console.layer),
     Layer.provide(resource),
     Layer.provide(mcp.layer(options.mcp ?? {})),
     Layer.provide(HttpApiBuilder.api(Api)),
@@ -178,6 +181,8 @@ export interface Options<E, E2> {
   readonly engine: Layer.Layer<OpenIndex, E>
   readonly serving: Layer.Layer<ServerConfig | RateLimiter, E2>
   readonly mcp?: Mcp | undefined
+  /** Done once the server listens, with its address for a browser of this machine; its scope ends with the server. */
+  readonly onListening?: ((url: string) => Effect.Effect<void, never, Scope.Scope>) | undefined
 }
 
 /** A warning at the start of a server without a key. */
@@ -194,16 +199,21 @@ const warning = Effect.flatMap(ServerConfig, (config) => {
     : Effect.void
 })
 
-const announce = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const { readOnly } = yield* ServerConfig
-    const { address } = yield* HttpServer.HttpServer
-    if (address._tag !== "TcpAddress") return
-    const host = address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname
-    yield* warning
-    yield* Effect.logInfo(`Listening on http://${host}:${address.port}${readOnly ? ", read-only" : ""}`)
-  })
-)
+const announce = (onListening: Options<unknown, unknown>["onListening"]) =>
+  Layer.scopedDiscard(
+    Effect.gen(function* () {
+      const { readOnly } = yield* ServerConfig
+      const { address } = yield* HttpServer.HttpServer
+      if (address._tag !== "TcpAddress") return
+      const inUrl = (host: string) => (host.includes(":") ? `[${host}]` : host)
+      yield* warning
+      yield* Effect.logInfo(
+        `Listening on http://${inUrl(address.hostname)}:${address.port}${readOnly ? ", read-only" : ""}`
+      )
+      const isAny = address.hostname === "0.0.0.0" || address.hostname === "::"
+      yield* onListening?.(`http://${isAny ? "127.0.0.1" : inUrl(address.hostname)}:${address.port}`) ?? Effect.void
+    })
+  )
 
 const traced = (mcp: Mcp | undefined) =>
   Layer.unwrapEffect(
@@ -213,8 +223,8 @@ const traced = (mcp: Mcp | undefined) =>
   )
 
 /** Serves until interrupted; then running requests finish before the engine closes. */
-export const serve = <E, E2>({ allowUnauthenticated, engine, mcp, serving }: Options<E, E2>) => {
-  const app = Layer.merge(announce, Layer.scopedDiscard(logUnhandled())).pipe(
+export const serve = <E, E2>({ allowUnauthenticated, engine, mcp, onListening, serving }: Options<E, E2>) => {
+  const app = Layer.merge(announce(onListening), Layer.scopedDiscard(logUnhandled())).pipe(
     Layer.provideMerge(traced(mcp)),
     Layer.provideMerge(Listener.layer),
     Layer.provide(engine)

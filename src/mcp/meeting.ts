@@ -66,7 +66,7 @@ const configFile = ({ config, cwd, env }: Wanted, home: string): string | undefi
 }
 
 /** A file's path without links in its folder's, so that two names of one index meet. */
-const real = (file: string): string => {
+export const real = (file: string): string => {
   try {
     return path.join(fs.realpathSync(path.dirname(file)), path.basename(file))
   } catch {
@@ -82,11 +82,14 @@ const build = (): string => {
   return `${version} ${size ?? process.pid}`
 }
 
-/** A folder that only this user can enter. */
-const isOwn = (folder: string, uid: number): boolean => {
+/** A folder in which processes of this user find each other, and that only they can enter; undefined if there is none. */
+export const ownFolder = (): string | undefined => {
+  const uid = process.getuid?.()
+  if (uid === undefined) return undefined
+  const folder = `/tmp/clew-${uid}`
   fs.mkdirSync(folder, { mode: 0o700, recursive: true })
   const found = fs.lstatSync(folder)
-  return found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0
+  return found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0 ? folder : undefined
 }
 
 /**
@@ -97,11 +100,9 @@ const isOwn = (folder: string, uid: number): boolean => {
  */
 export const socketOf = (wanted: Wanted): string | undefined => {
   const { cwd, db, env } = wanted
-  const uid = process.getuid?.()
-  if (uid === undefined) return undefined
   try {
-    const folder = `/tmp/clew-${uid}`
-    if (!isOwn(folder, uid)) return undefined
+    const folder = ownFolder()
+    if (folder === undefined) return undefined
     const home = env["HOME"] || env["USERPROFILE"] || ""
     const file = configFile(wanted, home)
     const text = file === undefined ? "" : fs.readFileSync(file, "utf8")

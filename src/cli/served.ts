@@ -1,0 +1,115 @@
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { spawn } from "node:child_process"
+import { createHash } from "node:crypto"
+import * as fs from "node:fs"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
+import { indexName, isInPostgres } from "../Config.ts"
+import { ownFolder, real } from "../mcp/meeting.ts"
+
+type Store = Parameters<typeof indexName>[0]
+
+/** Where a server on this index says at which address it listens; undefined if there is no folder of this user alone. */
+const fileOf = (store: Store): string | undefined => {
+  // On Windows each user has a temporary folder.
+  const folder = process.platform === "win32" ? path.join(tmpdir(), "clew") : ownFolder()
+  if (folder === undefined) return undefined
+  const index = isInPostgres(store) ? indexName(store) : real(store.path)
+  return path.join(folder, `${createHash("sha256").update(index).digest("hex").slice(0, 32)}.http`)
+}
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+interface Told {
+  readonly url: string
+  readonly pid: number
+}
+
+const toldIn = (file: string): Told => JSON.parse(fs.readFileSync(file, "utf8")) as Told
+
+/** Files of servers that were killed are removed, so many at most at a time. */
+const swept = 64
+
+const sweep = (folder: string): void => {
+  for (const name of fs
+    .readdirSync(folder)
+    .filter((name) => name.endsWith(".http"))
+    .slice(0, swept)) {
+    const file = path.join(folder, name)
+    if (!isRunning(toldIn(file).pid)) fs.rmSync(file, { force: true })
+  }
+}
+
+/** What cannot be told is not: then nobody finds this server, and all else goes on. */
+const attempt = <A>(work: () => A): Effect.Effect<A | undefined> =>
+  Effect.orElseSucceed(Effect.try(work), () => undefined)
+
+/** Tells other processes of this user where this one serves the index, as long as it does. */
+export const tellWhere = (store: Store, url: string): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.asVoid(
+    Effect.acquireRelease(
+      attempt(() => {
+        const file = fileOf(store)
+        const text = JSON.stringify({ url, pid: process.pid } satisfies Told)
+        if (file === undefined) return undefined
+        fs.mkdirSync(path.dirname(file), { recursive: true })
+        sweep(path.dirname(file))
+        fs.writeFileSync(file, text, { mode: 0o600 })
+        return { file, text }
+      }),
+      (told) =>
+        attempt(() => {
+          // Another server may have told of itself by now.
+          if (told && fs.readFileSync(told.file, "utf8") === told.text) fs.rmSync(told.file)
+        })
+    )
+  )
+
+const patience = 2000
+
+const answerOf = async (url: string, accept: string): Promise<Response> =>
+  fetch(url, { headers: { accept }, signal: AbortSignal.timeout(patience), redirect: "error" })
+
+/** The server of this user that serves the index now, if one answers. */
+export const servedAt = (
+  store: Store
+): Effect.Effect<{ readonly url: string; readonly hasConsole: boolean } | undefined> =>
+  Effect.orElseSucceed(
+    Effect.tryPromise(async () => {
+      const file = fileOf(store)
+      if (file === undefined || !fs.existsSync(file)) return undefined
+      const { pid, url } = toldIn(file)
+      if (!isRunning(pid)) return undefined
+      const health = (await (await answerOf(`${url}/health`, "application/json")).json()) as {
+        readonly status?: unknown
+      }
+      if (health.status !== "ok") return undefined
+      return { url, hasConsole: (await answerOf(`${url}/`, "text/html")).ok }
+    }),
+    () => undefined
+  )
+
+const openers: Partial<Readonly<Record<NodeJS.Platform, ReadonlyArray<string>>>> = {
+  darwin: ["open"],
+  win32: ["cmd", "/c", "start", ""]
+}
+
+/** Opens an address in the browser, if there is a program for that; its address was printed in any case. */
+export const browse = (url: string, env: Readonly<Record<string, string | undefined>>): Effect.Effect<void> =>
+  Effect.async((resume) => {
+    const [command, ...args] = openers[process.platform] ?? ["xdg-open"]
+    const child = spawn(command!, [...args, url], { detached: true, stdio: "ignore", env })
+    child.once("error", () => resume(Effect.logWarning(`No browser could be opened; open ${url} yourself`)))
+    child.once("spawn", () => {
+      child.unref()
+      resume(Effect.void)
+    })
+  })

@@ -1,0 +1,252 @@
+import { useState } from "preact/hooks"
+import { type Address, go, href, numberIn } from "./address.ts"
+import { call } from "./api.ts"
+import { type Choice, choiceIn, choiceTo, commandLine, flagsOf, inTypeScript, settingsOf, told } from "./asking.ts"
+import { placeText } from "./Hit.tsx"
+import { useAfter, useLoad, useMay } from "./hooks.ts"
+import { Judge } from "./Judge.tsx"
+import { excerpt, seconds, splitSource, wordsToMark } from "./matching.ts"
+import { CopyAs, Dialog, Empty, Trouble, Waiting } from "./Parts.tsx"
+import { keyOf } from "./scoring.ts"
+import { ChoiceFields, CollectionField } from "./Settings.tsx"
+import { isCode, Marked, Markdown } from "./Text.tsx"
+import type { Compared, Found } from "./wire.ts"
+
+const pause = 120
+const excerptLength = 180
+
+/** How a passage's rank differs from that on the other side. */
+const Move = ({ other, rank }: { readonly rank: number; readonly other: number | undefined }) => {
+  const by = other === undefined ? undefined : other - rank
+  const text =
+    by === undefined
+      ? "only here"
+      : by === 0
+        ? "same rank"
+        : by > 0
+          ? `${by} higher than there`
+          : `${-by} lower than there`
+  return (
+    <span class={by === undefined ? "move only" : by === 0 ? "move" : by > 0 ? "move up" : "move down"} title={text}>
+      <span class="unseen">{text}</span>
+      <span aria-hidden="true">{by === undefined ? "only" : by === 0 ? "=" : by > 0 ? `↑ ${by}` : `↓ ${-by}`}</span>
+    </span>
+  )
+}
+
+const Side = ({
+  choice,
+  found,
+  name,
+  onChange,
+  other,
+  question,
+  words
+}: {
+  readonly name: string
+  readonly question: string
+  readonly choice: Choice
+  readonly found: Found | undefined
+  readonly other: Found | undefined
+  readonly words: ReadonlyArray<string>
+  readonly onChange: (choice: Choice) => void
+}) => {
+  const [isOpen, open] = useState(false)
+  const there = new Map((other?.results ?? []).map((hit, at) => [keyOf(hit), at + 1]))
+  return (
+    <section aria-label={`${name}: ${told(choice)}`} class="side">
+      <header>
+        <b>{name}</b>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => open(true)}
+          aria-label={`Settings of ${name}: ${told(choice)}`}
+        >
+          {told(choice)}
+        </button>
+        {found !== undefined && <span class="told">{seconds(found.query_time_ms)}</span>}
+      </header>
+      {isOpen && (
+        <Dialog title={`Settings of ${name}`} onClose={() => open(false)}>
+          <div class="drawer">
+            <ChoiceFields choice={choice} onChange={onChange} />
+          </div>
+        </Dialog>
+      )}
+      {found?.results.length === 0 && <p class="remark">Nothing found</p>}
+      <ol class="hits">
+        {(found?.results ?? []).map((hit, at) => {
+          const { metadata, text } = hit
+          const { end, start } = excerpt(text, words, excerptLength)
+          return (
+            <li key={keyOf(hit)} class="hit" value={at + 1}>
+              <span class="rank">{at + 1}</span>
+              <div>
+                <h2>
+                  <a
+                    href={href("search", {
+                      q: question,
+                      open: metadata.doc_id,
+                      in: metadata.collection,
+                      n: metadata.chunk_index
+                    })}
+                    data-hit
+                  >
+                    {metadata.title ?? splitSource(metadata.source)[1]}
+                  </a>
+                </h2>
+                <p class="where">
+                  <span class="path">
+                    <bdi>{metadata.source}</bdi>
+                  </span>
+                  <span>{placeText(metadata)}</span>
+                </p>
+                {isCode(metadata.source) ? (
+                  <p class="text is-code">
+                    <Marked text={text.slice(start, end)} words={words} />
+                  </p>
+                ) : (
+                  <div class="text">
+                    <Markdown source={text} words={words} window={{ start, end }} />
+                  </div>
+                )}
+              </div>
+              <Move rank={at + 1} other={there.get(keyOf(hit))} />
+            </li>
+          )
+        })}
+      </ol>
+    </section>
+  )
+}
+
+/** One question, searched for in two ways; and which is better, by what people judge. */
+export const Compare = ({ given }: Pick<Address, "given">) => {
+  const mayWrite = useMay("write")
+  const asked = given["q"] ?? ""
+  const [text, setText] = useState(asked)
+  const a = choiceIn(given, "a.")
+  const b = choiceIn({ "b.mode": "meaning", ...given }, "b.")
+  const topK = numberIn(given["k"], 1, 100) ?? 10
+  const collection = given["c"]
+  const isJudging = given["judge"] !== undefined && mayWrite
+  const change = (more: Readonly<Record<string, string | number | boolean | undefined>>, replacing = false) =>
+    go(href("compare", { ...given, ...more }), { replacing })
+
+  const body = {
+    query: asked,
+    top_k: topK,
+    ...(collection === undefined ? {} : { collection }),
+    a: settingsOf(a),
+    b: settingsOf(b)
+  }
+  const { failure, isCurrent, isLoading, value } = useLoad<Compared>(
+    asked === "" ? undefined : JSON.stringify(body),
+    (signal) => call<Compared>("POST", "/compare", { body: { ...body, explain: true }, signal }),
+    pause
+  )
+  const isSlow = useAfter(isLoading, 250)
+  const words = wordsToMark(asked, value?.a)
+  return (
+    <div class="compare">
+      <div class="tools">
+        <form
+          class="grow"
+          role="search"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (text.trim() !== "") change({ q: text.trim(), judge: undefined })
+          }}
+        >
+          <label class="field">
+            <span class="unseen">A question for both</span>
+            <input
+              id="search-field"
+              type="search"
+              value={text}
+              maxLength={10_000}
+              placeholder="A question for both"
+              autoComplete="off"
+              autofocus
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+            <kbd aria-hidden="true">/</kbd>
+          </label>
+        </form>
+        <CollectionField value={collection} onChange={(c) => change({ c })} />
+        {mayWrite && value !== undefined && (
+          <button
+            type="button"
+            class={isJudging ? undefined : "primary"}
+            onClick={() => change({ judge: isJudging ? undefined : 1 })}
+          >
+            {isJudging ? "Back to the lists" : "Judge"}
+          </button>
+        )}
+        {asked !== "" && (
+          <CopyAs
+            request={{
+              method: "POST",
+              path: "/compare",
+              body,
+              cli: `${commandLine("clew", "query", asked, ...flagsOf(a, { topK, collection }))}\n${commandLine("clew", "query", asked, ...flagsOf(b, { topK, collection }))}`,
+              mcp: {
+                tool: "search",
+                arguments: {
+                  query: asked,
+                  top_k: topK,
+                  ...(collection === undefined ? {} : { collection }),
+                  ...settingsOf(a)
+                }
+              },
+              typescript: inTypeScript("{ a, b, moves }", "compare", body)
+            }}
+          />
+        )}
+      </div>
+      {failure && <Trouble failure={failure} />}
+      {asked === "" && (
+        <Empty title="Two settings side by side">
+          <p>
+            See what changes between them, judge what answers, and keep the better one. The judgements also serve as a
+            gate in CI.
+          </p>
+        </Empty>
+      )}
+      {asked !== "" && value === undefined && isSlow && <Waiting />}
+      {value !== undefined && isJudging && isCurrent && (
+        <Judge question={asked} compared={value} body={body} words={words} />
+      )}
+      {asked !== "" && !isJudging && (
+        <>
+          {value !== undefined && (
+            <p class="remark" role="status">
+              {Math.round(100 * value.overlap)} % of the passages are in both lists
+            </p>
+          )}
+          <div class={isSlow && !isCurrent ? "sides results is-old" : "sides"} aria-busy={isLoading}>
+            <Side
+              name="A"
+              question={asked}
+              choice={a}
+              found={value?.a}
+              other={value?.b}
+              words={words}
+              onChange={(next) => change(choiceTo(next, "a."), true)}
+            />
+            <Side
+              name="B"
+              question={asked}
+              choice={b}
+              found={value?.b}
+              other={value?.a}
+              words={words}
+              onChange={(next) => change({ ...choiceTo(next, "b."), "b.mode": next.mode }, true)}
+            />
+          </div>
+        </>
+      )}
+    </div>
+  )
+}

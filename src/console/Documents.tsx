@@ -1,0 +1,237 @@
+import { useState } from "preact/hooks"
+import { type Address, go, href } from "./address.ts"
+import { asFailure, call, type Failure, query } from "./api.ts"
+import { commandLine, inTypeScript } from "./asking.ts"
+import { CollectionList } from "./Collections.tsx"
+import { DocumentList, type Listing } from "./DocumentList.tsx"
+import { useGet, useMay, useShell } from "./hooks.ts"
+import { count } from "./matching.ts"
+import { CopyAs, Dialog, Progress, Trouble } from "./Parts.tsx"
+import { Passages } from "./Passages.tsx"
+import { CollectionField } from "./Settings.tsx"
+import { Upload } from "./Upload.tsx"
+import type { Deleted, ListedDocument, Statistics } from "./wire.ts"
+
+/** Documents that are deleted in one request. */
+const batch = 100
+
+/** Deletes once somebody has entered how many that are. */
+const Deletion = ({
+  chosen,
+  collection,
+  onDone
+}: {
+  readonly chosen: ReadonlyArray<ListedDocument>
+  readonly collection: string | undefined
+  readonly onDone: (deleted: boolean) => void
+}) => {
+  const { announce } = useShell()
+  const [text, set] = useState("")
+  const [done, setDone] = useState<number>()
+  const [failure, fail] = useState<Failure>()
+  const passages = chosen.reduce((sum, { chunks }) => sum + chunks, 0)
+  const run = async () => {
+    try {
+      for (let at = 0; at < chosen.length; at += batch) {
+        setDone(at)
+        const ids = chosen.slice(at, at + batch).map(({ doc_id: id }) => id)
+        await call<Deleted>("DELETE", "/documents", {
+          body: { filter: { doc_id: ids }, ...(collection === undefined ? {} : { collection }) }
+        })
+      }
+      announce(`${count(chosen.length, "document")} deleted`)
+      onDone(true)
+    } catch (error) {
+      setDone(undefined)
+      fail(asFailure(error))
+    }
+  }
+  return (
+    <Dialog
+      title={`Delete ${count(chosen.length, "document")}?`}
+      onClose={done === undefined ? () => onDone(false) : undefined}
+    >
+      <form
+        class="key"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (text.trim() === String(chosen.length)) void run()
+        }}
+      >
+        <p>
+          {count(passages, "passage")} will be gone from the index. Files stay where they are
+          {chosen.length <= 5 && ": "}
+        </p>
+        {chosen.length <= 5 && (
+          <ul class="plain">
+            {chosen.map((each) => (
+              <li key={each.doc_id}>{each.source ?? each.doc_id}</li>
+            ))}
+          </ul>
+        )}
+        {failure && <Trouble failure={failure} />}
+        {done === undefined ? (
+          <>
+            <label>
+              <span>Enter {chosen.length} to confirm</span>
+              <input
+                value={text}
+                inputMode="numeric"
+                autoComplete="off"
+                onInput={(event) => set(event.currentTarget.value)}
+              />
+            </label>
+            <p class="actions">
+              <button type="submit" class="danger" disabled={text.trim() !== String(chosen.length)}>
+                Delete
+              </button>
+              <button type="button" onClick={() => onDone(false)}>
+                Keep
+              </button>
+            </p>
+          </>
+        ) : (
+          <Progress label="Deleting" done={done} total={chosen.length} />
+        )}
+      </form>
+    </Dialog>
+  )
+}
+
+/** What is indexed: documents, and the collections that they are in. */
+export const Documents = ({ given }: Pick<Address, "given">) => {
+  const mayWrite = useMay("write")
+  const collection = given["c"]
+  const listing: Listing = { collection, source: given["source"] ?? "", sort: given["sort"] ?? "source" }
+  const [version, setVersion] = useState(0)
+  const [chosen, choose] = useState<ReadonlyMap<string, ListedDocument>>(new Map())
+  const [isDeleting, setDeleting] = useState(false)
+  const [text, setText] = useState(listing.source)
+  const { reload, value: stats } = useGet<Statistics>(`/stats${query({ collection: collection ?? "default" })}`)
+  const isCollections = given["tab"] === "collections"
+  const change = (more: Readonly<Record<string, string | undefined>>, replacing = false) =>
+    go(href("documents", { ...given, ...more }), { replacing })
+  const again = () => {
+    choose(new Map())
+    setVersion(version + 1)
+    reload()
+  }
+  const parameters = query({
+    collection,
+    source: listing.source,
+    sort: listing.sort === "source" ? undefined : listing.sort,
+    limit: 100
+  })
+  return (
+    <div class="documents">
+      <div class="page-head">
+        <nav class="tabs" aria-label="What is indexed">
+          <a href={href("documents", { c: collection })} aria-current={isCollections ? undefined : "page"}>
+            Documents
+          </a>
+          <a href={href("documents", { tab: "collections" })} aria-current={isCollections ? "page" : undefined}>
+            Collections
+          </a>
+        </nav>
+      </div>
+      {isCollections ? (
+        <CollectionList />
+      ) : (
+        <>
+          <div class="tools">
+            <label class="grow">
+              <span class="unseen">Search by source</span>
+              <input
+                id="search-field"
+                type="search"
+                value={text}
+                maxLength={200}
+                placeholder="Part of a source, such as notes/ or .pdf"
+                onInput={(event) => {
+                  setText(event.currentTarget.value)
+                  choose(new Map())
+                  change({ source: event.currentTarget.value.trim() || undefined, doc: undefined }, true)
+                }}
+              />
+            </label>
+            <label>
+              <span class="unseen">Order</span>
+              <select
+                value={listing.sort}
+                onChange={(event) =>
+                  change({ sort: event.currentTarget.value === "source" ? undefined : event.currentTarget.value }, true)
+                }
+              >
+                <option value="source">By source</option>
+                <option value="-indexed_at">Newest first</option>
+                <option value="indexed_at">Oldest first</option>
+                <option value="-passages">Most passages first</option>
+                <option value="passages">Fewest passages first</option>
+              </select>
+            </label>
+            <CollectionField
+              isOne
+              value={collection}
+              onChange={(c) => {
+                choose(new Map())
+                change({ c, doc: undefined })
+              }}
+            />
+            {mayWrite && chosen.size > 0 && (
+              <button type="button" class="danger" onClick={() => setDeleting(true)}>
+                Delete {count(chosen.size, "document")}…
+              </button>
+            )}
+            {mayWrite && <Upload collection={collection} onIndexed={again} />}
+            <CopyAs
+              request={{
+                method: "GET",
+                path: `/documents${parameters}`,
+                cli: commandLine(
+                  "clew",
+                  "list",
+                  ...(collection === undefined ? [] : ["--collection", collection]),
+                  ...(listing.source === "" ? [] : ["--filter", `source=*${listing.source}*`])
+                ),
+                mcp: { tool: "list_sources", arguments: collection === undefined ? {} : { collection } },
+                typescript: inTypeScript("{ documents }", "listDocuments", {
+                  ...(collection === undefined ? {} : { collection }),
+                  ...(listing.source === "" ? {} : { source: listing.source }),
+                  ...(listing.sort === "source" ? {} : { sort: listing.sort })
+                })
+              }}
+            />
+          </div>
+          <div class={given["doc"] === undefined ? "split" : "split has-panel"}>
+            <DocumentList
+              key={`${version} ${JSON.stringify(listing)}`}
+              listing={listing}
+              total={listing.source === "" ? stats?.documents : undefined}
+              chosen={chosen}
+              onChoose={mayWrite ? choose : undefined}
+              opened={given["doc"]}
+              to={(id) => href("documents", { ...given, doc: id })}
+            />
+            {given["doc"] !== undefined && (
+              <Passages
+                docId={given["doc"]}
+                collection={collection}
+                closed={href("documents", { ...given, doc: undefined })}
+              />
+            )}
+          </div>
+        </>
+      )}
+      {isDeleting && (
+        <Deletion
+          chosen={[...chosen.values()]}
+          collection={collection}
+          onDone={(deleted) => {
+            setDeleting(false)
+            if (deleted) again()
+          }}
+        />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,113 @@
+import { useState } from "preact/hooks"
+import type { Chosen } from "./asking.ts"
+import type { Facets, FacetValue } from "./wire.ts"
+
+const titles: Readonly<Record<string, string>> = {
+  folder: "Folder",
+  format: "Format",
+  collection: "Collection",
+  indexed: "Indexed in"
+}
+
+/** Values of a facet that are shown at first. */
+const most = 6
+
+interface Props {
+  readonly facets: Facets | undefined
+  readonly chosen: ReadonlyArray<Chosen>
+  readonly collection: string | undefined
+  readonly onChange: (chosen: ReadonlyArray<Chosen>, collection: string | undefined) => void
+}
+
+interface Value extends FacetValue {
+  readonly isOn: boolean
+}
+
+const Facet = ({
+  name,
+  onToggle,
+  others,
+  values
+}: {
+  readonly name: string
+  readonly values: ReadonlyArray<Value>
+  readonly others: number
+  readonly onToggle: (value: Value) => void
+}) => {
+  const [isWhole, showWhole] = useState(false)
+  const shown = isWhole ? values : values.filter(({ isOn }, at) => at < most || isOn)
+  const rest = values.length - shown.length
+  return (
+    <fieldset class="facet">
+      <legend>{titles[name] ?? name}</legend>
+      {shown.map((each) => (
+        <label key={String(each.value)}>
+          <input type="checkbox" checked={each.isOn} onChange={() => onToggle(each)} />
+          <span class={name === "folder" ? "name path" : "name"} title={String(each.value)}>
+            <bdi>{each.value === "" ? "none" : String(each.value)}</bdi>
+          </span>
+          {each.count > 0 && <span class="count">{each.count.toLocaleString("en")}</span>}
+        </label>
+      ))}
+      {rest > 0 && (
+        <button type="button" class="link" onClick={() => showWhole(true)}>
+          {rest} more
+        </button>
+      )}
+      {isWhole && others > 0 && <p class="remark">and {others.toLocaleString("en")} further values</p>}
+    </fieldset>
+  )
+}
+
+/** By what the matching documents could be narrowed, with how many there are of each. */
+export const FacetList = ({ chosen, collection, facets = {}, onChange }: Props) => {
+  const [isOpen, open] = useState(false)
+  const named = collection === undefined ? [] : [{ value: collection, count: 0 }]
+  /** A facet's values, and what is chosen of it, which stays in sight whatever else matches. */
+  const valuesOf = (name: string): ReadonlyArray<Value> => {
+    const picked: ReadonlyArray<FacetValue> =
+      name === "collection"
+        ? named
+        : chosen.flatMap(([each, value, filter]) => (each === name ? [{ value, count: 0, filter }] : []))
+    const counted = facets[name]?.values ?? []
+    return [...picked.filter(({ value }) => !counted.some((each) => each.value === value)), ...counted].map((each) => ({
+      ...each,
+      isOn: picked.some(({ value }) => value === each.value)
+    }))
+  }
+  const toggle =
+    (name: string) =>
+    ({ filter, isOn, value }: Value) => {
+      if (name === "collection") return onChange(chosen, isOn ? undefined : String(value))
+      const others = chosen.filter(([each, old]) => each !== name || old !== value)
+      onChange(isOn || filter === undefined ? others : [...others, [name, value, filter]], collection)
+    }
+  const names = [
+    ...new Set([...Object.keys(facets), ...chosen.map(([name]) => name), ...(named.length > 0 ? ["collection"] : [])])
+  ]
+  // A facet with one value narrows nothing.
+  const useful = names
+    .map((name) => ({ name, values: valuesOf(name), others: facets[name]?.others ?? 0 }))
+    .filter(({ others, values }) => values.length + others > 1 || values.some(({ isOn }) => isOn))
+  const picked = chosen.length + named.length
+  if (useful.length === 0) return <div class="facets" />
+  return (
+    <div class={isOpen ? "facets is-open" : "facets"}>
+      <button type="button" class="quiet only-narrow" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+        Filters{picked > 0 && ` (${picked})`}
+      </button>
+      <div class="list" role="group" aria-label="Filters">
+        {picked > 0 && (
+          <p>
+            <button type="button" class="link" onClick={() => onChange([], undefined)}>
+              Clear filters
+            </button>
+          </p>
+        )}
+        {useful.map(({ name, others, values }) => (
+          <Facet key={name} name={name} values={values} others={others} onToggle={toggle(name)} />
+        ))}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,304 @@
+import { useEffect, useMemo, useState } from "preact/hooks"
+import { type Address, go, href } from "./address.ts"
+import { call, query } from "./api.ts"
+import { commandLine, inTypeScript } from "./asking.ts"
+import { Canvas } from "./Canvas.tsx"
+import { type Edge, grown, type Network, noNetwork, type Picked } from "./drawing.ts"
+import { useGet, useLoad, useShell } from "./hooks.ts"
+import { count } from "./matching.ts"
+import { CopyAs, Empty, Trouble, Waiting } from "./Parts.tsx"
+import { CollectionField } from "./Settings.tsx"
+import type { Entities, Entity, Path } from "./wire.ts"
+
+const neighbours = 24
+const pause = 120
+
+const entityPath = (
+  name: string,
+  collection: string | undefined,
+  more: Readonly<Record<string, number>> = {}
+): string => `/graph/entities/${encodeURIComponent(name)}${query({ collection, ...more })}`
+
+const edgesOf = ({ name, neighbours: all }: Entity): ReadonlyArray<Edge> =>
+  all.map((each) => ({ from: name, to: each.name, ...each }))
+
+const place = ({
+  line,
+  locator,
+  source
+}: {
+  readonly source: string
+  readonly line: number
+  readonly locator?: string | undefined
+}): string => `${source}${locator ?? `:${line}`}`
+
+/** A passage that shows a relation, as a way to it. */
+const Evidence = ({ edge }: { readonly edge: Edge }) => (
+  <>
+    <p>
+      <b>{edge.from}</b> – <b>{edge.to}</b>
+    </p>
+    <dl class="facts">
+      <dt>Passage</dt>
+      <dd>{place(edge)}</dd>
+      <dt>Which</dt>
+      <dd>
+        {edge.relation} {edge.to}
+      </dd>
+      {edge.says !== undefined && (
+        <>
+          <dt>Says</dt>
+          <dd>{edge.says}</dd>
+        </>
+      )}
+    </dl>
+    <a
+      class="link"
+      href={href("search", {
+        q: `${edge.from} ${edge.to}`,
+        f: JSON.stringify([["source", edge.source, { source: edge.source }]])
+      })}
+    >
+      Find it in the document
+    </a>
+  </>
+)
+
+const About = ({
+  collection,
+  name,
+  onExpand,
+  onPick
+}: {
+  readonly name: string
+  readonly collection: string | undefined
+  readonly onExpand: (entity: Entity) => void
+  readonly onPick: (name: string) => void
+}) => {
+  const { failure, value } = useGet<Entity>(entityPath(name, collection, { limit: neighbours }))
+  if (failure) return <Trouble failure={failure} />
+  if (value === undefined) return <Waiting rows={3} />
+  return (
+    <>
+      <h2>{value.name}</h2>
+      {value.description !== undefined && <p>{value.description}</p>}
+      <p class="remark">{count(value.documents, "document")}</p>
+      <p class="actions">
+        <button type="button" onClick={() => onExpand(value)}>
+          Show its neighbours
+        </button>
+        <a class="button quiet" href={href("search", { q: value.name, c: collection })}>
+          Search
+        </a>
+      </p>
+      <h3>Neighbours</h3>
+      <ul class="plain names">
+        {value.neighbours.map((each, at) => (
+          <li key={at}>
+            <button type="button" class="link" onClick={() => onPick(each.name)}>
+              {each.name}
+            </button>
+            <small> {place(each)}</small>
+          </li>
+        ))}
+      </ul>
+      <h3>Where it occurs</h3>
+      <ul class="plain names">
+        {value.mentions.slice(0, 20).map((mention, at) => (
+          <li key={at}>
+            <a
+              class="link"
+              href={href("search", {
+                q: value.name,
+                open: mention.doc_id,
+                in: collection ?? "default",
+                n: mention.chunk_index
+              })}
+            >
+              {place(mention)}
+            </a>
+            <small> {mention.relation}</small>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+const Steps = ({ path }: { readonly path: Path }) =>
+  path.steps.length === 0 ? (
+    <p>No passages join the two within six steps.</p>
+  ) : (
+    <ol class="plain steps">
+      {path.steps.map((step) => (
+        <li key={`${step.from} ${step.to}`}>
+          <p>
+            <b>{step.from}</b> → <b>{step.to}</b>
+          </p>
+          <p class="where">{place(step)}</p>
+          <p>{step.text.length > 400 ? `${step.text.slice(0, 400)} …` : step.text}</p>
+        </li>
+      ))}
+    </ol>
+  )
+
+/** What joins documents: a name and its neighbours, and the passages that join two names. */
+export const Graph = ({ given }: Pick<Address, "given">) => {
+  const { announce } = useShell()
+  const { c: collection, from, name, to } = given
+  const [text, setText] = useState("")
+  const [picked, pick] = useState<Picked>({})
+  const [network, setNetwork] = useState<Network>(noNetwork)
+  const isPath = from !== undefined && to !== undefined
+  const change = (more: Readonly<Record<string, string | undefined>>) => go(href("graph", { ...given, ...more }))
+
+  const listed = useGet<Entities>(
+    `/graph/entities${query({ collection, prefix: text.trim(), limit: 30 })}`,
+    text === "" ? 0 : pause
+  )
+  const entity = useGet<Entity>(
+    name === undefined || isPath ? undefined : entityPath(name, collection, { limit: neighbours })
+  )
+  const path = useLoad<Path>(isPath ? JSON.stringify([from, to, collection]) : undefined, (signal) =>
+    call<Path>("GET", `/graph/path${query({ collection, from, to })}`, { signal })
+  )
+  const show = (found: Entity, base: Network) => {
+    const edges = edgesOf(found)
+    setNetwork(grown(base, [found, ...found.neighbours], edges))
+  }
+  useEffect(() => {
+    if (entity.value === undefined || !entity.isCurrent) return
+    show(entity.value, noNetwork)
+    pick({ node: entity.value.name })
+    announce(`${count(entity.value.neighbours.length, "neighbour")} of ${entity.value.name}`)
+  }, [entity.value])
+  useEffect(() => {
+    if (path.value === undefined || !path.isCurrent) return
+    const { steps } = path.value
+    const names = [...new Set(steps.flatMap((step) => [step.from, step.to]))]
+    setNetwork(
+      grown(
+        noNetwork,
+        names.map((each) => ({ name: each, documents: 1 })),
+        steps.map((step) => ({ relation: "joins", ...step }))
+      )
+    )
+    pick({})
+  }, [path.value])
+  const failure = listed.failure ?? entity.failure ?? path.failure
+  const hasGraph = name !== undefined || isPath
+  const request = useMemo(() => {
+    const cli = collection === undefined ? [] : ["--collection", collection]
+    if (isPath) {
+      return {
+        method: "GET" as const,
+        path: `/graph/path${query({ collection, from, to })}`,
+        cli: commandLine("clew", "graph", "path", from, to, ...cli),
+        mcp: {
+          tool: "graph_query",
+          arguments: { name: from, to, ...(collection === undefined ? {} : { collection }) }
+        },
+        typescript: inTypeScript("{ steps }", "path", from, to)
+      }
+    }
+    return {
+      method: "GET" as const,
+      path: entityPath(name ?? "", collection),
+      cli: commandLine("clew", "graph", "query", name ?? "", ...cli),
+      mcp: { tool: "graph_query", arguments: { name, ...(collection === undefined ? {} : { collection }) } },
+      typescript: inTypeScript("entity", "entity", name)
+    }
+  }, [isPath, from, to, name, collection])
+
+  return (
+    <div class="graph">
+      <div class="tools">
+        <label class="grow">
+          <span class="unseen">A name</span>
+          <input
+            id="search-field"
+            type="search"
+            value={text}
+            placeholder="A name, a title, a symbol"
+            maxLength={1000}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+        <form
+          class="between"
+          onSubmit={(event) => {
+            event.preventDefault()
+            const form = new FormData(event.currentTarget)
+            const [start, end] = [String(form.get("from")).trim(), String(form.get("to")).trim()]
+            if (start !== "" && end !== "") change({ from: start, to: end, name: undefined })
+          }}
+        >
+          <label>
+            <span class="unseen">Path from</span>
+            <input
+              name="from"
+              placeholder="Path from"
+              defaultValue={from ?? name ?? ""}
+              key={from ?? name}
+              maxLength={1000}
+            />
+          </label>
+          <label>
+            <span class="unseen">Path to</span>
+            <input name="to" placeholder="to" defaultValue={to ?? ""} maxLength={1000} />
+          </label>
+          <button type="submit">Find path</button>
+        </form>
+        <CollectionField isOne value={collection} onChange={(c) => change({ c })} />
+        {hasGraph && <CopyAs request={request} />}
+      </div>
+      {failure && <Trouble failure={failure} />}
+      <div class="graph-columns">
+        <nav class="entities" aria-label="Names">
+          <ul class="plain names">
+            {(listed.value?.entities ?? []).map((each, at) => (
+              <li key={at}>
+                <a
+                  href={href("graph", { c: collection, name: each.name })}
+                  aria-current={each.name === name ? "true" : undefined}
+                >
+                  {each.name}
+                </a>{" "}
+                <small>{each.documents}</small>
+              </li>
+            ))}
+          </ul>
+          {listed.value?.entities.length === 0 && (
+            <p class="remark">{text === "" ? "No names join documents here." : "No name begins so."}</p>
+          )}
+        </nav>
+        {hasGraph ? (
+          <Canvas network={network} picked={picked} onPick={pick} />
+        ) : (
+          <Empty title="What joins your documents">
+            <p>Choose a name, or find the passages between two.</p>
+          </Empty>
+        )}
+        {(hasGraph || picked.node !== undefined) && (
+          <section class="evidence" aria-label="Evidence" tabIndex={0}>
+            {picked.edge !== undefined ? (
+              <Evidence edge={picked.edge} />
+            ) : isPath && path.value !== undefined && picked.node === undefined ? (
+              <Steps path={path.value} />
+            ) : (
+              picked.node !== undefined && (
+                <About
+                  key={picked.node}
+                  name={picked.node}
+                  collection={collection}
+                  onExpand={(found) => show(found, network)}
+                  onPick={(each) => change({ name: each, from: undefined, to: undefined })}
+                />
+              )
+            )}
+          </section>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,116 @@
+import { useState } from "preact/hooks"
+import { editor, editorAddress } from "./editors.ts"
+import { excerpt, splitSource, when } from "./matching.ts"
+import { Bar } from "./Parts.tsx"
+import { isCode, Marked, Markdown } from "./Text.tsx"
+import { WhyHit } from "./Why.tsx"
+import type { Hit } from "./wire.ts"
+
+const excerptLength = 420
+
+/** A place in words: the page, the slide, the sheet, else the lines. */
+export const placeText = ({
+  end_line: end,
+  locator,
+  start_line: start
+}: {
+  readonly locator?: string | undefined
+  readonly start_line: number
+  readonly end_line: number
+}): string => {
+  const [, name, value] = /^#(page|slide|cell|t)=(.{1,40})$/.exec(locator ?? "") ?? []
+  if (value !== undefined) return name === "t" ? `at ${value}` : `${name} ${value}`
+  if (locator !== undefined) return locator.slice(1)
+  return start === end ? `line ${start}` : `lines ${start}–${end}`
+}
+
+const sure = (relevance: number): string => `${Math.round(100 * relevance)} %`
+
+export const HitItem = ({
+  hit,
+  isOpen,
+  onOpen,
+  rank,
+  to,
+  words
+}: {
+  readonly hit: Hit
+  readonly rank: number
+  readonly words: ReadonlyArray<string>
+  readonly to: string
+  readonly isOpen: boolean
+  readonly onOpen: () => void
+}) => {
+  const [isExplained, explain] = useState(false)
+  const { metadata, relevance, text } = hit
+  const { heading, source, title } = metadata
+  const [folder, name] = splitSource(source)
+  const { end, start } = excerpt(text, words, excerptLength)
+  const editing = editorAddress(source, metadata.start_line)
+  const headings = heading === undefined ? [] : heading.split(" > ").filter((each, at) => at > 0 || each !== title)
+  return (
+    <li class={isOpen ? "hit is-open" : "hit"} value={rank}>
+      <h2>
+        <a href={to} data-hit onClick={onOpen} aria-current={isOpen ? "true" : undefined}>
+          <Marked text={title ?? name} words={words} />
+          {headings.map((each, at) => (
+            <span key={at} class="heading">
+              <span class="sign"> › </span>
+              <Marked text={each} words={words} />
+            </span>
+          ))}
+        </a>
+      </h2>
+      <p class="where">
+        <span class="path" title={source}>
+          <bdi>
+            {folder}
+            <b>{name}</b>
+          </bdi>
+        </span>
+        <span>{placeText(metadata)}</span>
+        {metadata.collection !== "default" && <span class="tag">{metadata.collection}</span>}
+        {hit.via !== undefined && <span class="tag">by the graph</span>}
+        {hit.changed === true && <span class="tag warn">changed since {when(hit.indexed_at)}</span>}
+        {hit.gone === true && <span class="tag warn">file is gone</span>}
+      </p>
+      {isCode(source) ? (
+        <p class="text is-code">
+          {start > 0 && "… "}
+          <Marked text={text.slice(start, end)} words={words} />
+          {end < text.length && " …"}
+        </p>
+      ) : (
+        <div class="text">
+          <Markdown source={text} words={words} window={{ start, end }} />
+        </div>
+      )}
+      <div class="foot">
+        {relevance !== undefined && <Bar label="Likely to answer" share={relevance} text={sure(relevance)} />}
+        <button type="button" class="link" aria-expanded={isExplained} onClick={() => explain(!isExplained)}>
+          Why
+        </button>
+        {editing !== undefined && (
+          <a class="link" href={editing} rel="noreferrer">
+            Open in {editor.get()}
+          </a>
+        )}
+        {hit.similar !== undefined && hit.similar.length > 0 && (
+          <details class="copies">
+            <summary>
+              {hit.similar.length} more {hit.similar.length === 1 ? "says" : "say"} the same
+            </summary>
+            <ul>
+              {hit.similar.map((each) => (
+                <li key={`${each.collection} ${each.doc_id} ${each.chunk_index}`}>
+                  {each.source}, {placeText(each)}
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
+      </div>
+      {isExplained && <WhyHit hit={hit} />}
+    </li>
+  )
+}

@@ -1,0 +1,291 @@
+import { useEffect, useMemo, useState } from "preact/hooks"
+import { asFailure, call, type Failure, query } from "./api.ts"
+import { placeText } from "./Hit.tsx"
+import { useGet, useKeys, useShell } from "./hooks.ts"
+import { count } from "./matching.ts"
+import { Copy, Empty, Progress, Trouble } from "./Parts.tsx"
+import { gradeOf, interval, type Interval, ndcg, placeOf, pooled } from "./scoring.ts"
+import { isCode, Markdown } from "./Text.tsx"
+import type { Compared, Grade, Hit, Judged, Settings } from "./wire.ts"
+
+const meanings = ["does not answer", "is related", "answers in part", "answers"] as const
+
+const stored = "clew.questions"
+const mostQuestions = 500
+
+/** Questions that were judged in this browser: the server tells the judgements of one that is named. */
+const questions = {
+  get: (): ReadonlyArray<string> => {
+    try {
+      const list = JSON.parse(localStorage.getItem(stored) ?? "[]") as unknown
+      return Array.isArray(list) ? list.filter((each) => typeof each === "string").slice(0, mostQuestions) : []
+    } catch {
+      return []
+    }
+  },
+  add: (question: string): void =>
+    localStorage.setItem(
+      stored,
+      JSON.stringify([question, ...questions.get().filter((each) => each !== question)].slice(0, mostQuestions))
+    )
+}
+
+interface Body {
+  readonly query: string
+  readonly top_k: number
+  readonly a: Settings
+  readonly b: Settings
+}
+
+interface Measured {
+  readonly questions: number
+  readonly a: Interval
+  readonly b: Interval
+  readonly difference: Interval
+}
+
+const judgedOf = async (question: string): Promise<ReadonlyArray<Grade>> =>
+  (await call<Judged>("GET", `/judgements${query({ query: question })}`)).judgements
+
+const figures = ({ high, low, mean }: Interval, few: boolean): string =>
+  few ? mean.toFixed(3) : `${mean.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`
+
+/** Searches for every question that was judged in both ways, and scores the lists. */
+const measure = async (body: Body, onDone: (done: number, total: number) => void): Promise<Measured | undefined> => {
+  const all = questions.get()
+  const scores: Array<readonly [a: number, b: number]> = []
+  for (const [at, question] of all.entries()) {
+    onDone(at, all.length)
+    const grades = await judgedOf(question)
+    if (!grades.some(({ grade }) => grade > 0)) continue
+    const { a, b } = await call<Compared>("POST", "/compare", {
+      body: { ...body, query: question, top_k: Math.max(10, body.top_k) }
+    })
+    scores.push([ndcg(a.results, grades) ?? 0, ndcg(b.results, grades) ?? 0])
+  }
+  if (scores.length === 0) return undefined
+  return {
+    questions: scores.length,
+    a: interval(scores.map(([a]) => a)),
+    b: interval(scores.map(([, b]) => b)),
+    difference: interval(scores.map(([a, b]) => b - a))
+  }
+}
+
+const download = async (): Promise<void> => {
+  const all: Array<Grade> = []
+  for (const question of questions.get()) all.push(...(await judgedOf(question)))
+  const address = URL.createObjectURL(
+    new Blob(
+      all.map((each) => `${JSON.stringify(each)}\n`),
+      { type: "application/x-ndjson" }
+    )
+  )
+  const link = document.createElement("a")
+  link.href = address
+  link.download = "judgements.jsonl"
+  link.click()
+  URL.revokeObjectURL(address)
+}
+
+const gate = "clew benchmark --judgements judgements.jsonl --baseline quality.json --tolerance 0.02"
+
+const Scores = ({
+  body,
+  compared,
+  grades
+}: {
+  readonly body: Body
+  readonly compared: Compared
+  readonly grades: ReadonlyArray<Grade>
+}) => {
+  const { announce } = useShell()
+  const [measured, setMeasured] = useState<Measured | "none">()
+  const [progress, setProgress] = useState<readonly [number, number]>()
+  const [failure, fail] = useState<Failure>()
+  const a = ndcg(compared.a.results, grades)
+  const b = ndcg(compared.b.results, grades)
+  const run = async (work: () => Promise<unknown>) => {
+    try {
+      fail(undefined)
+      await work()
+    } catch (error) {
+      fail(asFailure(error))
+    }
+    setProgress(undefined)
+  }
+  const few = measured !== undefined && measured !== "none" && measured.questions < 2
+  return (
+    <div class="scores">
+      <table class="grid">
+        <thead>
+          <tr>
+            <th scope="col">nDCG@10</th>
+            <th scope="col">A</th>
+            <th scope="col">B</th>
+            <th scope="col">B − A</th>
+          </tr>
+        </thead>
+        <tbody>
+          <tr>
+            <th scope="row">This question</th>
+            <td>{a === undefined ? "–" : a.toFixed(3)}</td>
+            <td>{b === undefined ? "–" : b.toFixed(3)}</td>
+            <td>{a === undefined || b === undefined ? "–" : (b - a).toFixed(3)}</td>
+          </tr>
+          {measured !== undefined && measured !== "none" && (
+            <tr>
+              <th scope="row">{count(measured.questions, "question")}</th>
+              <td>{figures(measured.a, few)}</td>
+              <td>{figures(measured.b, few)}</td>
+              <td>{figures(measured.difference, few)}</td>
+            </tr>
+          )}
+        </tbody>
+      </table>
+      {measured === "none" && <p class="remark">No question that was judged here has an answer.</p>}
+      {measured !== undefined && measured !== "none" && (
+        <p class="remark">
+          {few
+            ? "An interval needs several questions."
+            : measured.difference.low > 0
+              ? "B is better: the 95 % interval of the difference is above 0."
+              : measured.difference.high < 0
+                ? "A is better: the 95 % interval of the difference is below 0."
+                : "The 95 % interval of the difference contains 0: judge more questions to tell them apart."}
+        </p>
+      )}
+      {progress && <Progress label="Searching for all judged questions" done={progress[0]} total={progress[1]} />}
+      {failure && <Trouble failure={failure} />}
+      <p class="actions">
+        <button
+          type="button"
+          disabled={progress !== undefined}
+          onClick={() =>
+            void run(async () => {
+              const all = await measure(body, (done, total) => setProgress([done, total]))
+              setMeasured(all ?? "none")
+              announce("Measured")
+            })
+          }
+        >
+          Measure over all judged questions
+        </button>
+        <button type="button" onClick={() => void run(download)}>
+          Download judgements
+        </button>
+        <Copy text={gate}>Copy the gate for CI</Copy>
+      </p>
+      <pre class="snippet" tabIndex={0}>
+        {gate}
+      </pre>
+    </div>
+  )
+}
+
+/** Grades the passages of both lists one by one, without telling which list had them where. */
+export const Judge = ({
+  body,
+  compared,
+  question,
+  words
+}: {
+  readonly question: string
+  readonly compared: Compared
+  readonly body: Body
+  readonly words: ReadonlyArray<string>
+}) => {
+  const { announce } = useShell()
+  const pool = useMemo(() => pooled(compared), [compared])
+  const { failure: unread, value } = useGet<Judged>(`/judgements${query({ query: question })}`)
+  const [given, give] = useState<ReadonlyArray<Grade>>([])
+  const [failure, fail] = useState<Failure>()
+  const [at, move] = useState<number>()
+  const grades = [...(value?.judgements ?? []), ...given]
+  const graded = (hit: Hit) => gradeOf(placeOf(hit), grades)
+  useEffect(() => {
+    // Passages that were judged before are passed over.
+    if (value !== undefined && at === undefined)
+      move(
+        Math.max(
+          0,
+          pool.findIndex((hit) => gradeOf(placeOf(hit), value.judgements) === undefined)
+        )
+      )
+  }, [value])
+  const position = at ?? 0
+  const hit = pool[position]
+
+  const step = (by: number) => move(Math.max(0, Math.min(pool.length, position + by)))
+  const judge = async (grade: number) => {
+    if (hit === undefined) return
+    const { metadata } = hit
+    const judgement: Grade = {
+      query: question,
+      source: metadata.source,
+      grade,
+      start_line: metadata.start_line,
+      end_line: metadata.end_line
+    }
+    try {
+      fail(undefined)
+      await call("POST", "/judgements", { body: { judgements: [judgement] } })
+      questions.add(question)
+      give([...given, judgement])
+      announce(`Graded ${grade}: ${meanings[grade]}`)
+      step(1)
+    } catch (error) {
+      fail(asFailure(error))
+    }
+  }
+  useKeys({
+    ...Object.fromEntries(meanings.map((_, grade) => [String(grade), () => void judge(grade)])),
+    ArrowRight: () => step(1),
+    ArrowLeft: () => step(-1)
+  })
+  const done = pool.filter((each) => graded(each) !== undefined).length
+  return (
+    <div class="judge">
+      {(unread ?? failure) && <Trouble failure={(unread ?? failure)!} />}
+      <Progress label={`${done} of ${count(pool.length, "passage")} judged`} done={done} total={pool.length} />
+      {hit === undefined ? (
+        <Empty title="All passages of both lists were shown" />
+      ) : (
+        <article class="card" aria-label={`Passage ${position + 1} of ${pool.length}`}>
+          <h2>{hit.metadata.title ?? hit.metadata.source}</h2>
+          <p class="where">
+            <span class="path">
+              <bdi>{hit.metadata.source}</bdi>
+            </span>
+            <span>{placeText(hit.metadata)}</span>
+          </p>
+          {isCode(hit.metadata.source) ? (
+            <pre tabIndex={0}>{hit.text}</pre>
+          ) : (
+            <Markdown source={hit.text} words={words} />
+          )}
+        </article>
+      )}
+      <p class="actions grades" role="group" aria-label="Grade">
+        {meanings.map((meaning, grade) => (
+          <button
+            key={grade}
+            type="button"
+            aria-pressed={hit !== undefined && graded(hit) === grade}
+            disabled={hit === undefined}
+            onClick={() => void judge(grade)}
+          >
+            <kbd>{grade}</kbd> {meaning}
+          </button>
+        ))}
+        <button type="button" class="quiet" disabled={position === 0} onClick={() => step(-1)}>
+          ← Back
+        </button>
+        <button type="button" class="quiet" disabled={hit === undefined} onClick={() => step(1)}>
+          Skip →
+        </button>
+      </p>
+      <Scores body={body} compared={compared} grades={grades} />
+    </div>
+  )
+}

@@ -1,0 +1,204 @@
+import type { ComponentChildren } from "preact"
+import { useEffect, useRef, useState } from "preact/hooks"
+import { formsOf, type Request } from "./asking.ts"
+import { type Failure, key } from "./api.ts"
+import { useShell } from "./hooks.ts"
+
+/** A modal dialog; Esc, its button and a click beside it close it. */
+export const Dialog = ({
+  children,
+  onClose,
+  title,
+  isWide = false
+}: {
+  readonly title: string
+  readonly onClose?: (() => void) | undefined
+  readonly isWide?: boolean
+  readonly children: ComponentChildren
+}) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    dialog.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      class={isWide ? "is-wide" : undefined}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose?.()
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current) onClose?.()
+      }}
+    >
+      <div class="sheet">
+        <header>
+          <h2>{title}</h2>
+          {onClose && (
+            <button type="button" class="quiet" onClick={onClose} aria-label="Close">
+              ✕
+            </button>
+          )}
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}
+
+/** What went wrong, and what the server says to do. */
+export const Trouble = ({ failure }: { readonly failure: Failure }) =>
+  // The shell says these two.
+  failure.status === 0 || failure.status === 401 ? null : (
+    <div class="trouble" role="alert">
+      <strong>{failure.message}</strong>
+      {failure.errors.length > 0 && (
+        <ul>
+          {failure.errors.slice(0, 5).map(({ message, path }) => (
+            <li key={path}>{message}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+
+/** A share from 0 to 1 as a bar, with its number. */
+export const Bar = ({
+  label,
+  share,
+  text
+}: {
+  readonly label: string
+  readonly share: number
+  readonly text: string
+}) => {
+  const part = Math.max(0, Math.min(1, share))
+  return (
+    <span
+      class="bar"
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={1}
+      aria-valuenow={part}
+      aria-valuetext={text}
+    >
+      <span class="track">
+        <span class="fill" style={{ width: `${100 * part}%` }} />
+      </span>
+      <span class="told">{text}</span>
+    </span>
+  )
+}
+
+/** How far work is. */
+export const Progress = ({
+  done,
+  label,
+  total
+}: {
+  readonly label: string
+  readonly done: number
+  readonly total?: number | undefined
+}) => (
+  <div class="progress">
+    <span>{label}</span>
+    <progress aria-label={label} {...(total === undefined ? {} : { max: Math.max(1, total), value: done })} />
+  </div>
+)
+
+/** A choice of few. */
+export const Choices = <A extends string>({
+  label,
+  onChange,
+  options,
+  value
+}: {
+  readonly label: string
+  readonly options: ReadonlyArray<readonly [A, string]>
+  readonly value: A
+  readonly onChange: (value: A) => void
+}) => (
+  <fieldset class="choices">
+    <legend>{label}</legend>
+    <div>
+      {options.map(([name, text]) => (
+        <label key={name} class={name === value ? "on" : undefined}>
+          <input type="radio" checked={name === value} onChange={() => onChange(name)} />
+          {text}
+        </label>
+      ))}
+    </div>
+  </fieldset>
+)
+
+/** Copies a text, and says so. */
+export const Copy = ({ children, text }: { readonly text: string; readonly children: ComponentChildren }) => {
+  const { announce } = useShell()
+  const [copied, set] = useState(false)
+  useEffect(() => {
+    if (!copied) return undefined
+    const timer = setTimeout(() => set(false), 1500)
+    return () => clearTimeout(timer)
+  }, [copied])
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    set(true)
+    announce("Copied")
+  }
+  return (
+    <button type="button" onClick={() => void copy().catch(() => announce("The browser does not let the page copy"))}>
+      {copied ? "Copied" : children}
+    </button>
+  )
+}
+
+/** The view's own request, for a shell or a program. */
+export const CopyAs = ({ request }: { readonly request: Request }) => {
+  const [isOpen, open] = useState(false)
+  const [chosen, choose] = useState("curl")
+  const { who } = useShell()
+  const forms = formsOf(request, window.location.origin, who.authenticated || key.get() !== "")
+  const [name, text] = forms.find(([each]) => each === chosen) ?? forms[0]!
+  return (
+    <>
+      <button type="button" class="quiet" onClick={() => open(true)}>
+        Copy as…
+      </button>
+      {isOpen && (
+        <Dialog title="Copy as" onClose={() => open(false)} isWide>
+          <Choices label="Form" options={forms.map(([each]) => [each, each] as const)} value={name} onChange={choose} />
+          <pre class="snippet" tabIndex={0}>
+            {text}
+          </pre>
+          <p class="actions">
+            <Copy text={text}>Copy</Copy>
+            <Copy text={window.location.href}>Copy this page's address</Copy>
+          </p>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** Rows of nothing while a first answer is on its way. */
+export const Waiting = ({ rows = 4 }: { readonly rows?: number }) => (
+  <div class="waiting" aria-hidden="true">
+    {Array.from({ length: rows }, (_, row) => (
+      <span key={row} />
+    ))}
+  </div>
+)
+
+export const Empty = ({ children, title }: { readonly title: string; readonly children?: ComponentChildren }) => (
+  <div class="empty">
+    <p class="title">{title}</p>
+    {children}
+  </div>
+)

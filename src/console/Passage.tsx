@@ -1,0 +1,194 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks"
+import { go, href } from "./address.ts"
+import { call, query } from "./api.ts"
+import { editor, editorAddress } from "./editors.ts"
+import { placeText } from "./Hit.tsx"
+import { useGet, useKeys, useLoad } from "./hooks.ts"
+import { splitSource, when } from "./matching.ts"
+import { Copy, Trouble, Waiting } from "./Parts.tsx"
+import { isCode, Lines, Markdown } from "./Text.tsx"
+import type { Document, Found, Settings } from "./wire.ts"
+
+/** Characters around the passage that are shown at once. */
+const around = 5000
+const further = 20_000
+const mostHits = 50
+const weakBelow = 0.1
+
+interface Props {
+  readonly docId: string
+  readonly collection: string
+  readonly index: number
+  /** What was searched for; its other hits in this document are steps away. */
+  readonly question?: string | undefined
+  readonly settings?: Settings | undefined
+  readonly words: ReadonlyArray<string>
+  /** The address of another passage of this document. */
+  readonly to: (index: number) => string
+  /** The address without the panel. */
+  readonly closed: string
+}
+
+/** A passage in its document: the text around it, the span marked. */
+export const Passage = ({ closed, collection, docId, index, question, settings, to, words }: Props) => {
+  const panel = useRef<HTMLElement>(null)
+  const before = useRef<Element | null>(null)
+  const [isPlain, setPlain] = useState<boolean | undefined>()
+  const [wider, widen] = useState({ above: 0, below: 0 })
+  const path = `/documents/${encodeURIComponent(docId)}${query({ collection })}`
+  const { failure, value: document_ } = useGet<Document>(path)
+  const hits = useLoad<Found>(
+    question === undefined || question === "" ? undefined : JSON.stringify([docId, collection, question, settings]),
+    (signal) =>
+      call<Found>("POST", "/query", {
+        body: { query: question, top_k: mostHits, ...settings, collection, filter: { doc_id: docId } },
+        signal
+      })
+  )
+
+  useEffect(() => {
+    before.current = document.activeElement
+    panel.current?.focus({ preventScroll: true })
+    return () => {
+      const last = before.current
+      if (last instanceof HTMLElement && last.isConnected) last.focus({ preventScroll: true })
+    }
+  }, [])
+  useEffect(() => widen({ above: 0, below: 0 }), [docId, index])
+
+  const passage = document_?.passages.find(({ chunk_index: each }) => each === index)
+  const span = passage && { start: passage.start, end: passage.end }
+  useEffect(() => {
+    const text = panel.current?.querySelector<HTMLElement>(".document")
+    const marked = text?.querySelector<HTMLElement>(".in-span")
+    // Only the panel scrolls.
+    if (text && marked)
+      text.scrollTop += marked.getBoundingClientRect().top - text.getBoundingClientRect().top - text.clientHeight / 4
+  }, [passage])
+
+  // In the document's order; a passage that only its document's other words match is no hit.
+  const places = useMemo(
+    () =>
+      (hits.value?.results ?? [])
+        .filter(({ relevance = 1 }) => relevance >= weakBelow)
+        .map(({ metadata }) => metadata.chunk_index)
+        .concat(index)
+        .filter((each, at, all) => all.indexOf(each) === at)
+        .sort((a, b) => a - b),
+    [hits.value, index]
+  )
+  const at = places.indexOf(index)
+  const step = (by: number) => {
+    const next = places[at + by]
+    if (next !== undefined) go(to(next), { replacing: true })
+  }
+  useKeys({
+    Escape: () => go(closed),
+    n: () => step(1),
+    p: () => step(-1),
+    ArrowRight: () => step(1),
+    ArrowLeft: () => step(-1)
+  })
+
+  const metadata = document_?.metadata ?? {}
+  const source = typeof metadata["source"] === "string" ? metadata["source"] : docId
+  const title = typeof metadata["title"] === "string" ? metadata["title"] : splitSource(source)[1]
+  const content = document_?.content ?? ""
+  const window_ = span && {
+    start: Math.max(0, span.start - around - wider.above),
+    end: Math.min(content.length, span.end + around + wider.below)
+  }
+  const editing = passage && editorAddress(source, passage.start_line)
+  const plain = isPlain ?? isCode(source)
+  const cited =
+    passage === undefined
+      ? source
+      : `${source}${passage.locator ?? `:${passage.start_line}${passage.end_line === passage.start_line ? "" : `-${passage.end_line}`}`}`
+
+  return (
+    <aside class="panel" aria-label="Passage in its document" ref={panel} tabIndex={-1}>
+      <header>
+        <div class="title">
+          <h2>{title}</h2>
+          <a class="button quiet" href={closed} aria-label="Close the passage">
+            ✕
+          </a>
+        </div>
+        <p class="where">
+          <span class="path" title={source}>
+            <bdi>{source}</bdi>
+          </span>
+          {passage && <span>{placeText(passage)}</span>}
+          {document_?.changed === true && (
+            <span class="tag warn">the file has changed since {when(document_.indexed_at)}</span>
+          )}
+          {document_?.gone === true && <span class="tag warn">the file is gone</span>}
+        </p>
+        <p class="actions">
+          {places.length > 1 && (
+            <>
+              <button
+                type="button"
+                disabled={at <= 0}
+                onClick={() => step(-1)}
+                aria-label="Previous hit in this document"
+              >
+                ↑
+              </button>
+              <button
+                type="button"
+                disabled={at >= places.length - 1}
+                onClick={() => step(1)}
+                aria-label="Next hit in this document"
+              >
+                ↓
+              </button>
+              <span class="told">
+                hit {at + 1} of {places.length}
+              </span>
+            </>
+          )}
+          <button type="button" class="quiet" aria-pressed={plain} onClick={() => setPlain(!plain)}>
+            {plain ? "As text" : "As lines"}
+          </button>
+          <Copy text={cited}>Copy citation</Copy>
+          {editing !== undefined && (
+            <a class="button quiet" href={editing} rel="noreferrer">
+              Open in {editor.get()}
+            </a>
+          )}
+          <a
+            class="button quiet"
+            href={href("documents", { doc: docId, c: collection === "default" ? undefined : collection })}
+          >
+            All passages
+          </a>
+        </p>
+      </header>
+      {failure && <Trouble failure={failure} />}
+      {document_ === undefined && failure === undefined && <Waiting rows={8} />}
+      {document_ !== undefined && passage === undefined && (
+        <p class="remark">This document has no passage {index} any more; it was indexed again.</p>
+      )}
+      {document_ !== undefined && window_ !== undefined && (
+        <div class="document">
+          {window_.start > 0 && (
+            <button type="button" class="link" onClick={() => widen({ ...wider, above: wider.above + further })}>
+              More above
+            </button>
+          )}
+          {plain ? (
+            <Lines source={content} words={words} span={span} window={window_} />
+          ) : (
+            <Markdown source={content} words={words} span={span} window={window_} />
+          )}
+          {window_.end < content.length && (
+            <button type="button" class="link" onClick={() => widen({ ...wider, below: wider.below + further })}>
+              More below
+            </button>
+          )}
+        </div>
+      )}
+    </aside>
+  )
+}

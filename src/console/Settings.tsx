@@ -1,0 +1,169 @@
+import { useState } from "preact/hooks"
+import type { Choice, Mode } from "./asking.ts"
+import { editor, editors } from "./editors.ts"
+import { useGet } from "./hooks.ts"
+import { Choices, Dialog } from "./Parts.tsx"
+import type { Collections } from "./wire.ts"
+
+const numbers = ["5", "10", "20", "50", "100"] as const
+
+/** Mode, fusion and graph of a search: the part that two settings compared have, too. */
+export const ChoiceFields = ({
+  choice,
+  onChange
+}: {
+  readonly choice: Choice
+  readonly onChange: (choice: Choice) => void
+}) => (
+  <>
+    <Choices<Mode>
+      label="Search by"
+      options={[
+        ["hybrid", "Words and meaning"],
+        ["meaning", "Meaning"],
+        ["words", "Words"]
+      ]}
+      value={choice.mode}
+      onChange={(mode) => onChange({ ...choice, mode })}
+    />
+    {choice.mode === "hybrid" && (
+      <>
+        <Choices
+          label="Fused by"
+          options={[
+            ["", "Default"],
+            ["rrf", "Ranks"],
+            ["score", "Scores"]
+          ]}
+          value={choice.fusion ?? ""}
+          onChange={(fusion) => onChange({ ...choice, fusion: fusion === "" ? undefined : fusion })}
+        />
+        <label class="slider">
+          <span>
+            Weight of meaning (α): <output>{choice.alpha ?? "default"}</output>
+          </span>
+          <input
+            type="range"
+            min={0}
+            max={1}
+            step={0.05}
+            value={choice.alpha ?? 0.4}
+            onChange={(event) => onChange({ ...choice, alpha: Number(event.currentTarget.value) })}
+          />
+          {choice.alpha !== undefined && (
+            <button type="button" class="link" onClick={() => onChange({ ...choice, alpha: undefined })}>
+              Default
+            </button>
+          )}
+        </label>
+      </>
+    )}
+    <Choices
+      label="Graph"
+      options={[
+        ["", "Default"],
+        ["auto", "Auto"],
+        ["true", "On"],
+        ["false", "Off"]
+      ]}
+      value={choice.graph ?? ""}
+      onChange={(graph) => onChange({ ...choice, graph: graph === "" ? undefined : graph })}
+    />
+    <label class="slider">
+      <span>
+        Least relevance: <output>{choice.min === undefined ? "any" : `${Math.round(100 * choice.min)} %`}</output>
+      </span>
+      <input
+        type="range"
+        min={0}
+        max={0.95}
+        step={0.05}
+        value={choice.min ?? 0}
+        onChange={(event) => {
+          const min = Number(event.currentTarget.value)
+          onChange({ ...choice, min: min === 0 ? undefined : min })
+        }}
+      />
+    </label>
+  </>
+)
+
+/** Every collection's name, with "all" first. */
+export const CollectionField = ({
+  isOne = false,
+  onChange,
+  value
+}: {
+  readonly value: string | undefined
+  /** There is no "all". */
+  readonly isOne?: boolean
+  readonly onChange: (value: string | undefined) => void
+}) => {
+  const { value: known } = useGet<Collections>("/collections")
+  const names = (known?.collections ?? []).map(({ name }) => name)
+  const all = value === undefined || names.includes(value) ? names : [value, ...names]
+  if (all.length < 2 && value === undefined) return null
+  return (
+    <label class="pick">
+      <span>Collection</span>
+      <select value={value ?? ""} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
+        <option value="">{isOne ? "default" : "All"}</option>
+        {all
+          .filter((name) => !isOne || name !== "default")
+          .map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+      </select>
+    </label>
+  )
+}
+
+/** How a search is done, and what opens a file. */
+export const Drawer = ({
+  choice,
+  collection,
+  onChange,
+  onClose,
+  topK
+}: {
+  readonly choice: Choice
+  readonly topK: number
+  readonly collection: string | undefined
+  readonly onClose: () => void
+  readonly onChange: (choice: Choice, topK: number, collection: string | undefined) => void
+}) => {
+  const [opens, setOpens] = useState(editor.get())
+  return (
+    <Dialog title="Settings" onClose={onClose}>
+      <div class="drawer">
+        <ChoiceFields choice={choice} onChange={(next) => onChange(next, topK, collection)} />
+        <Choices
+          label="Passages"
+          options={numbers.map((each) => [each, each] as const)}
+          value={String(topK) as (typeof numbers)[number]}
+          onChange={(each) => onChange(choice, Number(each), collection)}
+        />
+        <CollectionField value={collection} onChange={(each) => onChange(choice, topK, each)} />
+        <label class="pick">
+          <span>Files open in</span>
+          <select
+            value={opens}
+            onChange={(event) => {
+              editor.set(event.currentTarget.value)
+              setOpens(event.currentTarget.value)
+            }}
+          >
+            <option value="">nothing</option>
+            {editors.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+    </Dialog>
+  )
+}

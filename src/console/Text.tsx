@@ -1,0 +1,178 @@
+import type { ComponentChildren, JSX } from "preact"
+import { useMemo } from "preact/hooks"
+import { type Block, blocksOf, type Inline, inlinesOf } from "./markdown.ts"
+import { matchesIn, type Span } from "./matching.ts"
+
+interface Marking {
+  /** The words to mark. */
+  readonly words: ReadonlyArray<string>
+  /** The span to mark, in the text's own offsets. */
+  readonly span?: Span | undefined
+}
+
+/** A text as text nodes: matches and the span are elements, and nothing of it is markup. */
+export const Marked = ({ at = 0, span, text, words }: Marking & { readonly text: string; readonly at?: number }) => {
+  const parts: Array<ComponentChildren> = []
+  const inSpan = span === undefined ? undefined : { start: span.start - at, end: span.end - at }
+  const plain = (from: number, to: number) => {
+    if (to <= from) return
+    if (inSpan === undefined || inSpan.end <= from || inSpan.start >= to) return void parts.push(text.slice(from, to))
+    const [begin, end] = [Math.max(from, inSpan.start), Math.min(to, inSpan.end)]
+    parts.push(text.slice(from, begin), <span class="cited">{text.slice(begin, end)}</span>, text.slice(end, to))
+  }
+  let done = 0
+  for (const { end, start } of matchesIn(text, words)) {
+    plain(done, start)
+    const isInside = inSpan !== undefined && start < inSpan.end && end > inSpan.start
+    parts.push(<mark class={isInside ? "cited" : undefined}>{text.slice(start, end)}</mark>)
+    done = end
+  }
+  plain(done, text.length)
+  return <>{parts}</>
+}
+
+interface Given extends Marking {
+  readonly source: string
+  /** Blocks of this part alone. */
+  readonly window?: Span | undefined
+}
+
+const Run = ({ part, ...given }: Given & { readonly part: Inline }): JSX.Element => {
+  const text = (
+    <Marked text={given.source.slice(part.start, part.end)} at={part.start} words={given.words} span={given.span} />
+  )
+  if (part.kind === "text") return text
+  if (part.kind === "code") return <code>{text}</code>
+  const inner = part.inner.map((each) => <Run key={each.start} part={each} {...given} />)
+  if (part.kind === "strong") return <strong>{inner}</strong>
+  if (part.kind !== "link") return <em>{inner}</em>
+  // No link of a document can be clicked: where it leads is only told.
+  return (
+    <span class="link" title={part.to}>
+      {inner}
+    </span>
+  )
+}
+
+/** A line of text with its code, emphasis and links. */
+export const Runs = ({ start, end, ...given }: Given & Span) => (
+  <>
+    {inlinesOf(given.source, { start, end }).map((part) => (
+      <Run key={part.start} part={part} {...given} />
+    ))}
+  </>
+)
+
+const Shown = ({ block, ...given }: Given & { readonly block: Block }) => {
+  switch (block.kind) {
+    case "heading":
+      return (
+        <p class={`heading h${block.level}`}>
+          <Runs {...given} {...block.text} />
+        </p>
+      )
+    case "paragraph":
+      return (
+        <p>
+          <Runs {...given} {...block.text} />
+        </p>
+      )
+    case "quote":
+      return (
+        <blockquote>
+          <Runs {...given} {...block.text} />
+        </blockquote>
+      )
+    case "item":
+      return (
+        <p class={`item depth${block.depth}`} data-mark={/^\d/.test(block.mark) ? block.mark : "•"}>
+          <Runs {...given} {...block.text} />
+        </p>
+      )
+    case "rule":
+      return <hr />
+    case "code":
+      return <Code {...given} {...block.text} language={block.language} />
+    case "table":
+      return (
+        <div class="wide" tabIndex={0} role="group" aria-label="A table of the document">
+          <table>
+            <tbody>
+              {block.rows.map((row, at) => (
+                <tr key={at} class={at === 0 ? "head" : undefined}>
+                  {row.map((cell) => (
+                    <td key={cell.start}>
+                      <Runs {...given} {...cell} />
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )
+  }
+}
+
+const Code = ({ end, language, source, span, start, words }: Given & Span & { readonly language: string }) => (
+  <pre data-language={language === "" ? undefined : language.slice(0, 20)} tabIndex={0}>
+    <code>
+      <Marked text={source.slice(start, end)} at={start} words={words} span={span} />
+    </code>
+  </pre>
+)
+
+const overlaps = (a: Span, b: Span): boolean => a.start < b.end && a.end > b.start
+
+/** A document's Markdown as elements, made one by one: no markup of it is ever parsed as HTML. */
+export const Markdown = (given: Given) => {
+  const blocks = useMemo(() => blocksOf(given.source), [given.source])
+  const { span, window } = given
+  return (
+    <div class="prose">
+      {blocks
+        .filter((block) => window === undefined || overlaps(block, window))
+        .map((block) => (
+          <div key={block.start} class={span !== undefined && overlaps(block, span) ? "in-span" : undefined}>
+            <Shown block={block} {...given} />
+          </div>
+        ))}
+    </div>
+  )
+}
+
+/** A text with the numbers of its lines, as code is read. */
+export const Lines = ({ source, span, window, words }: Given) => {
+  const part = window ?? { start: 0, end: source.length }
+  const from = source.lastIndexOf("\n", part.start - 1) + 1
+  const first = useMemo(() => source.slice(0, from).split("\n").length, [source, from])
+  let at = from
+  return (
+    <pre class="lines" tabIndex={0}>
+      {source
+        .slice(from, part.end)
+        .split("\n")
+        .map((line, index) => {
+          const start = at
+          at += line.length + 1
+          const isInside = span !== undefined && start < span.end && start + line.length >= span.start
+          return (
+            <div key={start} class={isInside ? "in-span" : undefined} data-line={first + index}>
+              <Marked text={line} at={start} words={words} span={span} />
+              {"\n"}
+            </div>
+          )
+        })}
+    </pre>
+  )
+}
+
+/** What is Markdown, or was made into it by reading the file. */
+const prose =
+  /\.(?:md|mdx|markdown|qmd|rmd|txt|pdf|docx?|odt|odp|ods|pptx?|xlsx?|html?|xhtml|epub|rtf|eml|mbox|ipynb|srt|vtt|tex|adoc|rst)$/i
+
+/** Whether a source is read as lines of code rather than as text. */
+export const isCode = (source: string): boolean => {
+  const name = source.slice(Math.max(source.lastIndexOf("/"), source.lastIndexOf("\\")) + 1)
+  return /\.[a-z0-9]{1,10}$/i.test(name) && !prose.test(name)
+}

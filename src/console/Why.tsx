@@ -1,0 +1,225 @@
+import { useState } from "preact/hooks"
+import { go, href } from "./address.ts"
+import { type Choice, settingsOf } from "./asking.ts"
+import { query } from "./api.ts"
+import { useGet } from "./hooks.ts"
+import { Trouble, Waiting } from "./Parts.tsx"
+import type { Filter, Hit, Why } from "./wire.ts"
+
+const signed = (value: number): string => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`
+const ranked = (rank: number | undefined): string => (rank === undefined ? "beyond the leg's depth" : `rank ${rank}`)
+
+/** What each part added to a hit's score. */
+export const WhyHit = ({ hit }: { readonly hit: Hit }) => {
+  const { explain, score, via } = hit
+  if (explain === undefined) return <p class="remark">The server did not explain this result.</p>
+  const { keyword, likeness, queries, recency, rerank, vector } = explain
+  const terms = keyword?.terms ?? []
+  const most = Math.max(...terms.map((term) => term.score), 0.001)
+  return (
+    <div class="why" role="group" aria-label="Why it ranks here">
+      <table>
+        <caption class="unseen">What adds up to its score</caption>
+        <thead>
+          <tr>
+            <th scope="col">By</th>
+            <th scope="col">Rank there</th>
+            <th scope="col">Score there</th>
+            <th scope="col">Adds</th>
+          </tr>
+        </thead>
+        <tbody>
+          {vector !== undefined && (
+            <tr>
+              <th scope="row">Meaning</th>
+              <td>{ranked(vector.rank)}</td>
+              <td>{vector.score.toFixed(3)}</td>
+              <td>{signed(vector.contribution)}</td>
+            </tr>
+          )}
+          {keyword !== undefined && (
+            <tr>
+              <th scope="row">Words</th>
+              <td>{ranked(keyword.rank)}</td>
+              <td>{keyword.score.toFixed(2)}</td>
+              <td>{signed(keyword.contribution)}</td>
+            </tr>
+          )}
+          {likeness !== undefined && (
+            <tr>
+              <th scope="row">Words alike</th>
+              <td />
+              <td>{likeness.score.toFixed(3)}</td>
+              <td>{signed(likeness.contribution)}</td>
+            </tr>
+          )}
+          {recency !== undefined && (
+            <tr>
+              <th scope="row">Age</th>
+              <td />
+              <td>{Math.round(recency.age_days)} days</td>
+              <td>{signed(recency.contribution)}</td>
+            </tr>
+          )}
+          {(queries ?? []).map((each) => (
+            <tr key={each.query}>
+              <th scope="row">{each.query === 0 ? "The question" : `Further question ${each.query}`}</th>
+              <td>{ranked(each.rank)}</td>
+              <td />
+              <td>{signed(each.contribution)}</td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">{rerank === undefined ? "Score" : "The reranker's score"}</th>
+            <td>{rerank === undefined ? "" : `was rank ${rerank.rank}, ${rerank.score.toFixed(3)}`}</td>
+            <td />
+            <td>{score.toFixed(3)}</td>
+          </tr>
+        </tfoot>
+      </table>
+      {terms.length > 0 && (
+        <ul class="terms" aria-label="Terms that matched">
+          {terms.map((term) => (
+            <li key={term.term}>
+              <span class="term">
+                {term.term}
+                {term.near === true && " (similar spelling)"}
+              </span>
+              <span class="track">
+                <span class="fill" style={{ width: `${Math.max(0, (100 * term.score) / most)}%` }} />
+              </span>
+              <span class="told">
+                {term.score.toFixed(2)},{" "}
+                {[
+                  term.title > 0 ? `${term.title}× title` : "",
+                  term.heading > 0 ? `${term.heading}× heading` : "",
+                  term.text > 0 ? `${term.text}× text` : ""
+                ]
+                  .filter((part) => part !== "")
+                  .join(", ")}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {keyword?.name_bonus !== undefined && keyword.name_bonus > 0 && (
+        <p class="remark">Names written as in the question: +{Math.round(100 * keyword.name_bonus)} %</p>
+      )}
+      {via !== undefined && (
+        <p class="remark">
+          The graph led here:{" "}
+          {via
+            .map(
+              ({ entity, source }) => `${entity}${source === undefined ? " (named in the question)" : `, in ${source}`}`
+            )
+            .join(" → ")}
+        </p>
+      )}
+    </div>
+  )
+}
+
+const legText = (leg: { readonly rank?: number; readonly score?: number } | undefined): string =>
+  leg?.rank !== undefined
+    ? `rank ${leg.rank}${leg.score === undefined ? "" : `, score ${leg.score.toFixed(3)}`}`
+    : leg?.score !== undefined
+      ? `not among the first hundred, score ${leg.score.toFixed(3)}`
+      : "not found"
+
+const Answer = ({ why }: { readonly why: Why }) =>
+  why.indexed ? (
+    <div class="why" role="group" aria-label="Why it is not here">
+      <p>
+        <b>{why.source}</b> is indexed{why.collection !== undefined && `, in collection ${why.collection}`}.
+      </p>
+      {why.filtered_out === true && <p>The filter excludes it{why.hint !== undefined && `: ${why.hint}`}.</p>}
+      {why.folded_into !== undefined && <p>{why.folded_into} says the same, and has its place in the list.</p>}
+      <dl class="facts">
+        <dt>In the list</dt>
+        <dd>{legText(why.hybrid)}</dd>
+        <dt>By meaning</dt>
+        <dd>{why.degraded ?? legText(why.vector)}</dd>
+        <dt>By words</dt>
+        <dd>{legText(why.keyword)}</dd>
+        {why.relevance !== undefined && (
+          <>
+            <dt>Relevance</dt>
+            <dd>{Math.round(100 * why.relevance)} % likely to answer</dd>
+          </>
+        )}
+        {why.via !== undefined && (
+          <>
+            <dt>Graph</dt>
+            <dd>{why.via}</dd>
+          </>
+        )}
+        {(why.terms ?? []).map(({ score, term }) => (
+          <>
+            <dt>{term}</dt>
+            <dd>{score === 0 ? "does not occur in it" : `+${score.toFixed(2)}`}</dd>
+          </>
+        ))}
+      </dl>
+      {why.ahead !== undefined && why.ahead.length > 0 && (
+        <p class="remark">
+          Ranked above it: {why.ahead.map(({ place, score }) => `${place} (${score.toFixed(3)})`).join(", ")}
+        </p>
+      )}
+    </div>
+  ) : (
+    <p class="why">
+      <b>{why.source}</b> is not indexed{why.reason !== undefined && `: ${why.reason}`}
+    </p>
+  )
+
+/** Why a document that somebody expected is not among the results. */
+export const WhyNot = ({
+  choice,
+  collection,
+  filter,
+  given,
+  question
+}: {
+  readonly question: string
+  readonly given: Readonly<Record<string, string>>
+  readonly collection: string | undefined
+  readonly filter: Filter | undefined
+  readonly choice: Choice
+}) => {
+  const [source, setSource] = useState(given["why"] ?? "")
+  const asked = given["why"]
+  const { alpha, fusion } = settingsOf(choice)
+  const path =
+    asked === undefined
+      ? undefined
+      : `/why${query({ query: question, source: asked, collection, filter: filter && JSON.stringify(filter), alpha, fusion })}`
+  const { failure, isCurrent, isLoading, value } = useGet<Why>(path)
+  return (
+    <details class="why-not" open={asked !== undefined}>
+      <summary>Why is a document not here?</summary>
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          go(href("search", { ...given, why: source.trim() }))
+        }}
+      >
+        <label>
+          <span class="unseen">Its source</span>
+          <input
+            value={source}
+            maxLength={4096}
+            placeholder="docs/tides.md"
+            onInput={(event) => setSource(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit">Explain</button>
+      </form>
+      {isLoading && !isCurrent && <Waiting rows={2} />}
+      {failure && <Trouble failure={failure} />}
+      {value && isCurrent && <Answer why={value} />}
+    </details>
+  )
+}

@@ -1,0 +1,78 @@
+import { useEffect, useState } from "preact/hooks"
+
+export const views = ["search", "ask", "compare", "documents", "graph", "health"] as const
+export type View = (typeof views)[number]
+
+/** Where the page is: its view, and what is shown there. Everything that can be shared is in it. */
+export interface Address {
+  readonly view: View | undefined
+  readonly given: Readonly<Record<string, string>>
+}
+
+export type Given = Readonly<Record<string, string | number | boolean | undefined>>
+
+const changed = "clew:address"
+
+const read = (): Address => {
+  const { pathname, search } = window.location
+  const name = pathname === "/" ? "search" : pathname.slice("/console/".length)
+  return {
+    view: views.find((view) => view === name),
+    given: Object.fromEntries(new URLSearchParams(search))
+  }
+}
+
+export const href = (view: View, given: Given = {}): string => {
+  const kept = Object.entries(given).filter(([, value]) => value !== undefined && value !== "")
+  const search = kept.length === 0 ? "" : `?${new URLSearchParams(kept.map(([name, value]) => [name, String(value)]))}`
+  return `/console/${view}${search}`
+}
+
+/** Goes there, as a step of its own for the browser's back key, or in place of the present one. */
+export const go = (to: string, { replacing = false }: { readonly replacing?: boolean } = {}): void => {
+  if (to === window.location.pathname + window.location.search) return
+  if (replacing) window.history.replaceState(null, "", to)
+  else window.history.pushState(null, "", to)
+  window.dispatchEvent(new Event(changed))
+}
+
+export const useAddress = (): Address => {
+  const [address, set] = useState(read)
+  useEffect(() => {
+    const update = () => set(read())
+    window.addEventListener("popstate", update)
+    window.addEventListener(changed, update)
+    return () => {
+      window.removeEventListener("popstate", update)
+      window.removeEventListener(changed, update)
+    }
+  }, [])
+  return address
+}
+
+/** Follows links of the page without loading it again. */
+export const followLinks = (event: MouseEvent): void => {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+    return
+  const link = (event.target as Element | null)?.closest("a")
+  if (link === null || link === undefined || link.target !== "" || link.origin !== window.location.origin) return
+  if (!link.pathname.startsWith("/console/") && link.pathname !== "/") return
+  event.preventDefault()
+  go(link.pathname + link.search)
+}
+
+/** JSON from an address, which anybody may have written; undefined if it is not of that form. */
+export const jsonIn = <A>(text: string | undefined, isForm: (value: unknown) => boolean): A | undefined => {
+  try {
+    const value = JSON.parse(text ?? "") as unknown
+    return isForm(value) ? (value as A) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A number from an address, within bounds. */
+export const numberIn = (text: string | undefined, min: number, max: number): number | undefined => {
+  const value = text === undefined || text === "" ? Number.NaN : Number(text)
+  return value >= min && value <= max ? value : undefined
+}

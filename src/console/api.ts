@@ -1,0 +1,172 @@
+import type { Job, Problem } from "./wire.ts"
+
+const keyName = "clew.key"
+
+/** The key that the server asks for, kept for this tab alone. */
+export const key = {
+  get: (): string => sessionStorage.getItem(keyName) ?? "",
+  set: (value: string): void => sessionStorage.setItem(keyName, value),
+  forget: (): void => sessionStorage.removeItem(keyName)
+}
+
+/** What a call failed with. Status 0: the server did not answer. */
+export class Failure extends Error {
+  readonly status: number
+  readonly tag: string
+  readonly errors: NonNullable<Problem["errors"]>
+
+  constructor(
+    status: number,
+    {
+      _tag,
+      detail,
+      errors = []
+    }: Pick<Problem, "_tag" | "detail"> & { readonly errors?: Problem["errors"] | undefined }
+  ) {
+    super(detail)
+    this.status = status
+    this.tag = _tag
+    this.errors = errors
+  }
+
+  /** The server is of a version that has no such address. */
+  get isMissing(): boolean {
+    return this.tag === "RouteNotFound" || this.tag === "MethodNotAllowed"
+  }
+}
+
+export const asFailure = (error: unknown): Failure =>
+  error instanceof Failure ? error : new Failure(0, { _tag: "Unreachable", detail: String(error) })
+
+export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError"
+
+/** Told to the shell, which asks for the key, or says that the server is gone. */
+export const locked = "clew:locked"
+export const gone = "clew:gone"
+
+const tell = (name: string, detail?: string): void => void window.dispatchEvent(new CustomEvent(name, { detail }))
+
+export interface Options {
+  readonly body?: unknown
+  readonly signal?: AbortSignal | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const problemOf = async (response: Response): Promise<Failure> => {
+  const said = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined
+  return new Failure(response.status, {
+    _tag: typeof said?._tag === "string" ? said._tag : "Unreachable",
+    detail: typeof said?.detail === "string" ? said.detail : `The server answered ${response.status}`,
+    errors: said?.errors
+  })
+}
+
+/** Sends a request with the key; a Failure if it is refused, or nothing answers. */
+export const send = async (
+  method: string,
+  path: string,
+  { body, headers, signal }: Options = {}
+): Promise<Response> => {
+  const isForm = body instanceof FormData
+  const secret = key.get()
+  let response: Response
+  try {
+    response = await fetch(path, {
+      method,
+      signal: signal ?? null,
+      headers: {
+        ...(secret === "" ? {} : { authorization: `Bearer ${secret}` }),
+        ...(body === undefined || isForm ? {} : { "content-type": "application/json" }),
+        ...headers
+      },
+      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) })
+    })
+  } catch (error) {
+    if (isAbort(error)) throw error
+    tell(gone)
+    throw new Failure(0, { _tag: "Unreachable", detail: "The server does not answer" })
+  }
+  if (response.ok) return response
+  const failure = await problemOf(response)
+  // Another key may have been entered while this one was refused.
+  if (failure.status === 401 && secret === key.get()) tell(locked, secret === "" ? undefined : failure.message)
+  throw failure
+}
+
+export const call = async <A>(method: string, path: string, options?: Options): Promise<A> =>
+  (await send(method, path, options)).json() as Promise<A>
+
+/** A query string of those that are given. */
+export const query = (parameters: Readonly<Record<string, string | number | boolean | undefined>>): string => {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== "")
+  return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}
+
+interface ServerEvent {
+  readonly name: string
+  readonly data: string
+}
+
+/** The events of a stream, as the standard for EventSource reads them. */
+export const eventsOf = async function* (response: Response): AsyncGenerator<ServerEvent> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ""
+  let name = "message"
+  let data: Array<string> = []
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      const lines = (rest + (value ?? "")).split("\n")
+      rest = lines.pop()!
+      for (const line of lines) {
+        if (line === "") {
+          if (data.length > 0) yield { name, data: data.join("\n") }
+          name = "message"
+          data = []
+        } else if (line.startsWith("event: ")) name = line.slice(7)
+        else if (line.startsWith("data:")) data.push(line.slice(line.startsWith("data: ") ? 6 : 5))
+      }
+      if (done) return
+    }
+  } finally {
+    void reader.cancel().catch(() => {})
+  }
+}
+
+export const isOver = ({ state }: Job): boolean => state === "done" || state === "failed" || state === "cancelled"
+
+/** Follows a job until it is over; gives it as it then is. */
+export const follow = async (job: Job, onProgress: (job: Job) => void, signal?: AbortSignal): Promise<Job> => {
+  let latest = job
+  if (isOver(job)) return job
+  const response = await send("GET", `/jobs/${encodeURIComponent(job.id)}`, {
+    signal,
+    headers: { accept: "text/event-stream" }
+  })
+  for await (const { data } of eventsOf(response)) {
+    latest = JSON.parse(data) as Job
+    onProgress(latest)
+    if (isOver(latest)) return latest
+  }
+  return latest
+}
+
+/** Starts work that may take long: a job where the server has them, else its answer. */
+export const begin = async <A>(
+  method: string,
+  path: string,
+  body: unknown,
+  onProgress: (job: Job) => void,
+  signal?: AbortSignal
+): Promise<A> => {
+  const response = await send(method, path, { body, signal, headers: { prefer: "respond-async" } })
+  const said = (await response.json()) as A | Job
+  if (response.status !== 202) return said as A
+  onProgress(said as Job)
+  const job = await follow(said as Job, onProgress, signal)
+  if (job.state === "done") return job.result as A
+  throw new Failure(
+    job.error?.status ?? 0,
+    job.error ?? { _tag: "Cancelled", detail: job.state === "cancelled" ? "It was cancelled" : "It did not end" }
+  )
+}

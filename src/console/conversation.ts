@@ -1,0 +1,109 @@
+import { eventsOf, Failure, send } from "./api.ts"
+import type { Citation, Citations, Settings, Source } from "./wire.ts"
+
+/** A question and its answer, as far as it has come. */
+export interface Turn {
+  readonly question: string
+  readonly sources: ReadonlyArray<Source>
+  readonly answer: string
+  readonly citations?: Citations | undefined
+  readonly state: "asking" | "done" | "stopped" | "failed"
+  readonly failure?: Failure | undefined
+}
+
+export interface AskBody extends Settings {
+  readonly query: string
+  readonly queries?: ReadonlyArray<string> | undefined
+  readonly history?: ReadonlyArray<{ readonly role: "user" | "assistant"; readonly content: string }> | undefined
+  readonly top_k: number
+  readonly collection?: string | undefined
+  readonly verify: true
+}
+
+/** Turns that a follow-up question is asked after, at most. */
+const remembered = 6
+
+/** The request for a question, with what was said before it. */
+export const askBody = (
+  question: string,
+  before: ReadonlyArray<Turn>,
+  { collection, topK }: { readonly collection: string | undefined; readonly topK: number }
+): AskBody => {
+  const answered = before.filter(({ answer }) => answer !== "").slice(-remembered)
+  const last = answered.at(-1)
+  return {
+    query: question,
+    // "And how long does that take?" is searched for together with what it follows.
+    ...(last === undefined ? {} : { queries: [`${last.question} ${question}`.slice(0, 10_000)] }),
+    ...(answered.length === 0
+      ? {}
+      : {
+          history: answered.flatMap(({ answer, question }) => [
+            { role: "user" as const, content: question },
+            { role: "assistant" as const, content: answer }
+          ])
+        }),
+    top_k: topK,
+    ...(collection === undefined ? {} : { collection }),
+    verify: true
+  }
+}
+
+/** Asks, and tells of each step of the answer. */
+export const ask = async (body: AskBody, onChange: (turn: Turn) => void, signal: AbortSignal): Promise<void> => {
+  let turn: Turn = { question: body.query, sources: [], answer: "", state: "asking" }
+  const change = (more: Partial<Turn>) => onChange((turn = { ...turn, ...more }))
+  change({})
+  try {
+    const response = await send("POST", "/ask", { body, signal, headers: { accept: "text/event-stream" } })
+    for await (const { data, name } of eventsOf(response)) {
+      if (name === "source") change({ sources: [...turn.sources, JSON.parse(data) as Source] })
+      else if (name === "token") change({ answer: turn.answer + data })
+      else if (name === "citations") change({ citations: JSON.parse(data) as Citations })
+      else if (name === "done") change({ state: "done" })
+      else if (name === "error") {
+        const { message } = JSON.parse(data) as { readonly message: string }
+        throw new Failure(503, { _tag: "LlmUnavailable", detail: message })
+      }
+    }
+    if (turn.state === "asking") throw new Failure(503, { _tag: "Cut", detail: "The answer was cut short; ask again" })
+  } catch (error) {
+    if (signal.aborted) return change({ state: "stopped" })
+    change({
+      state: "failed",
+      failure:
+        error instanceof Failure
+          ? error
+          : new Failure(503, { _tag: "Cut", detail: "The connection was lost; ask again" })
+    })
+  }
+}
+
+/** A run of an answer: text, or a mark with its verdict once that is known. */
+export type Part =
+  | { readonly kind: "text"; readonly start: number; readonly text: string }
+  | { readonly kind: "mark"; readonly start: number; readonly index: number; readonly citation: Citation | undefined }
+
+/** An answer with its marks `[1]` taken apart. */
+export const partsOf = ({ answer, citations }: Turn): ReadonlyArray<Part> => {
+  const parts: Array<Part> = []
+  let at = 0
+  const text = (to: number) => {
+    if (to > at) parts.push({ kind: "text", start: at, text: answer.slice(at, to) })
+  }
+  for (const { 0: mark, index: start } of answer.matchAll(/\[(\d{1,3}(?:, ?\d{1,3}){0,20})\]/g)) {
+    text(start)
+    const known = citations?.citations.filter((each) => each.start >= start && each.start < start + mark.length) ?? []
+    for (const number of mark.slice(1, -1).split(",").map(Number)) {
+      parts.push({
+        kind: "mark",
+        start,
+        index: number,
+        citation: known.find(({ index }) => index === number)
+      })
+    }
+    at = start + mark.length
+  }
+  text(answer.length)
+  return parts
+}

@@ -1,0 +1,114 @@
+import { createContext } from "preact"
+import { useContext, useEffect, useRef, useState } from "preact/hooks"
+import { asFailure, call, type Failure, isAbort } from "./api.ts"
+import type { Right, Who } from "./wire.ts"
+
+/** What every part of the page may look at. */
+export interface Shell {
+  /** Rises when the server is back, or another key was entered: what failed is tried again. */
+  readonly pulse: number
+  readonly who: Who
+  readonly announce: (text: string) => void
+}
+
+/** Until the server has said who one is: all rights, since it refuses what may not be done. */
+export const nobody: Who = { rights: ["read", "write", "admin"], authenticated: false, read_only: false }
+
+export const ShellContext = createContext<Shell>({ pulse: 0, who: nobody, announce: () => {} })
+export const useShell = (): Shell => useContext(ShellContext)
+
+/** Whether something may be done here; what may not is not shown. */
+export const useMay = (right: Right): boolean => {
+  const { who } = useShell()
+  return who.rights.includes(right) && (right === "read" || !who.read_only)
+}
+
+export interface Loaded<A> {
+  /** The last answer, also while the next one is awaited. */
+  readonly value?: A
+  /** Whether `value` answers what is asked now. */
+  readonly isCurrent: boolean
+  readonly isLoading: boolean
+  readonly failure?: Failure | undefined
+}
+
+/**
+ * Loads again whenever what is asked changes, after `delay` milliseconds without another change. The one before is
+ * cancelled, and its answer never shown. What failed is tried again when the server is back.
+ */
+export const useLoad = <A>(
+  /** Undefined: nothing is asked. */
+  asked: string | undefined,
+  load: (signal: AbortSignal) => Promise<A>,
+  delay = 0
+): Loaded<A> & { readonly reload: () => void } => {
+  const { pulse } = useShell()
+  const [state, set] = useState<Loaded<A> & { readonly of?: string | undefined }>({
+    isCurrent: false,
+    isLoading: asked !== undefined
+  })
+  const [again, setAgain] = useState(0)
+  const seen = useRef(pulse)
+  const latest = useRef(load)
+  latest.current = load
+  useEffect(() => {
+    const isRetry = seen.current !== pulse
+    seen.current = pulse
+    if (asked === undefined) return set({ isCurrent: false, isLoading: false })
+    if (isRetry && state.failure === undefined && state.of === asked) return undefined
+    const controller = new AbortController()
+    set((before) => ({ ...before, isLoading: true, failure: undefined }))
+    const run = async () => {
+      try {
+        const value = await latest.current(controller.signal)
+        if (!controller.signal.aborted) set({ value, isCurrent: true, isLoading: false, of: asked })
+      } catch (error) {
+        if (controller.signal.aborted || isAbort(error)) return
+        set({ isCurrent: true, isLoading: false, failure: asFailure(error), of: asked })
+      }
+    }
+    const timer = setTimeout(() => void run(), delay)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [asked, again, pulse])
+  return { ...state, isCurrent: state.isCurrent && state.of === asked, reload: () => setAgain((n) => n + 1) }
+}
+
+export const useGet = <A>(path: string | undefined, delay?: number) =>
+  useLoad<A>(path, (signal) => call<A>("GET", path!, { signal }), delay)
+
+/** Whether something has been so for longer than people notice. */
+export const useAfter = (is: boolean, ms: number): boolean => {
+  const [late, set] = useState(false)
+  useEffect(() => {
+    if (!is) return set(false)
+    const timer = setTimeout(() => set(true), ms)
+    return () => clearTimeout(timer)
+  }, [is, ms])
+  return is && late
+}
+
+/** Whether a key pressed there is text that somebody writes. */
+export const isWriting = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+
+/** Keys of the page; those with Ctrl, Alt or Meta stay the browser's. */
+export const useKeys = (keys: Readonly<Record<string, (event: KeyboardEvent) => void>>, isOn = true): void => {
+  const latest = useRef(keys)
+  latest.current = keys
+  useEffect(() => {
+    if (!isOn) return undefined
+    const listen = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
+      const act = latest.current[event.key]
+      if (act === undefined || (event.key !== "Escape" && isWriting(event.target))) return
+      // A dialog that is open has the keys.
+      if (document.querySelector("dialog[open]") !== null) return
+      act(event)
+    }
+    window.addEventListener("keydown", listen)
+    return () => window.removeEventListener("keydown", listen)
+  }, [isOn])
+}

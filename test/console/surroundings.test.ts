@@ -1,0 +1,298 @@
+import { spawn } from "node:child_process"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import type { Browser, Route } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, expect, it } from "vitest"
+import { WebSocket } from "ws"
+import { library } from "../cli/program/files.ts"
+import { ended, program } from "../cli/program/sandbox.ts"
+import { launch, open, seen, Server, texts, until } from "./browser.ts"
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+const built = join(program, "../console")
+
+describe("what the build makes of the console", () => {
+  it("is at most 70 KB of script and style, and has nothing inline", () => {
+    const files = readdirSync(built)
+    const size = files
+      .filter((name) => /\.(?:js|css)$/.test(name))
+      .reduce((sum, name) => sum + gzipSync(readFileSync(join(built, name)), { level: 9 }).length, 0)
+    assert.isAtMost(size, 70_000)
+    assert.isAbove(size, 10_000)
+    const page = readFileSync(join(built, "page.html"), "utf8")
+    assert.notMatch(page, /<script(?![^>]* src=)|<style| on\w+=| style=/)
+    const script = files.find((name) => name.endsWith(".js"))!
+    assert.notMatch(readFileSync(join(built, script), "utf8"), /https?:\/\/(?!www\.w3\.org)/)
+  })
+})
+
+seen("around the console", () => {
+  let server: Server
+  let browser: Browser
+
+  beforeAll(async () => {
+    server = new Server(library)
+    const { code, stderr } = await server.box.spawn(["index", "docs"])
+    assert.strictEqual(code, 0, stderr)
+    ;[browser] = await Promise.all([launch(), server.start()])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.remove()
+  })
+
+  it("is served to browsers alone, with its policy, and its files for good", async () => {
+    const get = (path: string, accept: string) => fetch(`${server.url}${path}`, { headers: { accept } })
+    const page = await get("/", "text/html,application/xhtml+xml")
+    assert.strictEqual(page.status, 200)
+    assert.match(page.headers.get("content-type")!, /^text\/html/)
+    const policy = page.headers.get("content-security-policy")!
+    for (const part of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"])
+      assert.include(policy, part)
+    assert.notMatch(policy, /unsafe|\*/)
+    assert.strictEqual(page.headers.get("x-content-type-options"), "nosniff")
+    assert.strictEqual(page.headers.get("referrer-policy"), "no-referrer")
+    const html = await page.text()
+    for (const [, address] of html.matchAll(/(?:src|href)="([^"]+)"/g)) {
+      const asset = await get(address!, "*/*")
+      assert.strictEqual(asset.status, 200, address)
+      assert.include(asset.headers.get("cache-control"), "immutable")
+    }
+    assert.strictEqual((await get("/", "application/json")).status, 404)
+    for (const path of ["/console/assets/none.js", "/console/assets/..%2fprogram.cjs", "/console/assets/page.html"])
+      assert.strictEqual((await get(path, "*/*")).status, 404, path)
+    for (const view of ["search", "ask", "compare", "documents", "graph", "health"])
+      assert.strictEqual((await get(`/console/${view}`, "text/html")).status, 200)
+  })
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    it(`has nothing that a screen reader stumbles over, in ${colorScheme}, also on a narrow screen`, async () => {
+      const { end, page } = await open(browser, `${server.url}/`, { colorScheme, reducedMotion: "reduce" })
+      await page.evaluate(axe)
+      const complaints = async (name: string) => {
+        const found = (await page.evaluate(`axe.run(document, { resultTypes: ["violations"] })`)) as {
+          readonly violations: ReadonlyArray<{
+            readonly id: string
+            readonly nodes: ReadonlyArray<{ readonly html: string }>
+          }>
+        }
+        assert.deepStrictEqual(
+          found.violations.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(" ")}`),
+          []
+        )
+        // Nothing is wider than the page.
+        assert.isAtMost((await page.evaluate("document.documentElement.scrollWidth - innerWidth")) as number, 0, name)
+      }
+      const go = async (path: string, selector: string) => {
+        await page.goto(`${server.url}${path}`)
+        await page.locator(selector).first().waitFor()
+        await page.evaluate(axe)
+      }
+      for (const width of colorScheme === "dark" ? [1280] : [1280, 360]) {
+        await page.setViewportSize({ width, height: 800 })
+        await go("/", ".empty")
+        await complaints("start")
+        await go("/console/search?q=spring+tide", ".hit")
+        await page.getByRole("button", { name: "Why" }).first().click()
+        await complaints("search")
+        await page.getByRole("button", { name: /^Settings/ }).click()
+        await complaints("settings")
+        await page.keyboard.press("Escape")
+        await page.locator("[data-hit]").first().click()
+        await page.locator(".panel .in-span").first().waitFor()
+        await complaints("passage")
+        await go("/console/ask?q=when+is+the+tide+highest", ".cite i")
+        await complaints("ask")
+        await go("/console/compare?q=tide", ".side .hit")
+        await complaints("compare")
+        await page.getByRole("button", { name: "Judge" }).click()
+        await page.getByRole("article", { name: /^Passage/ }).waitFor()
+        await complaints("judge")
+        await go("/console/documents", ".rows a")
+        await complaints("documents")
+        await go("/console/documents?tab=collections", "tbody tr")
+        await complaints("collections")
+        await go("/console/graph?name=Tides", ".evidence h3")
+        await complaints("graph")
+        await go("/console/health", ".fact")
+        await complaints("health")
+      }
+      await end()
+    })
+  }
+
+  it("never shows the answer of an older question, however slow the server is, and does not flicker", async () => {
+    const { end, page } = await open(browser, `${server.url}/console/search?q=tide`)
+    await page.locator(".hit").first().waitFor()
+    const held = new Map<string, Route>()
+    let isOpen = false
+    await page.route("**/query", async (route) => {
+      if (isOpen) await route.continue()
+      else held.set((route.request().postDataJSON() as { readonly query: string }).query, route)
+    })
+    const field = page.getByRole("searchbox", { name: "Search" })
+    await field.fill("bread")
+    await until(() => held.has("bread"))
+    await field.fill("volcano")
+    await until(() => held.has("volcano"))
+    // The old list stays where it is, and says whose it is.
+    await page.getByText("Searching; below is still what “tide” found").waitFor()
+    expect(await page.locator(".hit").count()).toBeGreaterThan(0)
+    isOpen = true
+    // The older question is answered last; nobody waits for it any more.
+    await held.get("volcano")!.continue()
+    await page.locator(".hit").first().getByText("Volcano").first().waitFor()
+    await held
+      .get("bread")!
+      .continue()
+      .catch(() => {})
+    await page.locator(".hit").first().getByText("Volcano").first().waitFor()
+    expect((await texts(page, ".hit h2"))[0]).toContain("Volcano")
+    await end(/ERR_ABORTED|net::/)
+  })
+
+  it("says that the server is gone, and goes on when it is back", async () => {
+    const { end, page } = await open(browser, `${server.url}/console/search?q=tide`)
+    await page.locator(".hit").first().waitFor()
+    await server.stop()
+    await page.getByRole("searchbox", { name: "Search" }).fill("volcano")
+    await page.getByText("The server does not answer.").waitFor()
+    await server.start()
+    await page.locator(".hit").first().getByText("Volcano").first().waitFor()
+    await page.locator(".banner").waitFor({ state: "detached" })
+    expect(await page.getByRole("searchbox", { name: "Search" }).inputValue()).toBe("volcano")
+    await end(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/)
+  })
+
+  it("asks for the key once, keeps it in the tab, and shows nothing that may not be done", async () => {
+    const own = new Server(library)
+    try {
+      await own.box.spawn(["index", "docs"])
+      await own.start(["--read-only"], { SERVICE_API_KEY: "open-sesame" })
+      const { context, end, page } = await open(browser, `${own.url}/console/search?q=tide`)
+      const dialog = page.getByRole("dialog", { name: "This server needs a key" })
+      await dialog.getByLabel("Key").fill("wrong")
+      await dialog.getByRole("button", { name: "Continue" }).click()
+      await dialog.getByRole("alert").waitFor()
+      await dialog.getByLabel("Key").fill("open-sesame")
+      await dialog.getByRole("button", { name: "Continue" }).click()
+      await page.locator(".hit").first().waitFor()
+      await page.reload()
+      await page.locator(".hit").first().waitFor()
+      expect(await dialog.count()).toBe(0)
+      await page.getByText("read-only server").waitFor()
+      await page.getByRole("link", { name: "Documents" }).click()
+      await page.locator(".rows a").first().waitFor()
+      expect(await page.getByRole("button", { name: "Add files" }).count()).toBe(0)
+      expect(await page.getByRole("checkbox").count()).toBe(0)
+      const { cookies, origins } = await context.storageState()
+      expect(JSON.stringify([cookies, origins])).not.toContain("open-sesame")
+      expect(page.url()).not.toContain("open-sesame")
+      await page.getByRole("button", { name: "Forget key" }).click()
+      await dialog.waitFor()
+      await end(/status of 401/)
+    } finally {
+      await own.remove()
+    }
+  })
+
+  it("is switched off by --no-console, and opened by clew console, which finds a server that runs", async () => {
+    const own = new Server(library)
+    try {
+      await own.box.spawn(["index", "docs"])
+      await own.start(["--no-console"])
+      const html = { headers: { accept: "text/html" } }
+      assert.strictEqual((await fetch(`${own.url}/`, html)).status, 404)
+      const refused = await own.box.spawn(["console", "--no-open"])
+      assert.strictEqual(refused.code, 2)
+      assert.include(refused.stderr, "has its console switched off")
+      await own.stop()
+      await own.start()
+      const found = await own.box.spawn(["console", "--no-open"])
+      assert.deepInclude(found, { code: 0, stdout: `${own.url}/\n` })
+      await own.stop()
+      const child = own.box.start(["console", "--no-open", "--port", "0"])
+      const [address] = await new Promise<ReadonlyArray<string>>((resolve) => {
+        child.stdout!.on("data", (chunk) => resolve(String(chunk).split("\n")))
+      })
+      assert.strictEqual((await fetch(address!, html)).status, 200)
+      const end = ended(child)
+      child.kill("SIGTERM")
+      assert.strictEqual((await end).code, 0)
+    } finally {
+      await own.remove()
+    }
+  })
+})
+
+const firefox = "/usr/bin/firefox-esr"
+
+/** Firefox speaks WebDriver BiDi itself: a command and its answer have one number. */
+const bidi = async (address: string) => {
+  const socket = new WebSocket(`${address}/session`)
+  await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject))
+  const waiting = new Map<number, (answer: any) => void>()
+  socket.on("message", (data) => {
+    const answer = JSON.parse(String(data)) as { readonly id?: number }
+    if (answer.id !== undefined) waiting.get(answer.id)?.(answer)
+  })
+  let last = 0
+  const call = (method: string, params: object): Promise<any> =>
+    new Promise((resolve, reject) => {
+      const id = ++last
+      waiting.set(id, (answer) =>
+        answer.type === "error" ? reject(new Error(answer.message)) : resolve(answer.result)
+      )
+      socket.send(JSON.stringify({ id, method, params }))
+    })
+  return { call, close: () => socket.close() }
+}
+
+const withFirefox = process.env["CLEW_REQUIRE_BROWSER"] === "1" || existsSync(firefox) ? it : it.skip
+
+describe("in Firefox", () => {
+  withFirefox("the console finds while one types", async () => {
+    const server = new Server(library)
+    const profile = mkdtempSync(join(tmpdir(), "clew-firefox-"))
+    await server.box.spawn(["index", "docs"])
+    await server.start()
+    const child = spawn(firefox, ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"], {
+      env: { ...process.env, HOME: profile, MOZ_CRASHREPORTER_DISABLE: "1" }
+    })
+    try {
+      const address = await new Promise<string>((resolve, reject) => {
+        let log = ""
+        child.stderr.on("data", (chunk) => {
+          log += String(chunk)
+          const found = /WebDriver BiDi listening on (ws:\/\/\S+)/.exec(log)
+          if (found !== null) resolve(found[1]!)
+        })
+        child.once("exit", () => reject(new Error(`Firefox ended: ${log}`)))
+      })
+      const { call, close } = await bidi(address)
+      await call("session.new", { capabilities: {} })
+      const { contexts } = await call("browsingContext.getTree", {})
+      const context = contexts[0].context as string
+      await call("browsingContext.navigate", { context, url: `${server.url}/`, wait: "complete" })
+      const value = async (expression: string): Promise<unknown> =>
+        (await call("script.evaluate", { expression, target: { context }, awaitPromise: false })).result.value
+      await until(async () => (await value(`document.activeElement?.id`)) === "search-field")
+      const keys = [..."volcano lava"].flatMap((key) => [
+        { type: "keyDown", value: key },
+        { type: "keyUp", value: key }
+      ])
+      await call("input.performActions", { context, actions: [{ type: "key", id: "keyboard", actions: keys }] })
+      await until(async () => String(await value(`document.querySelector(".hit")?.innerText`)).includes("Volcano"))
+      assert.match(String(await value("location.href")), /\/console\/search\?q=volcano\+lava$/)
+      close()
+    } finally {
+      child.kill("SIGKILL")
+      await new Promise((resolve) => child.once("close", resolve))
+      rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+      await server.remove()
+    }
+  })
+})
