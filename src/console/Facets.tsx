@@ -79,7 +79,9 @@ export const FacetList = ({ chosen, collection, facets = {}, onChange }: Props) 
     (name: string) =>
     ({ filter, isOn, value }: Value) => {
       if (name === "collection") return onChange(chosen, isOn ? undefined : String(value))
-      const others = chosen.filter(([each, old]) => each !== name || old !== value)
+      // A folder takes the place of the one that it is in.
+      const isAbove = (old: unknown) => name === "folder" && String(value).startsWith(`${old}/`)
+      const others = chosen.filter(([each, old]) => each !== name || (old !== value && !isAbove(old)))
       onChange(isOn || filter === undefined ? others : [...others, [name, value, filter]], collection)
     }
   const names = [

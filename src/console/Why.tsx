@@ -121,7 +121,7 @@ export const WhyHit = ({ hit }: { readonly hit: Hit }) => {
   )
 }
 
-const legText = (leg: { readonly rank?: number; readonly score?: number } | undefined): string =>
+const legText = (leg: Why["hybrid"]): string =>
   leg?.rank !== undefined
     ? `rank ${leg.rank}${leg.score === undefined ? "" : `, score ${leg.score.toFixed(3)}`}`
     : leg?.score !== undefined
