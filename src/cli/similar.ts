@@ -11,7 +11,7 @@ import { printJson } from "./output.ts"
 import { QueryReport, renderFiles, renderHits } from "./query.ts"
 import { Terminal } from "./terminal.ts"
 
-const { also: _, graph: __, ...searching } = flags
+const { graph: _, queries: __, ...searching } = flags
 
 export const similar = Cli.define(
   {
