@@ -73,8 +73,8 @@ const choices: ReadonlyArray<Choice> = [
   {
     name: "odds of where the graph leads",
     places: [["src/ranking/relevance.ts", "const ledOdds = ", "\n"]],
-    present: "3",
-    others: ["1", "5"]
+    present: "7",
+    others: ["1", "3", "12"]
   },
   {
     name: "shared words that make passages alike",

@@ -36,7 +36,7 @@ type Scale = "meaning" | "above"
  * How often where the graph leads is needed, relative to what its own words and meaning tell: of 100 questions of MuSiQue,
  * 15 in 100 of these passages were, and 5 in 100 of those in their places, which looked twice as likely.
  */
-const ledOdds = 3
+const ledOdds = 7
 
 /** The relevance of a passage that the graph leads to, given that of the passage by itself. */
 const alongGraph = (own: number): number => (ledOdds * own) / (1 - own + ledOdds * own)
