@@ -26,7 +26,8 @@ import { WhyNot } from "./Why.tsx"
 
 /** As the server sets a weak match apart (ranking/relevance.ts). */
 const weakBelow = 0.1
-const pause = 60
+/** Milliseconds after a key in which a next one may come, so that nothing is asked for the first. */
+const pause = 30
 const facetsAtFirst = ["folder", "format", "collection", "indexed"]
 const mostFacets = 10
 
