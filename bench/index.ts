@@ -36,6 +36,7 @@ const benches: Readonly<Record<string, string>> = {
   definitions: "splitting code by lines beside tree-sitter's trees: definitions named, datasets for `clew benchmark`",
   definitionsByLines: "splitting code by lines beside Universal Ctags (FOLDER): definitions named, nine languages",
   watch: "following files: from saving to finding, scans, a storm of changes, idling; fs.watch beside its peers",
+  console: "the console: from a key to its painted results, what facets add to a query, suggestions (INDEX)",
   http: "the HTTP server beside bare node:http and the engine in process"
 }
 

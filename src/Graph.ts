@@ -8,6 +8,7 @@ import type { AskingPlan } from "./Graph/asking.ts"
 import * as ranking from "./Graph/network.ts"
 import { Llm } from "./Llm.ts"
 import { GraphStore, Store } from "./Store.ts"
+import { pathKeys } from "./entities/extract.ts"
 import { hashOf, keyOf } from "./entities/mention.ts"
 import type { Network } from "./entities/network.ts"
 import { weightOf } from "./entities/walk.ts"
@@ -61,14 +62,25 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
     const asked = asking.make(store, yield* Llm)
 
     const named = Effect.fnUntraced(function* (collection: CollectionName, name: string) {
-      const hash = hashOf(keyOf(name))
-      const [found] = yield* store.graphEntities(collection, [hash])
+      // What lists show of a document without a title is its source.
+      const hashes = [hashOf(keyOf(name)), ...pathKeys(name).map(hashOf)]
+      const known = yield* store.graphEntities(collection, hashes)
+      const [found] = known.toSorted(([a], [b]) => hashes.indexOf(a) - hashes.indexOf(b))
       if (found === undefined) return yield* new EntityNotFound({ name })
-      return { hash, entity: found[1] }
+      return { hash: found[0], entity: found[1] }
     })
 
     const placesOf = (entity: Entity): ReadonlyArray<number> =>
       [...new Set(entity.places.map(({ passage }) => passage))].slice(0, passagesRead)
+
+    /** The documents that passages begin and have this title, as links find them: their paths. */
+    const linked = (collection: CollectionName, hash: number, passages: ReadonlyArray<GraphPassage>) =>
+      store.graphEntities(
+        collection,
+        passages
+          .filter(({ mentions }) => mentions.some(({ entity, relation }) => entity === hash && relation === "defines"))
+          .flatMap(({ source }) => pathKeys(source).map(hashOf))
+      )
 
     /** The entities that passages join to others, rarest first. */
     const joined = Effect.fnUntraced(function* (
@@ -135,12 +147,25 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
       ) {
         const { entity, hash } = yield* named(collection, name)
         const { documents } = yield* documentStore.stats(collection)
-        const passages = yield* store.graphPassages(collection, placesOf(entity))
-        const relation = new Map(entity.places.toReversed().map((place) => [place.passage, place.relation]))
+        const own = yield* store.graphPassages(collection, placesOf(entity))
+        const all = new Map<number, Entity>([[hash, entity], ...(yield* linked(collection, hash, own))])
+        const read = new Set(own.map(({ id }) => id))
+        const passages = [
+          ...own,
+          ...(yield* store.graphPassages(
+            collection,
+            [...new Set([...all.values()].flatMap(placesOf))].filter((id) => !read.has(id)).slice(0, passagesRead)
+          ))
+        ]
+        const relation = new Map(
+          [...all.values()].flatMap(({ places }) =>
+            places.toReversed().map((place) => [place.passage, place.relation] as const)
+          )
+        )
         const mentions = passages
           .flatMap((passage) =>
             passage.mentions
-              .filter((mention) => mention.entity === hash)
+              .filter((mention) => all.has(mention.entity))
               .slice(0, 1)
               .map((mention) => ({
                 order: relation.get(passage.id) ?? 0,
@@ -155,7 +180,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
               }))
           )
           .sort((a, b) => a.order - b.order)
-        const seen = new Set([hash])
+        const seen = new Set(all.keys())
         const neighbours: Array<GraphEntity["neighbours"][number]> = []
         let front: ReadonlyArray<GraphPassage> = passages
         for (let hop = 1; hop <= hops && neighbours.length < limit; hop++) {
@@ -180,7 +205,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         return {
           name: first?.mention.name ?? name,
           ...(first?.mention.relation === "defines" ? { description: first.passage.text.slice(0, 300) } : {}),
-          documents: entity.documents,
+          documents: Math.max(...[...all.values()].map((each) => each.documents)),
           mentions: mentions.map(({ mention }) => mention),
           neighbours: neighbours.slice(0, limit)
         } satisfies GraphEntity

@@ -18,6 +18,8 @@ export class RerankerUnavailable extends Schema.TaggedError<RerankerUnavailable>
 export class Reranker extends Context.Tag("clew/Reranker")<
   Reranker,
   {
+    /** What reranks, as people are told; without the path or address of it. */
+    readonly name: string
     /** How many of the best passages it reranks. */
     readonly top: number
     /** Milliseconds after which it may leave out the rest; undefined: it always reads all. */

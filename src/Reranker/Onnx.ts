@@ -1,6 +1,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { basename } from "node:path"
 import * as Model from "../onnx/Model.ts"
 import { type Reranker, RerankerUnavailable } from "../Reranker.ts"
 
@@ -23,6 +24,7 @@ export const make = ({
   ...options
 }: OnnxOptions): Effect.Effect<typeof Reranker.Service, never, Scope.Scope> =>
   Effect.map(Model.make({ ...options, scores: true }), (opened) => ({
+    name: `onnx ${basename(options.folder)}`,
     top,
     budgetMs,
     rerank: Effect.fn("Reranker.rerank")(

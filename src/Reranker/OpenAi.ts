@@ -89,5 +89,5 @@ export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Se
       return scores
     })
 
-    return { top, rerank }
+    return { name: `openai ${model ?? "(the server's own model)"}`, top, rerank }
   })

@@ -86,6 +86,13 @@ export const SourceEvent = Schema.Struct({
 })
 export type SourceEvent = typeof SourceEvent.Type
 
+/** What answers: a model, or quotes of the passages. */
+export const Answerer = Schema.Struct({
+  backend: Schema.Literal("ollama", "openai", "extractive"),
+  model: Schema.optional(Schema.String),
+  why: Schema.optional(text("Why no model answers, although auto would prefer one"))
+})
+
 /** Data of a `citations` event. */
 export const CitationsEvent = Schema.Struct({
   citations: Schema.Array(
@@ -104,11 +111,7 @@ export const CitationsEvent = Schema.Struct({
   ).annotations({ description: "Every mark of the answer, in order" }),
   ...Struct.omit(provenance, "weak"),
   omitted: Schema.optional(int("Passages that did not fit into the model's window")),
-  llm: Schema.Struct({
-    backend: Schema.Literal("ollama", "openai", "extractive"),
-    model: Schema.optional(Schema.String),
-    why: Schema.optional(text("Why no model answered, although auto would prefer one"))
-  }).annotations({ description: "What answered" }),
+  llm: Answerer.annotations({ description: "What answered" }),
   cut: flag("Whether the answer was cut at llm.max_tokens"),
   prompt_cut: Schema.optional(flag("True if the model's server cut the prompt to its window"))
 }).annotations({ identifier: "CitationsEvent", description: "Data of a citations event: the result of the check" })

@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import { flag, int, list, number, text } from "../model/fields.ts"
 import { Right } from "../model/Key.ts"
 import { Stats, Watching } from "../model/Stats.ts"
+import { Answerer } from "./Ask.ts"
 import { about, Authorization, Needs } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 import { Job } from "./Jobs.ts"
@@ -47,6 +48,8 @@ const HealthCheck = Schema.Struct({
 
 export const HealthReport = Schema.Struct({
   stats: Stats.annotations({ description: "What the index holds" }),
+  llm: Answerer.annotations({ description: "What answers questions now" }),
+  reranker: Schema.optional(text("What reranks results; absent if nothing does")),
   watched: list(Watching, "How this process follows files; none if it does not"),
   jobs: list(Job, "The newest first"),
   stages: list(Stage, "The stages of searches, the slowest first"),

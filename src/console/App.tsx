@@ -27,13 +27,13 @@ const again = 1000
 
 const allKeys: ReadonlyArray<readonly [keys: string, what: string]> = [
   ["/", "Search"],
-  ["↓ ↑", "Next and previous result"],
+  ["↓ ↑ j k", "Next and previous result"],
   ["Enter", "Open the passage"],
   ["n p", "Next and previous hit in the same document"],
   ["Esc", "Close what is open"],
   ["s", "Settings of the search"],
-  ["1 … 6", "Search, Ask, Compare, Documents, Graph, Health"],
-  ["0 1 2 3", "Grade a passage while judging"],
+  ["1 – 6", "Search, Ask, Compare, Documents, Graph, Health"],
+  ["0 – 3", "Grade a passage while judging"],
   ["?", "This list"]
 ]
 
@@ -49,7 +49,7 @@ const KeyDialog = ({
   return (
     <Dialog title="This server needs a key">
       <form
-        class="key"
+        class="fields"
         onSubmit={(event) => {
           event.preventDefault()
           if (value.trim() !== "") onEnter(value.trim())
@@ -125,7 +125,10 @@ export const App = () => {
     return () => clearInterval(timer)
   }, [isGone])
 
-  const { value: who = nobody } = useLoad<Who>(`who ${pulse}`, (signal) => call<Who>("GET", "/whoami", { signal }))
+  const { value: who } = useLoad<Who>(`who ${pulse}`, (signal) => call<Who>("GET", "/whoami", { signal }))
+  useEffect(() => {
+    if (who?.rights.length === 0) setLock((before) => before ?? { said: undefined })
+  }, [who])
   const { view } = address
   useEffect(() => {
     const subject = address.given["q"] ?? address.given["name"] ?? ""
@@ -152,7 +155,7 @@ export const App = () => {
   })
 
   const tell = useCallback((text: string) => announce(text), [])
-  const shell = useMemo(() => ({ pulse, who, announce: tell }), [pulse, who, tell])
+  const shell = useMemo(() => ({ pulse, who: who ?? nobody, announce: tell }), [pulse, who, tell])
   const Page: ((props: Pick<Address, "given">) => preact.JSX.Element) | undefined = view && pages[view]
   return (
     <ShellContext.Provider value={shell}>
@@ -172,14 +175,14 @@ export const App = () => {
           ))}
         </nav>
         <div class="self">
-          <span class="who">{whoTold(who)}</span>
+          {who !== undefined && who.rights.length > 0 && <span class="who">{whoTold(who)}</span>}
           {key.get() !== "" && (
             <button
               type="button"
               class="quiet"
               onClick={() => {
                 key.forget()
-                setLock({ said: undefined })
+                beat((n) => n + 1)
               }}
             >
               Forget key
@@ -201,8 +204,15 @@ export const App = () => {
           <Empty title="There is no such page">
             <a href={href("search")}>Search</a>
           </Empty>
-        ) : (
+        ) : who?.rights.includes("read") ? (
           <Page key={view} given={address.given} />
+        ) : (
+          who !== undefined &&
+          who.rights.length > 0 && (
+            <Empty title="This key may not read">
+              <p>It may {who.rights.join(" and ")} alone. What the console shows needs a key with the right read.</p>
+            </Empty>
+          )
         )}
       </main>
       <div class="unseen" role="status" aria-live="polite">
@@ -214,11 +224,7 @@ export const App = () => {
           <dl class="keys">
             {allKeys.map(([keys, what]) => (
               <div key={keys}>
-                <dt>
-                  {keys.split(" ").map((each) => (
-                    <kbd key={each}>{each}</kbd>
-                  ))}
-                </dt>
+                <dt>{keys.split(" ").map((each) => (each === "–" ? "–" : <kbd key={each}>{each}</kbd>))}</dt>
                 <dd>{what}</dd>
               </div>
             ))}

@@ -4,7 +4,7 @@ import { commandLine, inTypeScript } from "./asking.ts"
 import { ask, askBody, partsOf, type Turn } from "./conversation.ts"
 import { placeText } from "./Hit.tsx"
 import { useShell } from "./hooks.ts"
-import { wordsToMark } from "./matching.ts"
+import { quotedIn, wordsToMark } from "./matching.ts"
 import { CopyAs, Empty, Trouble } from "./Parts.tsx"
 import { CollectionField } from "./Settings.tsx"
 import { isCode, Marked, Markdown, Runs } from "./Text.tsx"
@@ -81,6 +81,12 @@ const Answer = ({
           {sources.map((source) => {
             const said = sentences(source.index)
             const isPicked = picked === source.index
+            const span = said.map(({ sentence }) => quotedIn(source.text, sentence)).find((each) => each !== undefined)
+            const marking = {
+              span,
+              words:
+                span === undefined ? wordsToMark(`${question} ${said.map((each) => each.sentence).join(" ")}`) : words
+            }
             return (
               <li key={source.index} data-source={source.index} class={isPicked ? "is-picked" : undefined}>
                 <button
@@ -109,13 +115,10 @@ const Answer = ({
                     ))}
                     {isCode(source.source) ? (
                       <pre tabIndex={0}>
-                        <Marked text={source.text} words={words} />
+                        <Marked text={source.text} {...marking} />
                       </pre>
                     ) : (
-                      <Markdown
-                        source={source.text}
-                        words={wordsToMark(`${question} ${said.map(({ sentence }) => sentence).join(" ")}`)}
-                      />
+                      <Markdown source={source.text} {...marking} />
                     )}
                     <a
                       class="link"

@@ -10,12 +10,14 @@ const coloursOf = (element: Element): Colours => {
   return {
     ink: of("ink"),
     soft: of("soft"),
-    line: of("line"),
     thread: of("thread"),
     paper: of("paper"),
     font: style.fontFamily
   }
 }
+
+/** Where a pointer is on the page. */
+type Point = Pick<PointerEvent, "clientX" | "clientY">
 
 interface Props {
   readonly network: Network
@@ -30,6 +32,8 @@ export const Canvas = ({ network, onPick, picked }: Props) => {
   const shown = useRef({ network, picked })
   shown.current = { network, picked }
   const paint = useRef(() => {})
+  /** Somebody has moved it: it stays where they left it. */
+  const isMoved = useRef(false)
 
   useEffect(() => {
     const element = canvas.current!
@@ -51,7 +55,7 @@ export const Canvas = ({ network, onPick, picked }: Props) => {
     scheme.addEventListener("change", repaint)
     const onWheel = (event: WheelEvent) => {
       event.preventDefault()
-      zoom(Math.exp(-event.deltaY / 400))
+      zoom(Math.exp(-event.deltaY / 400), event)
     }
     element.addEventListener("wheel", onWheel, { passive: false })
     return () => {
@@ -63,8 +67,9 @@ export const Canvas = ({ network, onPick, picked }: Props) => {
 
   useEffect(() => {
     const element = canvas.current!
+    isMoved.current = false
     const fit = () => {
-      lens.current = fitting(network, element.clientWidth, element.clientHeight)
+      if (!isMoved.current) lens.current = fitting(network, element.clientWidth, element.clientHeight)
       paint.current()
     }
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
@@ -83,12 +88,23 @@ export const Canvas = ({ network, onPick, picked }: Props) => {
   }, [network])
   useEffect(() => paint.current(), [picked])
 
-  const zoom = (by: number) => {
-    lens.current = { ...lens.current, zoom: Math.max(0.1, Math.min(8, lens.current.zoom * by)) }
+  /** How far a point of the page is from the drawing's middle, in pixels. */
+  const fromMiddle = ({ clientX, clientY }: Point) => {
+    const { height, left, top, width } = canvas.current!.getBoundingClientRect()
+    return [clientX - left - width / 2, clientY - top - height / 2] as const
+  }
+  /** What is drawn at a point stays there; without one, what is in the middle. */
+  const zoom = (by: number, point?: Point) => {
+    const { x, y, zoom: before } = lens.current
+    const after = Math.max(0.1, Math.min(8, before * by))
+    const [dx, dy] = point === undefined ? [0, 0] : fromMiddle(point)
+    isMoved.current = true
+    lens.current = { x: x + dx / before - dx / after, y: y + dy / before - dy / after, zoom: after }
     paint.current()
   }
   const pan = (dx: number, dy: number) => {
     const { x, y, zoom } = lens.current
+    isMoved.current = true
     lens.current = { x: x - dx / zoom, y: y - dy / zoom, zoom }
     paint.current()
   }
@@ -101,6 +117,13 @@ export const Canvas = ({ network, onPick, picked }: Props) => {
     ArrowDown: () => pan(0, -40)
   }
   const moved = useRef(0)
+  const pointers = useRef(new Map<number, Point>())
+  const apart = () => {
+    const [a, b] = [...pointers.current.values()]
+    return a === undefined || b === undefined
+      ? undefined
+      : Math.max(1, Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY))
+  }
   return (
     <canvas
       ref={canvas}
@@ -115,25 +138,27 @@ export const Canvas = ({ network, onPick, picked }: Props) => {
       }}
       onPointerDown={(event) => {
         moved.current = 0
+        pointers.current.set(event.pointerId, event)
         event.currentTarget.setPointerCapture(event.pointerId)
       }}
       onPointerMove={(event) => {
-        if (!event.currentTarget.hasPointerCapture(event.pointerId)) return
-        moved.current += Math.abs(event.movementX) + Math.abs(event.movementY)
-        pan(event.movementX, event.movementY)
+        const last = pointers.current.get(event.pointerId)
+        if (last === undefined) return
+        const before = apart()
+        const [dx, dy] = [event.clientX - last.clientX, event.clientY - last.clientY]
+        pointers.current.set(event.pointerId, event)
+        moved.current += Math.abs(dx) + Math.abs(dy)
+        // Two fingers zoom, one moves.
+        if (before === undefined) pan(dx, dy)
+        else zoom(apart()! / before, event)
       }}
+      onPointerCancel={(event) => pointers.current.delete(event.pointerId)}
       onPointerUp={(event) => {
+        pointers.current.delete(event.pointerId)
         if (moved.current > 4) return
-        const box = event.currentTarget.getBoundingClientRect()
+        const [dx, dy] = fromMiddle(event)
         const { x, y, zoom } = lens.current
-        onPick(
-          at(
-            network,
-            (event.clientX - box.left - box.width / 2) / zoom + x,
-            (event.clientY - box.top - box.height / 2) / zoom + y,
-            zoom
-          )
-        )
+        onPick(at(network, dx / zoom + x, dy / zoom + y, zoom))
       }}
     />
   )

@@ -1,9 +1,10 @@
 import { useEffect, useState } from "preact/hooks"
 import { href } from "./address.ts"
 import { asFailure, begin, call, type Failure } from "./api.ts"
+import { inTypeScript } from "./asking.ts"
 import { useGet, useMay, useShell } from "./hooks.ts"
 import { count, when } from "./matching.ts"
-import { Dialog, Progress, Trouble, Waiting } from "./Parts.tsx"
+import { CopyAs, Dialog, Progress, Trouble, Waiting } from "./Parts.tsx"
 import type { Collection, Collections, Deleted, Job } from "./wire.ts"
 
 /** How often a change of embedder that this page did not start is looked at, in milliseconds. */
@@ -24,7 +25,7 @@ const Drop = ({ collection, onDone }: { readonly collection: Collection; readonl
   return (
     <Dialog title={`Drop ${collection.name}?`} onClose={onDone}>
       <form
-        class="key"
+        class="fields"
         onSubmit={(event) => {
           event.preventDefault()
           if (text.trim() === asked) void run()
@@ -59,9 +60,9 @@ const Drop = ({ collection, onDone }: { readonly collection: Collection; readonl
 
 /** Collections: how large they are, and who makes their vectors. */
 export const CollectionList = () => {
-  const { announce } = useShell()
   const mayWrite = useMay("write")
   const mayAdmin = useMay("admin")
+  const { announce, who } = useShell()
   const { failure, reload, value } = useGet<Collections>("/collections")
   const [name, setName] = useState("")
   const [wrong, setWrong] = useState<Failure>()
@@ -162,26 +163,37 @@ export const CollectionList = () => {
           </table>
         </div>
       )}
-      {mayWrite && (
-        <form
-          class="inline"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (name.trim() !== "") void create()
+      <div class="tools">
+        {mayWrite && who.collections === undefined && (
+          <form
+            class="inline"
+            onSubmit={(event) => {
+              event.preventDefault()
+              if (name.trim() !== "") void create()
+            }}
+          >
+            <label>
+              <span class="unseen">Name of a new collection</span>
+              <input
+                value={name}
+                maxLength={64}
+                placeholder="Name of a new collection"
+                onInput={(event) => setName(event.currentTarget.value)}
+              />
+            </label>
+            <button type="submit">Create</button>
+          </form>
+        )}
+        <CopyAs
+          request={{
+            method: "GET",
+            path: "/collections",
+            cli: "clew collections",
+            mcp: { tool: "collection_info", arguments: {} },
+            typescript: inTypeScript("collections", "collections")
           }}
-        >
-          <label>
-            <span class="unseen">Name of a new collection</span>
-            <input
-              value={name}
-              maxLength={64}
-              placeholder="Name of a new collection"
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          </label>
-          <button type="submit">Create</button>
-        </form>
-      )}
+        />
+      </div>
       {dropping !== undefined && (
         <Drop
           collection={dropping}

@@ -3,7 +3,7 @@ import { type Address, go, href, numberIn } from "./address.ts"
 import { call } from "./api.ts"
 import { type Choice, choiceIn, choiceTo, commandLine, flagsOf, inTypeScript, settingsOf, told } from "./asking.ts"
 import { placeText } from "./Hit.tsx"
-import { useAfter, useLoad, useMay } from "./hooks.ts"
+import { useAfter, useLoad, useMay, useShell } from "./hooks.ts"
 import { Judge } from "./Judge.tsx"
 import { excerpt, seconds, splitSource, wordsToMark } from "./matching.ts"
 import { CopyAs, Dialog, Empty, Trouble, Waiting } from "./Parts.tsx"
@@ -29,7 +29,9 @@ const Move = ({ other, rank }: { readonly rank: number; readonly other: number |
   return (
     <span class={by === undefined ? "move only" : by === 0 ? "move" : by > 0 ? "move up" : "move down"} title={text}>
       <span class="unseen">{text}</span>
-      <span aria-hidden="true">{by === undefined ? "only" : by === 0 ? "=" : by > 0 ? `↑ ${by}` : `↓ ${-by}`}</span>
+      <span aria-hidden="true">
+        {by === undefined ? "only here" : by === 0 ? "=" : by > 0 ? `↑ ${by}` : `↓ ${-by}`}
+      </span>
     </span>
   )
 }
@@ -69,7 +71,7 @@ const Side = ({
       </header>
       {isOpen && (
         <Dialog title={`Settings of ${name}`} onClose={() => open(false)}>
-          <div class="drawer">
+          <div class="fields">
             <ChoiceFields choice={choice} onChange={onChange} />
           </div>
         </Dialog>
@@ -123,14 +125,16 @@ const Side = ({
 
 /** One question, searched for in two ways; and which is better, by what people judge. */
 export const Compare = ({ given }: Pick<Address, "given">) => {
-  const mayWrite = useMay("write")
+  const { who } = useShell()
+  // Judgements tell of all collections.
+  const mayJudge = useMay("write") && who.collections === undefined
   const asked = given["q"] ?? ""
   const [text, setText] = useState(asked)
   const a = choiceIn(given, "a.")
   const b = choiceIn({ "b.mode": "meaning", ...given }, "b.")
   const topK = numberIn(given["k"], 1, 100) ?? 10
   const collection = given["c"]
-  const isJudging = given["judge"] !== undefined && mayWrite
+  const isJudging = given["judge"] !== undefined && mayJudge
   const change = (more: Readonly<Record<string, string | number | boolean | undefined>>, replacing = false) =>
     go(href("compare", { ...given, ...more }), { replacing })
 
@@ -175,7 +179,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
           </label>
         </form>
         <CollectionField value={collection} onChange={(c) => change({ c })} />
-        {mayWrite && value !== undefined && (
+        {mayJudge && value !== undefined && (isJudging || value.moves.length > 0) && (
           <button
             type="button"
             class={isJudging ? undefined : "primary"}

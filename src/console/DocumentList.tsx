@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks"
 import { asFailure, call, type Failure, isAbort, query } from "./api.ts"
 import { href } from "./address.ts"
 import { useShell } from "./hooks.ts"
-import { count, splitSource, when } from "./matching.ts"
+import { count, sentence, splitSource, when } from "./matching.ts"
 import { Empty, Trouble, Waiting } from "./Parts.tsx"
 import type { Listed, ListedDocument } from "./wire.ts"
 
@@ -103,6 +103,7 @@ export const DocumentList = ({ chosen, listing, onChoose, opened, to, total }: P
           <input
             type="checkbox"
             aria-label="Choose all that are loaded"
+            disabled={rows.length === 0}
             checked={isAll}
             onChange={() => onChoose(isAll ? new Map() : new Map(rows.map((row) => [row.doc_id, row])))}
           />
@@ -166,9 +167,13 @@ export const DocumentList = ({ chosen, listing, onChoose, opened, to, total }: P
         {rows.length === 0 && next !== undefined && failure === undefined && <Waiting />}
         {rows.length === 0 && next === undefined && (
           <Empty title={listing.source === "" ? "Nothing is indexed here yet" : "No source contains that"}>
-            {hint !== undefined && <p>{hint}.</p>}
+            {hint !== undefined && <p>{sentence(hint)}</p>}
             {listing.source === "" ? (
-              <p>Drop files or a folder on this page, or run clew index FOLDER.</p>
+              onChoose && (
+                <p>
+                  Drop files or a folder on this page, or run <code>clew index FOLDER</code>.
+                </p>
+              )
             ) : (
               <a href={href("documents", { c: listing.collection })}>Show all documents</a>
             )}

@@ -4,7 +4,7 @@ import { asFailure, call, type Failure, query } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { CollectionList } from "./Collections.tsx"
 import { DocumentList, type Listing } from "./DocumentList.tsx"
-import { useGet, useMay, useShell } from "./hooks.ts"
+import { useGet, useHome, useMay, useShell } from "./hooks.ts"
 import { count } from "./matching.ts"
 import { CopyAs, Dialog, Progress, Trouble } from "./Parts.tsx"
 import { Passages } from "./Passages.tsx"
@@ -52,7 +52,7 @@ const Deletion = ({
       onClose={done === undefined ? () => onDone(false) : undefined}
     >
       <form
-        class="key"
+        class="fields"
         onSubmit={(event) => {
           event.preventDefault()
           if (text.trim() === String(chosen.length)) void run()
@@ -101,14 +101,17 @@ const Deletion = ({
 /** What is indexed: documents, and the collections that they are in. */
 export const Documents = ({ given }: Pick<Address, "given">) => {
   const mayWrite = useMay("write")
-  const collection = given["c"]
+  const home = useHome()
+  const collection = given["c"] ?? home
   const listing: Listing = { collection, source: given["source"] ?? "", sort: given["sort"] ?? "source" }
+  const isCollections = given["tab"] === "collections"
   const [version, setVersion] = useState(0)
   const [chosen, choose] = useState<ReadonlyMap<string, ListedDocument>>(new Map())
   const [isDeleting, setDeleting] = useState(false)
   const [text, setText] = useState(listing.source)
-  const { reload, value: stats } = useGet<Statistics>(`/stats${query({ collection: collection ?? "default" })}`)
-  const isCollections = given["tab"] === "collections"
+  const { reload, value: stats } = useGet<Statistics>(
+    isCollections ? undefined : `/stats${query({ collection: collection ?? "default" })}`
+  )
   const change = (more: Readonly<Record<string, string | undefined>>, replacing = false) =>
     go(href("documents", { ...given, ...more }), { replacing })
   const again = () => {
@@ -126,7 +129,7 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
     <div class="documents">
       <div class="page-head">
         <nav class="tabs" aria-label="What is indexed">
-          <a href={href("documents", { c: collection })} aria-current={isCollections ? undefined : "page"}>
+          <a href={href("documents", { c: given["c"] })} aria-current={isCollections ? undefined : "page"}>
             Documents
           </a>
           <a href={href("documents", { tab: "collections" })} aria-current={isCollections ? "page" : undefined}>

@@ -3,8 +3,8 @@ import { type Address, go, href } from "./address.ts"
 import { call, query } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { Canvas } from "./Canvas.tsx"
-import { type Edge, grown, type Network, noNetwork, type Picked } from "./drawing.ts"
-import { useGet, useLoad, useShell } from "./hooks.ts"
+import { type Edge, grown, isPath, type Network, noNetwork, type Picked } from "./drawing.ts"
+import { useGet, useHome, useLoad, useShell } from "./hooks.ts"
 import { count } from "./matching.ts"
 import { CopyAs, Empty, Trouble, Waiting } from "./Parts.tsx"
 import { CollectionField } from "./Settings.tsx"
@@ -31,6 +31,16 @@ const place = ({
   readonly line: number
   readonly locator?: string | undefined
 }): string => `${source}${locator ?? `:${line}`}`
+
+/** A name in a line of its own, of a path the end. */
+const Name = ({ name }: { readonly name: string }) =>
+  isPath(name) ? (
+    <span class="path">
+      <bdi>{name}</bdi>
+    </span>
+  ) : (
+    <>{name}</>
+  )
 
 /** A passage that shows a relation, as a way to it. */
 const Evidence = ({ edge }: { readonly edge: Edge }) => (
@@ -67,10 +77,12 @@ const Evidence = ({ edge }: { readonly edge: Edge }) => (
 const About = ({
   collection,
   name,
+  network,
   onExpand,
   onPick
 }: {
   readonly name: string
+  readonly network: Network
   readonly collection: string | undefined
   readonly onExpand: (entity: Entity) => void
   readonly onPick: (name: string) => void
@@ -78,27 +90,33 @@ const About = ({
   const { failure, value } = useGet<Entity>(entityPath(name, collection, { limit: neighbours }))
   if (failure) return <Trouble failure={failure} />
   if (value === undefined) return <Waiting rows={3} />
+  // Several things may have one name.
+  const others = value.neighbours.filter((each) => each.name !== value.name)
   return (
     <>
       <h2>{value.name}</h2>
       {value.description !== undefined && <p>{value.description}</p>}
       <p class="remark">{count(value.documents, "document")}</p>
       <p class="actions">
-        <button type="button" onClick={() => onExpand(value)}>
-          Show its neighbours
-        </button>
-        <a class="button quiet" href={href("search", { q: value.name, c: collection })}>
+        {others.some((each) => !network.nodes.has(each.name)) && (
+          <button type="button" onClick={() => onExpand(value)}>
+            Show its neighbours
+          </button>
+        )}
+        <a class="button" href={href("search", { q: value.name, c: collection })}>
           Search
         </a>
       </p>
       <h3>Neighbours</h3>
       <ul class="plain names">
-        {value.neighbours.map((each, at) => (
+        {others.map((each, at) => (
           <li key={at}>
-            <button type="button" class="link" onClick={() => onPick(each.name)}>
-              {each.name}
+            <button type="button" class="link" onClick={() => onPick(each.name)} title={each.name}>
+              <Name name={each.name} />
             </button>
-            <small> {place(each)}</small>
+            <small class="path" title={place(each)}>
+              <bdi>{place(each)}</bdi>
+            </small>
           </li>
         ))}
       </ul>
@@ -107,7 +125,8 @@ const About = ({
         {value.mentions.slice(0, 20).map((mention, at) => (
           <li key={at}>
             <a
-              class="link"
+              class="link path"
+              title={place(mention)}
               href={href("search", {
                 q: value.name,
                 open: mention.doc_id,
@@ -115,9 +134,9 @@ const About = ({
                 n: mention.chunk_index
               })}
             >
-              {place(mention)}
+              <bdi>{place(mention)}</bdi>
             </a>
-            <small> {mention.relation}</small>
+            <small>{mention.relation}</small>
           </li>
         ))}
       </ul>
@@ -130,26 +149,34 @@ const Steps = ({ path }: { readonly path: Path }) =>
     <p>No passages join the two within six steps.</p>
   ) : (
     <ol class="plain steps">
-      {path.steps.map((step) => (
-        <li key={`${step.from} ${step.to}`}>
-          <p>
-            <b>{step.from}</b> → <b>{step.to}</b>
-          </p>
-          <p class="where">{place(step)}</p>
-          <p>{step.text.length > 400 ? `${step.text.slice(0, 400)} …` : step.text}</p>
-        </li>
-      ))}
+      {path.steps
+        .filter(({ from, to }) => from !== to)
+        .map((step) => (
+          <li key={`${step.from} ${step.to}`}>
+            <p>
+              <b>{step.from}</b> → <b>{step.to}</b>
+            </p>
+            <p class="where">
+              <span class="path" title={place(step)}>
+                <bdi>{place(step)}</bdi>
+              </span>
+            </p>
+            <p>{step.text.length > 400 ? `${step.text.slice(0, 400)} …` : step.text}</p>
+          </li>
+        ))}
     </ol>
   )
 
 /** What joins documents: a name and its neighbours, and the passages that join two names. */
 export const Graph = ({ given }: Pick<Address, "given">) => {
   const { announce } = useShell()
-  const { c: collection, from, name, to } = given
+  const { from, name, to } = given
+  const home = useHome()
+  const collection = given["c"] ?? home
   const [text, setText] = useState("")
   const [picked, pick] = useState<Picked>({})
   const [network, setNetwork] = useState<Network>(noNetwork)
-  const isPath = from !== undefined && to !== undefined
+  const isBetween = from !== undefined && to !== undefined
   const change = (more: Readonly<Record<string, string | undefined>>) => go(href("graph", { ...given, ...more }))
 
   const listed = useGet<Entities>(
@@ -157,9 +184,9 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
     text === "" ? 0 : pause
   )
   const entity = useGet<Entity>(
-    name === undefined || isPath ? undefined : entityPath(name, collection, { limit: neighbours })
+    name === undefined || isBetween ? undefined : entityPath(name, collection, { limit: neighbours })
   )
-  const path = useLoad<Path>(isPath ? JSON.stringify([from, to, collection]) : undefined, (signal) =>
+  const path = useLoad<Path>(isBetween ? JSON.stringify([from, to, collection]) : undefined, (signal) =>
     call<Path>("GET", `/graph/path${query({ collection, from, to })}`, { signal })
   )
   const show = (found: Entity, base: Network) => {
@@ -186,10 +213,10 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
     pick({})
   }, [path.value])
   const failure = listed.failure ?? entity.failure ?? path.failure
-  const hasGraph = name !== undefined || isPath
+  const hasGraph = name !== undefined || isBetween
   const request = useMemo(() => {
     const cli = collection === undefined ? [] : ["--collection", collection]
-    if (isPath) {
+    if (isBetween) {
       return {
         method: "GET" as const,
         path: `/graph/path${query({ collection, from, to })}`,
@@ -208,7 +235,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
       mcp: { tool: "graph_query", arguments: { name, ...(collection === undefined ? {} : { collection }) } },
       typescript: inTypeScript("entity", "entity", name)
     }
-  }, [isPath, from, to, name, collection])
+  }, [isBetween, from, to, name, collection])
 
   return (
     <div class="graph">
@@ -259,12 +286,13 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
             {(listed.value?.entities ?? []).map((each, at) => (
               <li key={at}>
                 <a
-                  href={href("graph", { c: collection, name: each.name })}
+                  href={href("graph", { c: given["c"], name: each.name })}
                   aria-current={each.name === name ? "true" : undefined}
+                  title={each.name}
                 >
-                  {each.name}
-                </a>{" "}
-                <small>{each.documents}</small>
+                  <Name name={each.name} />
+                </a>
+                <small>{each.documents.toLocaleString("en")}</small>
               </li>
             ))}
           </ul>
@@ -283,7 +311,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
           <section class="evidence" aria-label="Evidence" tabIndex={0}>
             {picked.edge !== undefined ? (
               <Evidence edge={picked.edge} />
-            ) : isPath && path.value !== undefined && picked.node === undefined ? (
+            ) : isBetween && path.value !== undefined && picked.node === undefined ? (
               <Steps path={path.value} />
             ) : (
               picked.node !== undefined && (
@@ -291,6 +319,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
                   key={picked.node}
                   name={picked.node}
                   collection={collection}
+                  network={network}
                   onExpand={(found) => show(found, network)}
                   onPick={(each) => change({ name: each, from: undefined, to: undefined })}
                 />

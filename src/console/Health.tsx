@@ -20,7 +20,8 @@ const duration = (all: number): string => {
         : `${all} s`
 }
 
-const Facts = ({ stats }: { readonly stats: Statistics }) => {
+const Facts = ({ report }: { readonly report: Partial<Report> & Pick<Report, "stats"> }) => {
+  const { llm, reranker, stats } = report
   const { embedding, reindexing, store, watch } = stats
   const model = `${embedding.backend} ${embedding.model}, ${embedding.dimensions} dimensions`
   const facts: ReadonlyArray<readonly [name: string, value: string]> = [
@@ -29,6 +30,17 @@ const Facts = ({ stats }: { readonly stats: Statistics }) => {
     ["Collections", stats.collections.toLocaleString("en")],
     ["Size", `${bytes(stats.database_bytes)}: words ${bytes(stats.posting_bytes)}, codes ${bytes(stats.code_bytes)}`],
     ["Embedder", model],
+    ...(llm === undefined
+      ? []
+      : ([
+          [
+            "Model",
+            llm.backend === "extractive"
+              ? `none, answers are quotes${llm.why === undefined ? "" : ` (${llm.why})`}`
+              : `${llm.backend} ${llm.model ?? "(the server's own model)"}`
+          ],
+          ["Reranker", reranker ?? "none"]
+        ] as const)),
     ["Store", `${store.backend} ${store.version}`],
     ["Clew", `${stats.version}, up ${duration(stats.uptime_seconds)}${stats.read_only ? ", read-only" : ""}`],
     ...(stats.linkage === undefined
@@ -214,41 +226,45 @@ export const Health = () => {
         </p>
       </div>
       <div class="health-columns">
-        <Facts stats={value.stats} />
-        <section aria-label="Checks">
-          <h2>Checks</h2>
-          <ul class="plain checks">
-            {checks.map((check) => (
-              <li key={check.name} class={check.status}>
-                <span class="sign" aria-hidden="true">
-                  {signs[check.status] ?? "✕"}
-                </span>
-                <span>
-                  <b>{check.name}</b> <span class="unseen">{check.status}</span> {check.detail}
-                  {"fix" in check && check.fix !== undefined && <small>{check.fix}</small>}
-                </span>
-              </li>
-            ))}
-          </ul>
-        </section>
-        {value.jobs !== undefined && <Jobs jobs={value.jobs} onChange={report.reload} />}
-        {value.stages !== undefined && <Stages stages={value.stages} />}
-        {value.slow !== undefined && (
-          <section aria-label="Slow queries">
-            <h2>Slow queries</h2>
-            {value.slow.length === 0 && <p class="remark">None yet.</p>}
-            <ul class="plain slow">
-              {value.slow.map((each, at) => (
-                <li key={at}>
-                  <span>{each.query}</span>
-                  <small>
-                    {seconds(each.ms)}, {each.mode}, {when(each.at)}
-                  </small>
+        <div>
+          <Facts report={value} />
+          {value.jobs !== undefined && <Jobs jobs={value.jobs} onChange={report.reload} />}
+        </div>
+        <div>
+          <section aria-label="Checks">
+            <h2>Checks</h2>
+            <ul class="plain checks">
+              {checks.map((check) => (
+                <li key={check.name} class={check.status}>
+                  <span class="sign" aria-hidden="true">
+                    {signs[check.status] ?? "✕"}
+                  </span>
+                  <span>
+                    <b>{check.name}</b> <span class="unseen">{check.status}</span> {check.detail}
+                    {"fix" in check && check.fix !== undefined && <small>{check.fix}</small>}
+                  </span>
                 </li>
               ))}
             </ul>
           </section>
-        )}
+          {value.stages !== undefined && <Stages stages={value.stages} />}
+          {value.slow !== undefined && (
+            <section aria-label="Slow queries">
+              <h2>Slow queries</h2>
+              {value.slow.length === 0 && <p class="remark">None yet.</p>}
+              <ul class="plain slow">
+                {value.slow.map((each, at) => (
+                  <li key={at}>
+                    <span>{each.query}</span>
+                    <small>
+                      {seconds(each.ms)}, {each.mode}, {when(each.at)}
+                    </small>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
+        </div>
       </div>
     </div>
   )

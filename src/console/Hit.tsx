@@ -24,7 +24,7 @@ export const placeText = ({
   return start === end ? `line ${start}` : `lines ${start}–${end}`
 }
 
-const sure = (relevance: number): string => `${Math.round(100 * relevance)} %`
+const sure = (relevance: number): string => `${Math.round(100 * relevance)} % likely`
 
 export const HitItem = ({
   hit,

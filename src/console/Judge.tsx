@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks"
 import { asFailure, call, type Failure, query } from "./api.ts"
 import { placeText } from "./Hit.tsx"
 import { useGet, useKeys, useShell } from "./hooks.ts"
-import { count } from "./matching.ts"
+import { count, splitSource } from "./matching.ts"
 import { Copy, Empty, Progress, Trouble } from "./Parts.tsx"
 import { gradeOf, interval, type Interval, ndcg, placeOf, pooled } from "./scoring.ts"
 import { isCode, Markdown } from "./Text.tsx"
@@ -247,12 +247,20 @@ export const Judge = ({
   return (
     <div class="judge">
       {(unread ?? failure) && <Trouble failure={(unread ?? failure)!} />}
-      <Progress label={`${done} of ${count(pool.length, "passage")} judged`} done={done} total={pool.length} />
+      <div class="judged">
+        <Progress label={`${done} of ${count(pool.length, "passage")} judged`} done={done} total={pool.length} />
+        <button type="button" class="quiet icon" disabled={position === 0} onClick={() => step(-1)} aria-label="Back">
+          ←
+        </button>
+        <button type="button" class="quiet icon" disabled={hit === undefined} onClick={() => step(1)} aria-label="Skip">
+          →
+        </button>
+      </div>
       {hit === undefined ? (
         <Empty title="All passages of both lists were shown" />
       ) : (
         <article class="card" aria-label={`Passage ${position + 1} of ${pool.length}`}>
-          <h2>{hit.metadata.title ?? hit.metadata.source}</h2>
+          <h2>{hit.metadata.title ?? splitSource(hit.metadata.source)[1]}</h2>
           <p class="where">
             <span class="path">
               <bdi>{hit.metadata.source}</bdi>
@@ -278,12 +286,6 @@ export const Judge = ({
             <kbd>{grade}</kbd> {meaning}
           </button>
         ))}
-        <button type="button" class="quiet" disabled={position === 0} onClick={() => step(-1)}>
-          ← Back
-        </button>
-        <button type="button" class="quiet" disabled={hit === undefined} onClick={() => step(1)}>
-          Skip →
-        </button>
       </p>
       <Scores body={body} compared={compared} grades={grades} />
     </div>

@@ -1,47 +1,54 @@
 import type { ComponentChildren } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
+import { href } from "./address.ts"
 import { formsOf, type Request } from "./asking.ts"
 import { type Failure, key } from "./api.ts"
-import { useShell } from "./hooks.ts"
+import { useMay, useShell } from "./hooks.ts"
 
-/** A modal dialog; Esc, its button and a click beside it close it. */
+/** A modal dialog; Esc, its button and a click beside it close it, if it can be closed. */
 export const Dialog = ({
   children,
+  kind,
   onClose,
-  title,
-  isWide = false
+  title
 }: {
   readonly title: string
   readonly onClose?: (() => void) | undefined
-  readonly isWide?: boolean
+  readonly kind?: "wide" | "drawer"
   readonly children: ComponentChildren
 }) => {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
-    const before = document.activeElement
-    dialog.current?.showModal()
-    return () => {
-      if (before instanceof HTMLElement) before.focus()
-    }
+    const element = dialog.current!
+    element.showModal()
+    // The focus goes back to where it was.
+    return () => element.close()
   }, [])
+  const close = () => {
+    if (onClose !== undefined) dialog.current?.close()
+  }
   return (
     <dialog
       ref={dialog}
-      class={isWide ? "is-wide" : undefined}
+      class={kind}
       aria-label={title}
       onCancel={(event) => {
-        event.preventDefault()
-        onClose?.()
+        if (onClose === undefined) event.preventDefault()
+      }}
+      onClose={() => {
+        // Browsers let a second Esc close any dialog.
+        if (onClose === undefined) dialog.current?.showModal()
+        else if (dialog.current !== null) onClose()
       }}
       onClick={(event) => {
-        if (event.target === dialog.current) onClose?.()
+        if (event.target === dialog.current) close()
       }}
     >
       <div class="sheet">
         <header>
           <h2>{title}</h2>
           {onClose && (
-            <button type="button" class="quiet" onClick={onClose} aria-label="Close">
+            <button type="button" class="quiet icon" onClick={close} aria-label="Close">
               ✕
             </button>
           )}
@@ -58,7 +65,7 @@ export const Trouble = ({ failure }: { readonly failure: Failure }) =>
   failure.status === 0 || failure.status === 401 ? null : (
     <div class="trouble" role="alert">
       <strong>{failure.message}</strong>
-      {failure.errors.length > 0 && (
+      {failure.errors.length > 1 && (
         <ul>
           {failure.errors.slice(0, 5).map(({ message, path }) => (
             <li key={path}>{message}</li>
@@ -139,7 +146,15 @@ export const Choices = <A extends string>({
 )
 
 /** Copies a text, and says so. */
-export const Copy = ({ children, text }: { readonly text: string; readonly children: ComponentChildren }) => {
+export const Copy = ({
+  children,
+  text,
+  ...rest
+}: {
+  readonly text: string
+  readonly class?: string
+  readonly children: ComponentChildren
+}) => {
   const { announce } = useShell()
   const [copied, set] = useState(false)
   useEffect(() => {
@@ -153,7 +168,11 @@ export const Copy = ({ children, text }: { readonly text: string; readonly child
     announce("Copied")
   }
   return (
-    <button type="button" onClick={() => void copy().catch(() => announce("The browser does not let the page copy"))}>
+    <button
+      {...rest}
+      type="button"
+      onClick={() => void copy().catch(() => announce("The browser does not let the page copy"))}
+    >
       {copied ? "Copied" : children}
     </button>
   )
@@ -172,8 +191,8 @@ export const CopyAs = ({ request }: { readonly request: Request }) => {
         Copy as…
       </button>
       {isOpen && (
-        <Dialog title="Copy as" onClose={() => open(false)} isWide>
-          <Choices label="Form" options={forms.map(([each]) => [each, each] as const)} value={name} onChange={choose} />
+        <Dialog title="Copy as" kind="wide" onClose={() => open(false)}>
+          <Choices label="For" options={forms.map(([each]) => [each, each] as const)} value={name} onChange={choose} />
           <pre class="snippet" tabIndex={0}>
             {text}
           </pre>
@@ -202,3 +221,19 @@ export const Empty = ({ children, title }: { readonly title: string; readonly ch
     {children}
   </div>
 )
+
+/** An index in which nothing can be found yet. */
+export const NothingIndexed = () => {
+  const mayWrite = useMay("write")
+  return (
+    <Empty title="Nothing is indexed yet">
+      {mayWrite ? (
+        <p>
+          Drop files or a folder under <a href={href("documents")}>Documents</a>, or run <code>clew index FOLDER</code>.
+        </p>
+      ) : (
+        <p>What is indexed on the server's machine is found here.</p>
+      )}
+    </Empty>
+  )
+}

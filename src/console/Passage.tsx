@@ -110,7 +110,7 @@ export const Passage = ({ closed, collection, docId, index, question, settings, 
       <header>
         <div class="title">
           <h2>{title}</h2>
-          <a class="button quiet" href={closed} aria-label="Close the passage">
+          <a class="button quiet icon" href={closed} aria-label="Close the passage">
             ✕
           </a>
         </div>
@@ -124,41 +124,45 @@ export const Passage = ({ closed, collection, docId, index, question, settings, 
           )}
           {document_?.gone === true && <span class="tag warn">the file is gone</span>}
         </p>
-        <p class="actions">
-          {places.length > 1 && (
-            <>
-              <button
-                type="button"
-                disabled={at <= 0}
-                onClick={() => step(-1)}
-                aria-label="Previous hit in this document"
-              >
-                ↑
-              </button>
-              <button
-                type="button"
-                disabled={at >= places.length - 1}
-                onClick={() => step(1)}
-                aria-label="Next hit in this document"
-              >
-                ↓
-              </button>
-              <span class="told">
-                hit {at + 1} of {places.length}
-              </span>
-            </>
-          )}
-          <button type="button" class="quiet" aria-pressed={plain} onClick={() => setPlain(!plain)}>
+        {places.length > 1 && (
+          <p class="actions">
+            <button
+              type="button"
+              class="icon"
+              disabled={at <= 0}
+              onClick={() => step(-1)}
+              aria-label="Previous hit in this document"
+            >
+              ↑
+            </button>
+            <button
+              type="button"
+              class="icon"
+              disabled={at >= places.length - 1}
+              onClick={() => step(1)}
+              aria-label="Next hit in this document"
+            >
+              ↓
+            </button>
+            <span class="told">
+              hit {at + 1} of {places.length}
+            </span>
+          </p>
+        )}
+        <p class="actions links">
+          <button type="button" class="link" aria-pressed={plain} onClick={() => setPlain(!plain)}>
             {plain ? "As text" : "As lines"}
           </button>
-          <Copy text={cited}>Copy citation</Copy>
+          <Copy class="link" text={cited}>
+            Copy citation
+          </Copy>
           {editing !== undefined && (
-            <a class="button quiet" href={editing} rel="noreferrer">
+            <a class="link" href={editing} rel="noreferrer">
               Open in {editor.get()}
             </a>
           )}
           <a
-            class="button quiet"
+            class="link"
             href={href("documents", { doc: docId, c: collection === "default" ? undefined : collection })}
           >
             All passages

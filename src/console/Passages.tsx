@@ -3,7 +3,7 @@ import { go, href } from "./address.ts"
 import { asFailure, call, type Failure, query } from "./api.ts"
 import { placeText } from "./Hit.tsx"
 import { useGet, useKeys } from "./hooks.ts"
-import { count } from "./matching.ts"
+import { count, splitSource } from "./matching.ts"
 import { Trouble, Waiting } from "./Parts.tsx"
 import { isCode, Markdown } from "./Text.tsx"
 import type { Passages as Page } from "./wire.ts"
@@ -44,8 +44,8 @@ export const Passages = ({
     <aside class="panel" aria-label="Passages of the document" ref={panel} tabIndex={-1}>
       <header>
         <div class="title">
-          <h2>{first.value?.title ?? source}</h2>
-          <a class="button quiet" href={closed} aria-label="Close the document">
+          <h2>{first.value?.title ?? splitSource(source)[1]}</h2>
+          <a class="button quiet icon" href={closed} aria-label="Close the document">
             ✕
           </a>
         </div>
@@ -55,8 +55,8 @@ export const Passages = ({
           </span>
           {first.value && <span>{count(first.value.total, "passage")}</span>}
         </p>
-        <p class="actions">
-          <a class="button quiet" href={href("graph", { name: first.value?.title ?? source, c: collection })}>
+        <p class="actions links">
+          <a class="link" href={href("graph", { name: first.value?.title ?? source, c: collection })}>
             Its neighbours in the graph
           </a>
         </p>

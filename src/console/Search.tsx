@@ -16,17 +16,18 @@ import {
 import { FacetList } from "./Facets.tsx"
 import { HitItem } from "./Hit.tsx"
 import { isWriting, useAfter, useGet, useKeys, useLoad, useShell } from "./hooks.ts"
-import { count, seconds, wordsToMark } from "./matching.ts"
-import { CopyAs, Empty, Trouble, Waiting } from "./Parts.tsx"
+import { count, seconds, sentence, wordsToMark } from "./matching.ts"
+import { CopyAs, Empty, NothingIndexed, Trouble, Waiting } from "./Parts.tsx"
 import { Passage } from "./Passage.tsx"
 import { Drawer } from "./Settings.tsx"
 import { keyOf } from "./scoring.ts"
-import type { Found, Hit, Suggestions } from "./wire.ts"
+import type { Found, Hit, Statistics, Suggestions } from "./wire.ts"
 import { WhyNot } from "./Why.tsx"
 
 /** As the server sets a weak match apart (ranking/relevance.ts). */
 const weakBelow = 0.1
-const pause = 60
+/** Milliseconds after a key in which a next one may come, so that nothing is asked for the first. */
+const pause = 30
 const facetsAtFirst = ["folder", "format", "collection", "indexed"]
 const mostFacets = 10
 
@@ -79,37 +80,43 @@ const Suggested = ({
   )
 }
 
+/** The stages of a search, in their order. */
+const stageNames: Readonly<Record<string, string>> = {
+  embed: "embedding the question",
+  mask: "filter",
+  vector: "by meaning",
+  keyword: "by words",
+  fuse: "fusing",
+  context: "neighbours",
+  read: "reading texts",
+  rerank: "reranker",
+  facets: "facets"
+}
+
 /** How long each stage took. */
 const Stages = ({ found }: { readonly found: Found }) => {
   const stages = Object.entries(found.explain?.stages_us ?? {}).flatMap(([name, us]) =>
     us === undefined || us === 0 ? [] : [[name, us] as const]
   )
   const all = stages.reduce((sum, [, us]) => sum + us, 0)
-  const names: Readonly<Record<string, string>> = {
-    embed: "embedding the question",
-    mask: "filter",
-    vector: "by meaning",
-    keyword: "by words",
-    fuse: "fusing",
-    context: "neighbours",
-    read: "reading texts",
-    rerank: "reranker"
-  }
+  const order = Object.keys(stageNames)
   return (
     <details class="stages">
       <summary>{seconds(found.query_time_ms)}</summary>
       <dl>
-        {stages.map(([name, us]) => (
-          <div key={name}>
-            <dt>{names[name] ?? name}</dt>
-            <dd>
-              <span class="track">
-                <span class="fill" style={{ width: `${(100 * us) / Math.max(1, all)}%` }} />
-              </span>
-              {(us / 1000).toFixed(2)} ms
-            </dd>
-          </div>
-        ))}
+        {stages
+          .sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
+          .map(([name, us]) => (
+            <div key={name}>
+              <dt>{stageNames[name] ?? name}</dt>
+              <dd>
+                <span class="track">
+                  <span class="fill" style={{ width: `${(100 * us) / Math.max(1, all)}%` }} />
+                </span>
+                {(us / 1000).toFixed(2)} ms
+              </dd>
+            </div>
+          ))}
       </dl>
     </details>
   )
@@ -254,7 +261,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
         </form>
         <button
           type="button"
-          class="quiet settings-button"
+          class="settings-button"
           onClick={() => openDrawer(true)}
           aria-label={`Settings: ${told(choice)}`}
         >
@@ -321,6 +328,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
                 {results.length === 0 && (
                   <NothingFound
                     found={value}
+                    collection={collection}
                     hasFilter={chosen.length > 0}
                     hasMin={choice.min !== undefined}
                     onClear={() => change({ f: undefined, min: undefined, c: undefined })}
@@ -367,43 +375,56 @@ export const Search = ({ given }: Pick<Address, "given">) => {
 }
 
 const NothingFound = ({
+  collection,
   found,
   hasFilter,
   hasMin,
   onClear
 }: {
   readonly found: Found
+  readonly collection: string | undefined
   readonly hasFilter: boolean
   readonly hasMin: boolean
   readonly onClear: () => void
-}) => (
-  <Empty title="No passage matches">
-    {found.hint !== undefined && <p>{found.hint}.</p>}
-    <ul>
-      {(hasFilter || hasMin) && (
+}) => {
+  const { value: stats } = useGet<Statistics>(`/stats${query({ collection })}`)
+  if (stats?.documents === 0) return <NothingIndexed />
+  return (
+    <Empty title="No passage matches">
+      {found.hint !== undefined && <p>{sentence(found.hint)}</p>}
+      <ul>
+        {(hasFilter || hasMin) && (
+          <li>
+            <button type="button" class="link" onClick={onClear}>
+              Search without the filters
+            </button>
+          </li>
+        )}
+        {found.mode === "keyword" && <li>Only words were searched: search by meaning too, in the settings.</li>}
+        {found.read_as !== undefined && found.hint === undefined && (
+          <li>Quotes, -word and field:word narrow the search: leave them out.</li>
+        )}
+        <li>Use other words, or fewer.</li>
         <li>
-          <button type="button" class="link" onClick={onClear}>
-            Search without the filters
-          </button>
+          See under <a href={href("documents")}>Documents</a> whether what you look for is indexed.
         </li>
-      )}
-      {found.mode === "keyword" && <li>Only words were searched: search by meaning too, in the settings.</li>}
-      {found.read_as !== undefined && <li>Quotes, -word and field:word narrow the search: leave them out.</li>}
-      <li>Use other words, or fewer.</li>
-      <li>
-        See under <a href={href("documents")}>Documents</a> whether what you look for is indexed.
-      </li>
-    </ul>
-  </Empty>
-)
+      </ul>
+    </Empty>
+  )
+}
 
-const Welcome = () => (
-  <Empty title="Find the passage that answers">
-    <p>
-      Ask in your own words. <kbd>"quoted phrases"</kbd>, <kbd>-without</kbd> and <kbd>title:word</kbd> narrow it.
-    </p>
-    <p>
-      <kbd>↓</kbd> <kbd>↑</kbd> move, <kbd>Enter</kbd> opens, <kbd>?</kbd> lists all keys.
-    </p>
-  </Empty>
-)
+const Welcome = () => {
+  const { value: stats } = useGet<Statistics>("/stats")
+  if (stats?.documents === 0) return <NothingIndexed />
+  return (
+    <Empty title="Find the passage that answers">
+      <p>
+        {stats && `${count(stats.documents, "document")}, ${count(stats.chunks, "passage")}. `}
+        Ask in your own words. <kbd>"quoted phrases"</kbd>, <kbd>-without</kbd> and <kbd>title:word</kbd> narrow it.
+      </p>
+      <p>
+        <kbd>↓</kbd> <kbd>↑</kbd> move, <kbd>Enter</kbd> opens, <kbd>?</kbd> lists all keys.
+      </p>
+    </Empty>
+  )
+}

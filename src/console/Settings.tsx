@@ -101,20 +101,24 @@ export const CollectionField = ({
 }) => {
   const { value: known } = useGet<Collections>("/collections")
   const names = (known?.collections ?? []).map(({ name }) => name)
-  const all = value === undefined || names.includes(value) ? names : [value, ...names]
-  if (all.length < 2 && value === undefined) return null
+  const shown = value ?? (isOne ? "default" : "")
+  const all = shown === "" || names.includes(shown) ? names : [shown, ...names]
+  if (all.length < 2 && (isOne || value === undefined)) return null
   return (
     <label class="pick">
       <span>Collection</span>
-      <select value={value ?? ""} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
-        <option value="">{isOne ? "default" : "All"}</option>
-        {all
-          .filter((name) => !isOne || name !== "default")
-          .map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
+      <select
+        value={shown}
+        onChange={({ currentTarget: { value: name } }) =>
+          onChange(name === "" || (isOne && name === "default") ? undefined : name)
+        }
+      >
+        {!isOne && <option value="">All</option>}
+        {all.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
       </select>
     </label>
   )
@@ -136,8 +140,8 @@ export const Drawer = ({
 }) => {
   const [opens, setOpens] = useState(editor.get())
   return (
-    <Dialog title="Settings" onClose={onClose}>
-      <div class="drawer">
+    <Dialog title="Settings" kind="drawer" onClose={onClose}>
+      <div class="fields">
         <ChoiceFields choice={choice} onChange={(next) => onChange(next, topK, collection)} />
         <Choices
           label="Passages"

@@ -80,6 +80,7 @@ interface State {
   readonly chunks: number
   readonly refused: Refused
   readonly isRunning: boolean
+  readonly isCancelled?: boolean
   readonly failure?: Failure | undefined
 }
 
@@ -145,7 +146,7 @@ export const Upload = ({
         }
       }
     }
-    change({ isRunning: false })
+    change({ isRunning: false, isCancelled: controller.signal.aborted })
     announce(`${count(now.indexed, "document")} indexed`)
     onIndexed()
   }
@@ -212,7 +213,7 @@ export const Upload = ({
       )}
       {state !== undefined && (
         <Dialog
-          title={state.isRunning ? "Indexing" : "Indexed"}
+          title={state.isRunning ? "Indexing" : state.isCancelled ? "Cancelled" : "Indexed"}
           onClose={state.isRunning ? undefined : () => setState(undefined)}
         >
           {state.isRunning && (

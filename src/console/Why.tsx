@@ -17,7 +17,7 @@ export const WhyHit = ({ hit }: { readonly hit: Hit }) => {
   const terms = keyword?.terms ?? []
   const most = Math.max(...terms.map((term) => term.score), 0.001)
   return (
-    <div class="why" role="group" aria-label="Why it ranks here">
+    <div class="why" role="group" aria-label="Why it ranks here" tabIndex={0}>
       <table>
         <caption class="unseen">What adds up to its score</caption>
         <thead>

@@ -139,18 +139,30 @@ export const at = ({ edges, nodes }: Network, x: number, y: number, zoom: number
 export interface Colours {
   readonly ink: string
   readonly soft: string
-  readonly line: string
   readonly thread: string
   readonly paper: string
   readonly font: string
 }
+
+/** Whether a name is that of a file. */
+export const isPath = (name: string): boolean => /[/\\]/.test(name) && !/\s/.test(name)
+
+const longestLabel = 32
+
+/** A name as the drawing has room for: of a path its end. */
+const labelOf = (name: string): string =>
+  name.length <= longestLabel
+    ? name
+    : isPath(name)
+      ? `…${name.slice(1 - longestLabel)}`
+      : `${name.slice(0, longestLabel - 1)}…`
 
 export const draw = (
   context: CanvasRenderingContext2D,
   { edges, nodes }: Network,
   { x, y, zoom }: Lens,
   { edge: pickedEdge, node: pickedNode }: Picked,
-  { font, ink, line, paper, soft, thread }: Colours,
+  { font, ink, paper, soft, thread }: Colours,
   { height, width }: { readonly width: number; readonly height: number }
 ): void => {
   context.clearRect(0, 0, width, height)
@@ -164,8 +176,8 @@ export const draw = (
     context.beginPath()
     context.moveTo(a.x, a.y)
     context.lineTo(b.x, b.y)
-    context.strokeStyle = isPicked ? thread : line
-    context.lineWidth = (edge === pickedEdge ? 3 : 1.2) / zoom
+    context.strokeStyle = isPicked ? thread : soft
+    context.lineWidth = (edge === pickedEdge ? 3 : isPicked ? 1.4 : 0.7) / zoom
     context.stroke()
   }
   context.font = `${12 / zoom}px ${font}`
@@ -179,7 +191,7 @@ export const draw = (
     context.lineWidth = 2 / zoom
     context.strokeStyle = paper
     context.stroke()
-    const label = node.name.length > 32 ? `${node.name.slice(0, 31)}…` : node.name
+    const label = labelOf(node.name)
     context.lineWidth = 3 / zoom
     context.strokeText(label, node.x, node.y + radius(node) + 14 / zoom)
     context.fillStyle = isPicked ? thread : ink

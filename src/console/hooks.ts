@@ -11,8 +11,8 @@ export interface Shell {
   readonly announce: (text: string) => void
 }
 
-/** Until the server has said who one is: all rights, since it refuses what may not be done. */
-export const nobody: Who = { rights: ["read", "write", "admin"], authenticated: false, read_only: false }
+/** Before the server has said who one is, when no view is shown. */
+export const nobody: Who = { rights: [], authenticated: false, read_only: false }
 
 export const ShellContext = createContext<Shell>({ pulse: 0, who: nobody, announce: () => {} })
 export const useShell = (): Shell => useContext(ShellContext)
@@ -21,6 +21,12 @@ export const useShell = (): Shell => useContext(ShellContext)
 export const useMay = (right: Right): boolean => {
   const { who } = useShell()
   return who.rights.includes(right) && (right === "read" || !who.read_only)
+}
+
+/** The collection of a view that shows one, if its address names none; undefined: the default one. */
+export const useHome = (): string | undefined => {
+  const { collections } = useShell().who
+  return collections === undefined || collections.includes("default") ? undefined : collections[0]
 }
 
 export interface Loaded<A> {

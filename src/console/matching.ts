@@ -67,6 +67,24 @@ export const matchesIn = (text: string, wanted: ReadonlyArray<string>): Readonly
   return spans
 }
 
+/** What is shorter may be anywhere. */
+const shortestQuote = 12
+
+/** Where a text has a sentence of an answer word for word, whatever the spaces and quotes, and but for its marks `[1]`. */
+export const quotedIn = (text: string, sentence: string): Span | undefined => {
+  const wanted = sentence.replace(/\[\d{1,3}\]|[\s“”"]/g, "")
+  const places: Array<number> = []
+  let packed = ""
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at)
+    if (/[\s“”"]/.test(character)) continue
+    packed += character
+    places.push(at)
+  }
+  const found = wanted.length < shortestQuote ? -1 : packed.indexOf(wanted)
+  return found === -1 ? undefined : { start: places[found]!, end: places[found + wanted.length - 1]! + 1 }
+}
+
 /** The part of a text of about `most` characters with the most matches; it begins and ends at a word. */
 export const excerpt = (text: string, wanted: ReadonlyArray<string>, most: number): Span => {
   if (text.length <= most) return { start: 0, end: text.length }
@@ -105,6 +123,10 @@ export const when = (at: number | string): string => {
 
 export const seconds = (ms: number): string =>
   ms < 1000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`
+
+/** What the server says, as a sentence. */
+export const sentence = (text: string): string =>
+  `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${text.endsWith(".") || text.endsWith("?") ? "" : "."}`
 
 /** The last part of a source's path, and what is before it. */
 export const splitSource = (source: string): readonly [folder: string, name: string] => {

@@ -34,7 +34,7 @@ const trimmed = (path: string): string => {
 const tail = (path: string): string => path.split("/").slice(-2).join("/")
 
 /** The keys by which a link finds the document with this source: its path from the root, and its last two segments. */
-const pathKeys = (source: string): ReadonlyArray<string> => {
+export const pathKeys = (source: string): ReadonlyArray<string> => {
   if (source.includes("#") || source.length > 1000 || !/[/.]/u.test(source)) return []
   const path = resolved("", source)
   return path === "" ? [] : [...new Set([`/${path}`, `~${tail(path)}`])]

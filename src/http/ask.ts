@@ -45,15 +45,17 @@ interface Origin extends Omit<Provenance, "weak"> {
   readonly llm: LlmIdentity
 }
 
+export const shownLlm = ({ why, ...llm }: LlmIdentity): LlmIdentity => ({
+  ...llm,
+  ...(why === undefined ? {} : { why: withoutInside(why) })
+})
+
 export const originOf = (answering: Answering): Origin => {
   const { mode, ...found } = Struct.omit(outside(answering), "weak")
-  const {
-    llm: { why, ...llm },
-    omitted
-  } = answering
+  const { llm, omitted } = answering
   return {
     mode,
-    llm: { ...llm, ...(why === undefined ? {} : { why: withoutInside(why) }) },
+    llm: shownLlm(llm),
     ...found,
     ...(omitted === 0 ? {} : { omitted })
   }

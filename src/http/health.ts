@@ -1,6 +1,7 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { Answer } from "../Answer.ts"
 import { Api } from "../api/Api.ts"
 import type { HealthReport, WhoamiResponse } from "../api/Health.ts"
 import type { Check as Readiness } from "../api/System.ts"
@@ -9,9 +10,11 @@ import { type Check, fail, ok, warn } from "../model/Check.ts"
 import { type CollectionSummary, describeEmbedder } from "../model/Collection.ts"
 import { rights } from "../model/Key.ts"
 import { toWatching, type Watching } from "../model/Stats.ts"
+import { Reranker } from "../Reranker.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
 import { Access } from "./Access.ts"
+import { shownLlm } from "./ask.ts"
 import { shown } from "./documents.ts"
 import { Jobs } from "./Jobs.ts"
 import { stageTimes } from "./metrics.ts"
@@ -75,6 +78,8 @@ const ofWatching = ({ failed, held, state }: Watching): ReadonlyArray<Check> => 
 export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
   Effect.gen(function* () {
     const access = yield* Access
+    const answer = yield* Answer
+    const reranks = yield* Effect.serviceOption(Reranker)
     const jobs = yield* Jobs
     const search = yield* Search
     const store = yield* Store
@@ -96,6 +101,8 @@ export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
       ]
       return {
         stats: yield* stats(undefined),
+        llm: shownLlm((yield* answer.models).used),
+        ...Option.match(reranks, { onNone: () => ({}), onSome: ({ name }) => ({ reranker: name }) }),
         watched,
         jobs: yield* jobs.list,
         stages: yield* stageTimes,

@@ -78,7 +78,7 @@ it.scopedLive("refuses a model that embeds, and searches go on without it", () =
     const { folder, rerank } = yield* opened({ rows: rows.map(([value]) => [value!, 0, 0]), logits: false })
     const { reason } = yield* Effect.flip(rerank("south", ["north"]))
     assert.match(reason.replaceAll(folder, "M"), /^M\/onnx\/model.onnx gives a tensor of .*: it does not score a query/)
-    const { missing } = yield* reranked({ top: 20, rerank }, "south", [])
+    const { missing } = yield* reranked({ name: "onnx", top: 20, rerank }, "south", [])
     assert.match(missing ?? "", /^reranker unavailable: /)
   })
 )

@@ -96,7 +96,7 @@ seen("search in the console", () => {
     assert.includeMembers([...marks], ["spring", "tide"])
     const bar = first.getByRole("meter", { name: "Likely to answer" })
     expect(Number(await bar.getAttribute("aria-valuenow"))).toBeGreaterThan(0.1)
-    expect(await bar.innerText()).toMatch(/^\d+ %$/)
+    expect(await bar.innerText()).toMatch(/^\d+ % likely$/)
     // Below the line is what is unlikely to answer.
     expect(await page.getByRole("heading", { name: "Unlikely to answer" }).count()).toBe(1)
     await page.locator(".stages summary").click()
@@ -120,7 +120,7 @@ seen("search in the console", () => {
     await until(async () => (await page.locator(".hit").count()) > 1)
     await to("/console/search?q=" + encodeURIComponent('"no such phrase"'))
     await page.getByText("No passage matches").waitFor()
-    expect(await page.locator(".empty").innerText()).toContain("Quotes, -word and field:word narrow the search")
+    expect(await page.locator(".empty").innerText()).toContain("leave out quotes, dashes and fields")
   })
 
   it("takes settings in a drawer, and keeps them in the address", async () => {

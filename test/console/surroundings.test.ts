@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process"
+import { createHash } from "node:crypto"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
@@ -192,6 +193,80 @@ seen("around the console", () => {
       await page.getByRole("button", { name: "Forget key" }).click()
       await dialog.waitFor()
       await end(/status of 401/)
+    } finally {
+      await own.remove()
+    }
+  })
+
+  it("shows a limited key its own collection, without a refusal, and tells a key that may not read so", async () => {
+    const own = new Server(library)
+    try {
+      const keys = { limited: `rights = ["read", "write"]\ncollections = ["notes"]`, writer: `rights = ["write"]` }
+      own.box.write({
+        "keys.toml": Object.entries(keys)
+          .map(([name, rest]) => {
+            const hash = createHash("sha256").update(`key-${name}`).digest("hex")
+            return `[[server.keys]]\nname = "${name}"\nhash = "sha256:${hash}"\n${rest}\n`
+          })
+          .join("\n")
+      })
+      await own.box.spawn(["index", "docs"])
+      await own.box.spawn(["index", "--collection", "notes", "docs/tides.md", "docs/bread.md"])
+      await own.start(["--config", "keys.toml"])
+      const opened = async (name: string) => {
+        const watched = await open(browser, `${own.url}/console/search?q=tide`)
+        const dialog = watched.page.getByRole("dialog", { name: "This server needs a key" })
+        // Esc does not get around it.
+        await watched.page.keyboard.press("Escape")
+        await watched.page.keyboard.press("Escape")
+        await dialog.getByLabel("Key").fill(`key-${name}`)
+        await dialog.getByRole("button", { name: "Continue" }).click()
+        await dialog.waitFor({ state: "detached" })
+        return watched
+      }
+      const { end, page } = await opened("limited")
+      await page.getByText("limited · may read, write").waitFor()
+      await page.locator(".hit").first().waitFor()
+      await page.getByRole("link", { name: "Documents", exact: true }).first().click()
+      await page.getByText("2 documents").waitFor()
+      await page.getByRole("button", { name: "Add files" }).waitFor()
+      await page.getByRole("link", { name: "Collections" }).click()
+      await page.getByRole("row", { name: /^notes/ }).waitFor()
+      expect(await page.getByRole("row").count()).toBe(2)
+      expect(await page.getByRole("button", { name: /Create|Drop|Change/ }).count()).toBe(0)
+      await page.getByRole("link", { name: "Graph" }).click()
+      await page.getByText("No names join documents here.").waitFor()
+      await page.goto(`${own.url}/console/graph?name=Tides`)
+      await page.locator(".evidence h2").waitFor()
+      await page.goto(`${own.url}/console/compare?q=tide&judge=1`)
+      await page.locator(".side .hit").first().waitFor()
+      expect(await page.getByRole("button", { name: "Judge" }).count()).toBe(0)
+      await page.getByRole("link", { name: "Health" }).click()
+      await page.locator(".fact").first().waitFor()
+      // Nothing was asked for that it may not have.
+      await end()
+      const writer = await opened("writer")
+      await writer.page.getByText("This key may not read").waitFor()
+      await writer.end()
+    } finally {
+      await own.remove()
+    }
+  })
+
+  it("leads on from an empty index", async () => {
+    const own = new Server({})
+    try {
+      await own.start()
+      const { end, page } = await open(browser, `${own.url}/`)
+      await page.getByText("Nothing is indexed yet").waitFor()
+      await page.keyboard.type("tide")
+      await page.locator(".results").getByText("Nothing is indexed yet").waitFor()
+      await page.locator(".results").getByRole("link", { name: "Documents" }).click()
+      await page.getByText("Nothing is indexed here yet").waitFor()
+      await page.goto(`${own.url}/console/compare?q=tide`)
+      await page.getByText("Nothing found").first().waitFor()
+      expect(await page.getByRole("button", { name: "Judge" }).count()).toBe(0)
+      await end()
     } finally {
       await own.remove()
     }

@@ -224,6 +224,9 @@ seen("work in the console", () => {
   it("tells how the index and its server are", async () => {
     await to("/console/health")
     await page.getByRole("region", { name: "The index" }).getByText("builtin clew-static-en-v1").waitFor()
+    expect(await page.getByRole("region", { name: "The index" }).innerText()).toMatch(
+      /Model\s+ollama small\s+Reranker\s+none/
+    )
     expect(await page.getByRole("region", { name: "Checks" }).innerText()).toContain("embedder")
     expect(await page.getByRole("region", { name: "Slowest stages" }).innerText()).toMatch(/ms/)
     expect(await page.getByRole("region", { name: "Jobs" }).innerText()).toContain("files")

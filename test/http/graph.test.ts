@@ -225,3 +225,27 @@ it.scopedLive("holds to a filter, whatever the graph leads to", () =>
     }
   })
 )
+
+it.scopedLive("finds a document's neighbours by its title, or by its source if it has none, as links do", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({
+      documents: [
+        { content: "# Pitch pipes\n\nSee [the reeds](reeds.md) for more.", metadata: { source: "docs/pipes.md" } },
+        { content: "Tuning needs [reeds](reeds.md) and [a bench](bench.md).", metadata: { source: "docs/tuning.md" } },
+        { content: "# Cane reeds\n\nThey are cut in winter.", metadata: { source: "docs/reeds.md" } },
+        { content: "It is made of beech.", metadata: { source: "docs/bench.md" } }
+      ]
+    })
+    const neighbours = (name: string) =>
+      Effect.map(ask(port, "GET", `/graph/entities/${encodeURIComponent(name)}`), ({ json, status, text }) => {
+        assert.strictEqual(status, 200, text)
+        assert.notInclude(
+          json.neighbours.map((each: { name: string }) => each.name),
+          name
+        )
+        return json.mentions.map(({ source }: { source: string }) => source)
+      })
+    assert.includeMembers(yield* neighbours("Cane reeds"), ["docs/reeds.md", "docs/pipes.md", "docs/tuning.md"])
+    assert.includeMembers(yield* neighbours("docs/bench.md"), ["docs/bench.md", "docs/tuning.md"])
+  })
+)

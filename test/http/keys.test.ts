@@ -375,6 +375,7 @@ it.scopedLive("tells how the server is, for those who look after it", () =>
     assert.include(json.stats, { documents: 3, collections: 3 })
     assert.deepInclude(json.watched[0], { paths: ["/notes"], failed: 2 })
     assert.strictEqual(json.jobs[0].kind, "graph")
+    assert.isString(json.llm.backend)
     assert.isArray(json.slow)
     for (const { count, p50_ms, p95_ms, stage } of json.stages) {
       assert.include(["embed", "rank", "vector", "keyword", "fuse"], stage)
