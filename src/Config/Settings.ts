@@ -277,7 +277,12 @@ const server = Schema.Struct({
   host: key("host", name, "127.0.0.1", "Address to listen on; any but a loopback address requires a key"),
   port: key("port", integer(0, 65_535), 8484, "Port to listen on; 0: any free port"),
   readOnly: key("read_only", flag, false, "Refuse writes and open the database read-only"),
-  writePaths: key("write_paths", paths, [], "Folders whose files agents may index and forget over MCP"),
+  writePaths: key(
+    "write_paths",
+    paths,
+    [],
+    "Folders whose files agents may index, and remove from the index, over MCP"
+  ),
   console: key("console", flag, true, "Answer GET / in a browser with the console"),
   maxBodyBytes: key("max_body_bytes", integer(1024, 1024 * mebibyte), 32 * mebibyte, "Largest request body, in bytes"),
   corsOrigins: key("cors_origins", origins, ["*"], "Origins of web pages that may call the server from a browser"),

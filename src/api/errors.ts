@@ -174,14 +174,60 @@ export interface Issue {
 
 const cut = (text: string, longest: number): string => (text.length > longest ? `${text.slice(0, longest)}…` : text)
 
-/** The faults that a schema found, one line per path, without the alternative that a field could be absent. */
-export const fromIssues = (issues: ReadonlyArray<Issue>): InvalidRequest => {
+/** What schemas call kinds of values, in words. */
+const kinds: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  boolean: "true or false",
+  null: "null"
+}
+
+const kindText = (expected: string): string =>
+  kinds[expected] ??
+  (expected.startsWith("ReadonlyArray<")
+    ? "a list"
+    : expected.startsWith("{")
+      ? "an object"
+      : expected.replace(/^an array of at least (\d+) item\(s\)$/, "a list of at least $1"))
+
+const expectation = /^Expected ([^]*?), actual ([^]*)$/
+
+/** What is wrong at a place, from what a schema says of it, once for each alternative. */
+const said = (
+  name: string,
+  messages: ReadonlyArray<string>,
+  meant: (name: string, known: ReadonlyArray<string>) => string
+): string => {
+  const [first = ""] = messages
+  if (first === "is missing") return `${name} is required`
+  if (first.startsWith("is unexpected, expected: ")) {
+    const known = [...first.matchAll(/"([^"]+)"/g)].map(([, key = ""]) => key)
+    return `${name} is unknown${meant(name, known)}; allowed: ${known.join(", ")}`
+  }
+  const expected = messages.flatMap((message) => expectation.exec(message)?.[1] ?? [])
+  const actual = expectation.exec(first)?.[2]
+  if (actual === undefined) return first
+  const allowed = [...new Set(expected.map(kindText))]
+  return `${name === "" ? "the body" : name} must be ${allowed.join(" or ")}, got ${cut(actual, 60)}`
+}
+
+/**
+ * The faults that a schema found, one line per path, without the alternative that a field could be absent. `meant` names
+ * the field that an unknown one may mean.
+ */
+export const fromIssues = (
+  issues: ReadonlyArray<Issue>,
+  meant: (name: string, known: ReadonlyArray<string>) => string = () => ""
+): InvalidRequest => {
   const telling = issues.filter(({ message }) => !message.startsWith("Expected undefined, actual"))
-  const errors = new Map<string, FieldError>()
+  const byName = new Map<string, ReadonlyArray<string>>()
   for (const { message, path } of telling.length > 0 ? telling : issues) {
     const name = pathText(path)
-    if (errors.size === limits.errors) break
-    if (!errors.has(name)) errors.set(name, { path: name, message: cut(message, 300) })
+    const others = byName.get(name)
+    if (others === undefined && byName.size === limits.errors) break
+    byName.set(name, [...(others ?? []), message])
   }
-  return new InvalidRequest({ errors: [...errors.values()] })
+  return new InvalidRequest({
+    errors: [...byName].map(([path, messages]) => ({ path, message: cut(said(path, messages, meant), 300) }))
+  })
 }

@@ -145,6 +145,16 @@ const readable = (statements: ReadonlyArray<Statement>, nearest: string): Readon
 const weightOf = (n: number, relevance: number | undefined): number =>
   (relevance === undefined ? 1 : 0.3 + relevance) / (1 + (relevance === undefined ? 0.15 : 0.05) * (n - 1))
 
+/** What is within a line of HTML, outside of code: `<a href="x">`, `</sup>`. */
+const tag = /`[^`\n]*`|<\/?(?:a|abbr|b|br|code|em|i|img|kbd|mark|s|small|span|strong|sub|sup|u)\b[^<>`]{0,500}>/gi
+
+/** A chosen statement as it is quoted: without tags, which say nothing, and word for word if it has none. */
+const quoteOf = ({ kind, n, text }: Candidate): Quote => {
+  const bare = kind === "steps" ? text : text.replace(tag, (whole) => (whole.startsWith("`") ? whole : ""))
+  const isVerbatim = bare === text && (kind === "sentence" || kind === "steps")
+  return { n, text: bare === text ? text : bare.replace(/ +(?=[ .,;:!?)]|$)/g, ""), isVerbatim }
+}
+
 /**
  * The best answers, at most `count`, in the order of the passages: sentences, rows with their columns' names, steps.
  * Each choice is the statement that adds most: the weight of the query's terms that no chosen one has, counting half in
@@ -232,9 +242,7 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
       if (weights.has(term)) covered.set(term, (covered.get(term) ?? 0) + 1)
     }
   }
-  return chosen
-    .sort((a, b) => a.n - b.n || a.at - b.at)
-    .map(({ kind, n, text }) => ({ n, text, isVerbatim: kind === "sentence" || kind === "steps" }))
+  return chosen.sort((a, b) => a.n - b.n || a.at - b.at).map(quoteOf)
 }
 
 /**

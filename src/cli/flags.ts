@@ -53,7 +53,8 @@ export const watch = Cli.repeated("watch", {
 
 export const allowWrite = Cli.repeated("allow-write", {
   value: "DIR",
-  summary: "Let agents index and forget files in this folder over MCP (default: server.write_paths, none)"
+  summary:
+    "Let agents index files of this folder over MCP, and remove them from the index (default: server.write_paths, none)"
 })
 
 export const filter = Cli.repeated("filter", {
@@ -74,7 +75,7 @@ export const include = Cli.repeated("include", { value: "GLOB", summary: "Index 
 
 export const exclude = Cli.repeated("exclude", { value: "GLOB", summary: "Skip matching files and folders" })
 
-export const prune = Cli.toggle("prune", { summary: "Forget documents whose files are gone or now ignored" })
+export const prune = Cli.toggle("prune", { summary: "Remove documents whose files are gone or now ignored" })
 
 export const rehash = Cli.toggle("rehash", {
   summary: "Read every file, even if its size and times are unchanged"

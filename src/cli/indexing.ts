@@ -58,9 +58,11 @@ export const IndexReport = Schema.Struct({
   failed: Schema.Int,
   deleted_documents: Schema.Int,
   deleted_chunks: Schema.Int,
-  files_gone: Schema.Int.annotations({ description: "Number of indexed files that are gone; --prune forgets them" }),
+  files_gone: Schema.Int.annotations({
+    description: "Number of indexed files that are gone; --prune removes their documents"
+  }),
   files_ignored: Schema.Int.annotations({
-    description: "Number of indexed files that are now ignored; --prune forgets them"
+    description: "Number of indexed files that are now ignored; --prune removes their documents"
   }),
   index_time_ms: Schema.Int,
   skipped_by_reason: Schema.Record({ key: Schema.String, value: Schema.Int }),

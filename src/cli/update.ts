@@ -49,7 +49,7 @@ export const update = define(
     },
     examples: ["clew update", "clew update --collection notes --prune"],
     details: [
-      "Indexes each path with its last --include and --exclude. If a path is missing, it is reported and its documents are kept; clew delete PATH forgets it."
+      "Indexes each path with its last --include and --exclude. If a path is missing, it is reported and its documents are kept; clew delete PATH removes them."
     ]
   },
   function* (flags) {

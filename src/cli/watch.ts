@@ -130,7 +130,7 @@ const noticeOfFile = (
     }
     case "Lost": {
       const { documents, path, reason } = event
-      return { line: { type: "forgotten", path, reason, documents }, text: `forgotten  ${at(path)} (${reason})` }
+      return { line: { type: "forgotten", path, reason, documents }, text: `removed    ${at(path)} (${reason})` }
     }
     case "Failed": {
       const { line, path, reason } = event
@@ -196,7 +196,7 @@ export const watch = Cli.define(
       include: options.include,
       exclude: options.exclude,
       pruneAll: Cli.toggle("prune-all", {
-        summary: "In the first scan, also forget paths that are missing or have lost most of their files"
+        summary: "In the first scan, also remove documents whose path is missing or has lost most of its files"
       })
     },
     examples: ["clew watch docs notes.md", "clew watch . --include '*.md' --json"],

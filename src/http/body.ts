@@ -10,6 +10,7 @@ import { isObject, kindOf, pathText } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { JsonFault, readJson } from "../model/readJson.ts"
 import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
+import { didYouMean } from "../terms/nearest.ts"
 
 const toError = (what: string, { path, reason }: JsonFault): MalformedBody | InvalidRequest =>
   path === undefined ? new MalformedBody({ reason: `${what} ${reason}` }) : badField(pathText(path), reason)
@@ -40,10 +41,14 @@ const known = ["content", "metadata", "doc_id"]
 const faultsOf = function* (document: unknown): Generator<readonly [name: string, message: string]> {
   if (!isObject(document)) return yield ["", `a document must be a JSON object, not ${kindOf(document)}`]
   for (const key of Object.keys(document)) {
-    if (!known.includes(key)) yield [`.${key.slice(0, 60)}`, `is unexpected, a document has ${known.join(", ")}`]
+    if (!known.includes(key))
+      yield [
+        `.${key.slice(0, 60)}`,
+        `${key.slice(0, 60)} is unknown${didYouMean(key, known)}; a document has ${known.join(", ")}`
+      ]
   }
   const { content, doc_id: id, metadata } = document
-  if (content === undefined) yield [".content", "is missing"]
+  if (content === undefined) yield [".content", "content is required"]
   else if (typeof content !== "string") yield [".content", `content must be a string, not ${kindOf(content)}`]
   if (metadata !== undefined && !isObject(metadata)) {
     yield [".metadata", `metadata must be a JSON object, not ${kindOf(metadata)}`]

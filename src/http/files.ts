@@ -88,7 +88,10 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
     const checked = Effect.fnUntraced(function* ({ fields, files }: Form) {
       for (const name of fields.keys()) {
         if (!knownFields.includes(name)) {
-          return yield* badField(name.slice(0, 60), `is unexpected; beside files a form has ${knownFields.join(", ")}`)
+          return yield* badField(
+            name.slice(0, 60),
+            `${name.slice(0, 60)} is unknown; beside files a form has ${knownFields.join(", ")}`
+          )
         }
       }
       if (files.length === 0) return yield* badField("file", "the form has no file: send at least one, with its name")

@@ -57,7 +57,7 @@ const ofWatching = ({ failed, held, state }: Watching): ReadonlyArray<Check> => 
     : [
         warn(
           "watch",
-          `${held.join(", ")}: missing, or more than half of the files are gone, so that no document was forgotten`,
+          `${held.join(", ")}: missing, or more than half of the files are gone, so that no document was removed`,
           "if that is meant, run `clew update --prune`"
         )
       ]),

@@ -172,7 +172,7 @@ export const chatLayer = HttpApiBuilder.group(Api, "chat", (handlers) =>
       if (model === configured) return model
       return yield* new ModelNotFound({
         model,
-        known: [ownModel, used.model ?? configured].filter((it) => it !== undefined)
+        known: [ownModel, used.model].filter((it) => it !== undefined)
       })
     })
 

@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import { fromIssues, InternalError, type Issue, RouteNotFound } from "../api/errors.ts"
 import { type FieldError, type ProblemBody, problemBody, problemType, type OpenAiError } from "../api/Problem.ts"
+import { didYouMean } from "../terms/nearest.ts"
 
 /** An error whose class declares its HTTP status. */
 interface StatusError {
@@ -65,7 +66,7 @@ export interface Rendered {
 /** Maps the platform's errors to ours. */
 const ownOf = (error: unknown): unknown => {
   if (Predicate.isTagged(error, "HttpApiDecodeError")) {
-    return fromIssues((error as unknown as { readonly issues: ReadonlyArray<Issue> }).issues)
+    return fromIssues((error as unknown as { readonly issues: ReadonlyArray<Issue> }).issues, didYouMean)
   }
   return Predicate.isTagged(error, "RouteNotFound") && !isStatusError(error)
     ? new RouteNotFound({ served: undefined })

@@ -29,6 +29,7 @@ import { Prompt } from "../Prompt.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { nextTurn } from "../runtime/EventLoop.ts"
 import { Search } from "../Search.ts"
+import { didYouMean } from "../terms/nearest.ts"
 import { Access } from "./Access.ts"
 import { parseJson } from "./body.ts"
 import type { Upgrade } from "./connection.ts"
@@ -126,7 +127,9 @@ const decode = (value: object): Effect.Effect<ClientMessage, InvalidRequest> => 
   const type: unknown = "type" in value ? value.type : undefined
   if (!isType(type)) return badField("type", 'must be "search", "prompt" or "ping"')
   const decoded: Effect.Effect<ClientMessage, ParseResult.ParseError> = decoders[type](value)
-  return Effect.catchAll(decoded, (error) => Effect.flatMap(ParseResult.ArrayFormatter.formatError(error), fromIssues))
+  return Effect.catchAll(decoded, (error) =>
+    Effect.flatMap(ParseResult.ArrayFormatter.formatError(error), (issues) => fromIssues(issues, didYouMean))
+  )
 }
 
 const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody | InvalidRequest> =>

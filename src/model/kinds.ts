@@ -4,7 +4,13 @@ const kinds: Readonly<Record<string, string>> = { string: "a string", number: "a
 
 /** The kind of a JSON value, in words. */
 export const kindOf = (value: unknown): string =>
-  value === null ? "null" : Array.isArray(value) ? "a list" : (kinds[typeof value] ?? "nothing")
+  value === null
+    ? "null"
+    : Array.isArray(value)
+      ? "a list"
+      : isObject(value)
+        ? "an object"
+        : (kinds[typeof value] ?? "nothing")
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)

@@ -41,6 +41,18 @@ describe("extract", () => {
     ])
   })
 
+  it("quotes no tags, and says so by not quoting word for word; code keeps them", () => {
+    const tagged = hit({
+      text: 'Introducing <a target="_blank" href="/guide/computed.html">computed property</a><sup class="x" />. A computed property renders in `<a>` and in Ref<T> alike.'
+    })
+    assert.deepStrictEqual(extract("introducing computed property", [tagged], 1), [
+      { n: 1, text: "Introducing computed property.", isVerbatim: false }
+    ])
+    assert.deepStrictEqual(extract("where does a computed property render alike", [tagged], 1), [
+      { n: 1, text: "A computed property renders in `<a>` and in Ref<T> alike.", isVerbatim: true }
+    ])
+  })
+
   it("keeps steps together, and code with what introduces it", () => {
     const steps = hit({
       text: "Restoring takes two steps.\n\n1. Stop the server.\n2. Run `clew restore FILE`.\n\nTo restore a copy of the index, run:\n\n```sh\nclew restore copy.db\n```"

@@ -561,7 +561,7 @@ it.scopedLive("says which text cannot be embedded, and why", () =>
       [{ input: ["a", null] }, 400, "input[1]", /must be a text, not null/],
       [{ input: ["a", "b".repeat(32_769)] }, 400, "input[1]", /at most 32768 characters, got 32769: split it/],
       [{ input: Array(2049).fill("a") }, 400, "input", /at most 2048 texts, got 2049/],
-      [{ input: undefined }, 400, "input", /missing/],
+      [{ input: undefined }, 400, "input", /input is required/],
       [{ encoding_format: "hex" }, 400, "encoding_format", /float/]
     ]
     for (const [body, status, param, message] of cases) {

@@ -32,8 +32,14 @@ const wrong: ReadonlyArray<readonly [path: string, body: unknown, fields: Readon
   ["/query", [1], [""], notObject],
   ["/index", [], [""], notObject],
   ["/query", "null", [""]],
-  ["/query", {}, ["query"]],
-  ["/query", { query: "x", hybird: true }, ["hybird"]],
+  ["/query", {}, ["query"], "query is required"],
+  ["/query", { query: ["x"] }, ["query"], 'query must be a string, got ["x"]'],
+  [
+    "/query",
+    { query: "x", hybird: true },
+    ["hybird"],
+    "hybird is unknown (did you mean hybrid?); allowed: query, queries, top_k, hybrid, alpha, fusion, filter, since, graph, min_relevance, collection, offset, explain, facets"
+  ],
   ["/query", { query: "" }, ["query"]],
   ["/query", { query: " \n\t" }, ["query"]],
   ["/query", { query: long(10_001) }, ["query"]],
@@ -44,8 +50,8 @@ const wrong: ReadonlyArray<readonly [path: string, body: unknown, fields: Readon
   ["/query", { query: "x", alpha: -0.01 }, ["alpha"]],
   ["/query", { query: "x", alpha: 1.01 }, ["alpha"], "alpha must be between 0 and 1, got 1.01"],
   ["/query", '{"query":"x","alpha":1e999}', ["alpha"]],
-  ["/query", { query: "x", fusion: "sum" }, ["fusion"]],
-  ["/query", { query: "x", hybrid: "yes" }, ["hybrid"]],
+  ["/query", { query: "x", fusion: "sum" }, ["fusion"], 'fusion must be "rrf" or "score", got "sum"'],
+  ["/query", { query: "x", hybrid: "yes" }, ["hybrid"], 'hybrid must be true or false, got "yes"'],
   ["/query", { query: "x", collection: "../x" }, ["collection"]],
   ["/query", { top_k: 0, alpha: 2 }, ["query", "top_k", "alpha"]],
   ["/prompt", { query: "x", max_tokens: 0 }, ["max_tokens"], "max_tokens must be between 1 and 1000000, got 0"],
@@ -53,8 +59,15 @@ const wrong: ReadonlyArray<readonly [path: string, body: unknown, fields: Readon
   ["/ask", { query: "x", model: long(201) }, ["model"], "model must be 1 to 200 characters, got 201"],
   ["/index", { documents: [] }, ["documents"], `${oneToAll}, got none`],
   ["/index", { documents: "x" }, ["documents"], `${oneToAll}, not a string`],
+  ["/index", { documents: {} }, ["documents"], `${oneToAll}, not an object`],
   ["/index", { documents: ["x"] }, ["documents[0]"], "a document must be a JSON object, not a string"],
-  ["/index", { documents: [{ metadata: {} }] }, ["documents[0].content"]],
+  ["/index", { documents: [{ metadata: {} }] }, ["documents[0].content"], "content is required"],
+  [
+    "/index",
+    { documents: [{ content: "x", contents: "y" }] },
+    ["documents[0].contents"],
+    "contents is unknown (did you mean content?); a document has content, metadata, doc_id"
+  ],
   ["/index", withId(""), ["documents[0].doc_id"], `${lengthOfId} 0`],
   ["/index", withId(long(1200)), ["documents[0].doc_id"], `${lengthOfId} 1200`],
   ["/index", withId(" x"), ["documents[0].doc_id"], `${lengthOfId} " x"`],
@@ -105,7 +118,10 @@ it.scopedLive("names every wrong field, and says of it what it must be", () =>
       assert.sameMembers(named, [...fields], name)
       if (says !== undefined) assert.strictEqual(answer.json.errors[0].message, says)
       // No word of how the schemas are made.
-      assert.notMatch(answer.json.detail, /readonly|Encoded|Struct|NonEmpty|ReadonlyArray|minLength|maxLength/)
+      assert.notMatch(
+        answer.json.detail,
+        /Expected|actual|item\(s\)|readonly|Encoded|Struct|NonEmpty|ReadonlyArray|minLength|maxLength/
+      )
     }
     assert.strictEqual((yield* ask(port, "GET", "/health")).status, 200)
   })

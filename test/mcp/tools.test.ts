@@ -444,6 +444,20 @@ describe("search", () => {
     }
   })
 
+  it("never refuses a limit for which a lower one is enough, where passages joined are longer than each", async () => {
+    const code = (at: number) => `const tide${at} = await sea.read({ at: "${at}", "unit": "m" }) // {"x":"\\n"}\n`
+    const section = `# Reading tides\n\n\`\`\`ts\n${Array.from({ length: 40 }, (_, at) => code(at)).join("")}\`\`\`\n`
+    const client = await connectWith([{ content: section, metadata: { source: "tides.md" } }])
+    const ask = async (max_tokens: number): Promise<Json> =>
+      client.request("tools/call", { name: "search", arguments: { query: "reading tides at sea", max_tokens } })
+    const { error } = await ask(1)
+    const least = Number(/give at least (\d+)$/.exec(error.message)![1])
+    for (let maxTokens = least; maxTokens < least * 4; maxTokens += 40) {
+      const { result } = await ask(maxTokens)
+      assert.isAbove(result?.structuredContent.results.length ?? 0, 0, `max_tokens=${maxTokens}`)
+    }
+  })
+
   it("has room for one passage, document or line before anything else, or names the least that it takes", async () => {
     const name = (index: number) => `tides/of/the/${"long-".repeat(20)}coast/${index}.md`
     const client = await connectWith(

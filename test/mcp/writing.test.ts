@@ -125,7 +125,7 @@ describe("tools that write within the user's folders", () => {
     rmSync(join(notes, "deep"), { recursive: true })
     const { content, structuredContent } = await client.call("sync")
     assert.deepInclude(structuredContent, { created: 0, updated: 1, deleted_documents: 1, deleted_chunks: 1 })
-    assert.include(content[0].text, "1 document with 1 passage forgotten")
+    assert.include(content[0].text, "1 document with 1 passage removed")
     assert.sameMembers(await sources(client), [join(notes, "tide.md"), join(notes, "wind.md")])
     rmSync(join(notes, "tide.md"))
     rmSync(join(notes, "wind.md"))

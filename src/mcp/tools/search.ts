@@ -69,26 +69,26 @@ const spanShare = 2
 /** The detail if the caller names none. */
 const defaultDetail: Detail = "full"
 
-/** The answer of a search: its passages, as many as fit. */
-const answerOf = (
+interface Wanted {
+  readonly detail?: Detail | undefined
+  readonly maxTokens?: number | undefined
+  /** What was found, or that nothing was. */
+  readonly opening: (passages: string) => string
+  /** The texts by which excerpts are chosen. */
+  readonly queries: ReadonlyArray<string>
+  readonly settings: Settings
+}
+
+/** The answer of a search: its passages, as many as fit, neighbours joined if the best one fits so. */
+const answerOf = (found: SearchOutcome, wanted: Wanted) =>
+  Effect.orElse(answerAt(found, wanted, spanShare), () => answerAt(found, wanted, 0))
+
+const answerAt = (
   { explain, hits: ranked, ...found }: SearchOutcome,
-  {
-    detail = defaultDetail,
-    maxTokens = defaultMaxTokens,
-    opening,
-    queries,
-    settings
-  }: {
-    readonly detail?: Detail | undefined
-    readonly maxTokens?: number | undefined
-    /** What was found, or that nothing was. */
-    readonly opening: (passages: string) => string
-    /** The texts by which excerpts are chosen. */
-    readonly queries: ReadonlyArray<string>
-    readonly settings: Settings
-  }
+  { detail = defaultDetail, maxTokens = defaultMaxTokens, opening, queries, settings }: Wanted,
+  share: number
 ) => {
-  const hits = gathered(ranked, maxTokens * spanShare)
+  const hits = gathered(ranked, maxTokens * share)
   const excerptOf = excerpting(queries)
   const entries = hits.map((hit, at) => {
     const text = entry(hit, at + 1, {

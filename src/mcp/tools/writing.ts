@@ -49,7 +49,10 @@ const allowed = (argument: string, given: string, folders: ReadonlyArray<string>
     const isNamed = isBelow(whole, folders)
     if (real === undefined) {
       return isNamed
-        ? refuse(argument, `${argument}: there is no file or folder ${shown}; sync forgets files that are gone`)
+        ? refuse(
+            argument,
+            `${argument}: there is no file or folder ${shown}; sync removes documents whose files are gone`
+          )
         : outside()
     }
     return isBelow(real, realFolders(folders)) ? Effect.succeed(isNamed ? whole : real) : outside()
@@ -62,7 +65,7 @@ const Written = Schema.Struct({
   created: int("New documents"),
   updated: int("Changed documents"),
   unchanged: int("Unchanged documents"),
-  deleted_documents: int("Documents that were forgotten"),
+  deleted_documents: int("Documents that were removed"),
   deleted_chunks: int("Their passages"),
   skipped: int("Files that were skipped"),
   indexed_at: text("When this was done"),
@@ -146,12 +149,12 @@ const told = Effect.fnUntraced(function* (
   const { counts, documents, failed, failures, held, indexed_at } = done
   const { created, deleted_chunks, deleted_documents, skipped, unchanged, updated } = counts
   const opening = [
-    `${created} new, ${updated} changed, ${unchanged} unchanged ${unchanged === 1 ? "document" : "documents"}; ${plural(deleted_documents, "document")} with ${plural(deleted_chunks, "passage")} forgotten; ${plural(skipped, "file")} skipped, ${failures} failed.`,
+    `${created} new, ${updated} changed, ${unchanged} unchanged ${unchanged === 1 ? "document" : "documents"}; ${plural(deleted_documents, "document")} with ${plural(deleted_chunks, "passage")} removed; ${plural(skipped, "file")} skipped, ${failures} failed.`,
     ...(created + updated > 0 ? ["They can be searched now."] : []),
     ...(failures > 0 ? ["What failed was not changed in the index: make it readable, and index it again."] : []),
     ...(held.length > 0
       ? [
-          `More than half of the files below ${named(held.slice(0, mostHeld).map((path) => bounded(path, sourceCharacters)))} are gone, so nothing was forgotten there: if that is meant, the user runs clew update --prune.`
+          `More than half of the files below ${named(held.slice(0, mostHeld).map((path) => bounded(path, sourceCharacters)))} are gone, so nothing was removed there: if that is meant, the user runs clew update --prune.`
         ]
       : []),
     ...more
@@ -218,7 +221,7 @@ export const sync = make({
   name: "sync",
   title: "Bring the index up to date",
   description: ({ writePaths }) =>
-    `Index again what was indexed from ${named(writePaths)} and has changed there, and forget files that are gone.`,
+    `Index again what was indexed from ${named(writePaths)} and has changed there, and remove documents whose files are gone.`,
   input: Schema.Struct({ collection: Schema.optional(described(CollectionName, "Default: all")) }),
   output: Written,
   writes: true,
@@ -252,7 +255,7 @@ export const sync = make({
         ...(gone === 0
           ? []
           : [
-              `${plural(gone, "path is", "paths are")} not there now; their documents were kept: delete_document forgets one.`
+              `${plural(gone, "path is", "paths are")} not there now; their documents were kept: delete_document removes one.`
             ]),
         ...(roots.length === own.length
           ? []
@@ -263,7 +266,7 @@ export const sync = make({
 
 export const deleteDocument = make({
   name: "delete_document",
-  title: "Forget a document",
+  title: "Remove a document",
   description: () => "Delete one document from the index, only when the user asks for it; its file stays.",
   input: Schema.Struct({
     source: Schema.optional(described(Source, "The whole source")),
