@@ -14,7 +14,7 @@ const shingleWords = 3
 const fewWords = 12
 
 /** If the texts share at least this part of all their shingles, they count as nearly equal. */
-const alike = 0.7
+const alike = 0.5
 /** A text of which a previous one has this part of the shingles says nothing new. */
 const contained = 0.85
 

@@ -60,6 +60,10 @@ describe("what says the same", () => {
     assert.isFalse(like(`${prose} Open from 9.`, `${prose} Open from 10.`))
     assert.isFalse(like(prose, `${prose} ${prose.split(" ").reverse().join(" ")}`))
     assert.isFalse(like("Type: boolean", "Type: number"))
+    // The same text, cut into passages elsewhere.
+    const further = "All other boats stay where they are until the bell has rung once more."
+    assert.isTrue(like(prose, `${prose.split(" ").slice(13).join(" ")} ${further}`))
+    assert.isFalse(like(prose, `${prose.split(" ").slice(26).join(" ")} ${further}`))
     assert.isTrue(like("潮が満ちる、鐘が鳴る。", "潮が満ちる鐘が鳴る"))
     assert.isFalse(like("潮が満ちる", "鐘が鳴る"))
   })

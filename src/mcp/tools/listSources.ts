@@ -107,7 +107,8 @@ export const listSources = make({
       )(store.list(collection, { limit: limit + 1, after: cursor, filter }))
       const page = found.slice(0, limit)
       const others = page.length > 0 ? [] : yield* elsewhere(collection)
-      const why = page.length > 0 || filter === undefined ? undefined : yield* filterHint(filter, [collection])
+      const why = page.length > 0 || filter === undefined ? "" : ((yield* filterHint(filter, [collection])) ?? "")
+      const further = why.replace(/^no document matches the filter(?:; )?/, "")
       return yield* fitting(
         page.map((document) => ({ structured: toSource(document), text: [lineOf(document)] })),
         maxTokens,
@@ -118,7 +119,7 @@ export const listSources = make({
           const none = `No ${cursor === undefined ? "" : "further "}document${filter === undefined ? "" : given === undefined ? " is new or changed since then" : " matches the filter"} in collection ${collection}.`
           const opening =
             shown.length === 0
-              ? [none, ...(why === undefined ? [] : [`Why: ${why}.`]), ...others].join(" ")
+              ? [none, ...(further === "" ? [] : [`Why: ${further}.`]), ...others].join(" ")
               : `${plural(shown.length, "document")} of collection ${collection}, by source. ${guard}`
           const closing =
             next === undefined ? [] : [`More follow: call list_sources again with cursor ${JSON.stringify(next)}.`]
