@@ -4,9 +4,13 @@ import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /** The engines' kernels; other files with the same ending belong to one of them. */
-const kernels = ["codes/scan", "postings/kernel", "postings/segment", "packaged/model2vec/products"].map((name) =>
-  fileURLToPath(new URL(`../src/${name}.as.ts`, import.meta.url))
-)
+const kernels = [
+  "codes/scan",
+  "codes/cosine",
+  "postings/kernel",
+  "postings/segment",
+  "packaged/model2vec/products"
+].map((name) => fileURLToPath(new URL(`../src/${name}.as.ts`, import.meta.url)))
 const suffix = ".as.ts"
 
 /** Options of all kernels: SIMD, a shared memory that the importer creates, no runtime. */

@@ -302,6 +302,7 @@ describe("the sources", () => {
   const kept: Readonly<Record<string, string>> = {
     "Store/crc.ts scratch": "bytes of numbers, written before each use",
     "Store/sql/segments.ts made": "the segments of a connection, which goes with it",
+    "Store/sql/unchanged.ts states": "what a connection knows of its database, which goes with it",
     "Store/sqlite/file/place.ts openFiles": "descriptors: closing one gives up the locks of the process",
     "Store/threads/worker.ts current": "a thread's own program: its call",
     "bin.ts signal": "the process's program: what ends it",
@@ -316,6 +317,7 @@ describe("the sources", () => {
     "postings/Arena.ts current": "a kernel's memory, of which a thread reserves a gibibyte",
     "postings/build.ts segmenter": "a kernel's memory, written before each use",
     "postings/mergeStep.ts known": "the merges of a connection, which go with it",
+    "ranking/folding.ts sketches": "cache of a pure function",
     "ranking/resemblance.ts room": "memory, written before each use",
     "runtime/Unhandled.ts underWay": "the process's requests: an error that nothing handles is the process's",
     "runtime/tracing.ts wanted": "the names of a tracer, which go with it",

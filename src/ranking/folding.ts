@@ -1,7 +1,7 @@
 import { limits } from "../model/Limits.ts"
 import type { Hit, Similar } from "../model/SearchResult.ts"
 import type { Listing } from "../model/Stored.ts"
-import { Seen, sketch } from "./resemblance.ts"
+import { type Sketch, Seen, sketch } from "./resemblance.ts"
 
 /** Hits read beyond the places of the list, so that what is folded leaves no gap; mostly that is enough. */
 const spare = 10
@@ -150,6 +150,15 @@ const said = ({
   return sketch(text.length < selfContained ? [document.title ?? "", ...passage.heading, text] : [text])
 }
 
+const sketches = new WeakMap<Hit, Sketch>()
+
+/** The same of a hit, once. */
+const saidBy = (hit: Hit): Sketch => {
+  const known = sketches.get(hit) ?? said(hit)
+  sketches.set(hit, known)
+  return known
+}
+
 /** The hits that neither are a passage nor say the same, nor stand for it or for one that does. */
 export const withoutCopies = (of: Parameters<typeof said>[0], hits: ReadonlyArray<Hit>): ReadonlyArray<Hit> => {
   const seen = new Seen()
@@ -179,7 +188,7 @@ export const folded = (hits: ReadonlyArray<Hit>, { filled, fold, limit, perDocum
     const own = ofDocument.get(name) ?? []
     if (fold) {
       const beside = own.find((other) => isOverlapping(other.hit, hit))
-      const words = said(hit)
+      const words = saidBy(hit)
       const place = seen.place(words)
       if (beside !== undefined) {
         if (place === undefined) speakers.push(beside)

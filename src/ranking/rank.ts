@@ -191,22 +191,25 @@ const order = Effect.fnUntraced(function* <E>(
   }
 })
 
-/** An order's passages as hits, with what they show. */
+/** Some of an order's passages as hits, with what they show; those that the graph leads to come last. */
 const read = Effect.fnUntraced(function* <E>(
   snapshot: Snapshot<E>,
   asked: ReadonlyArray<Searched>,
-  { best, led, similarity, ways }: Ordered,
+  { best, led, similarity, ways }: Pick<Ordered, "best" | "led" | "similarity" | "ways">,
   stages: Stages
 ) {
   const all = [...best, ...led]
   const shown = yield* stages.during("read", snapshot.shown(all.map(({ key }) => key)))
-  const names = new Map(asked.map(({ id, name }) => [id, name]))
-  const hits = all.map(({ key, keyword, score, vector }, at): Hit => {
+  return all.map((ranked, at) => {
+    const { key, keyword, score, vector } = ranked
     const what = present(shown.get(key), () => `passage ${key}, or its document,`)
-    const collection = present(names.get(what.collection), () => `the collection of passage ${key}`)
+    const { name: collection } = present(
+      asked.find(({ id }) => id === what.collection),
+      () => `the collection of passage ${key}`
+    )
     const via = at < best.length ? undefined : ways.get(key)
     const alike = similarity(key)
-    return {
+    const hit: Hit = {
       score,
       vector,
       keyword,
@@ -215,8 +218,8 @@ const read = Effect.fnUntraced(function* <E>(
       ...(alike === undefined ? {} : { similarity: alike }),
       ...(via === undefined ? {} : { via })
     }
+    return { hit, ranked, language: what.language }
   })
-  return { hits, languageOf: (key: number) => shown.get(key)!.language }
 })
 
 type Ordered = Effect.Effect.Success<ReturnType<typeof order>>
@@ -227,7 +230,7 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const asked = yield* snapshot.searched(request)
   if (asked.length === 0) return []
   const ordered = yield* order(snapshot, asked, request, request.limit, stages)
-  return (yield* read(snapshot, asked, { ...ordered, led: [] }, stages)).hits
+  return (yield* read(snapshot, asked, { ...ordered, led: [] }, stages)).map(({ hit }) => hit)
 })
 
 /** A list of passages over all requested collections: ranked, judged, and folded. Run it in one snapshot. */
@@ -244,23 +247,37 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const facets = names && (yield* stages.during("facets", snapshot.facets(asked, names, filter)))
   for (let wanted = wantedFor(list); ; wanted *= 4) {
     const ordered = yield* order(snapshot, asked, request, wanted, stages)
-    const { best, led, near, rarity, report } = ordered
-    const { hits, languageOf } = yield* read(snapshot, asked, ordered, stages)
+    const { best, near, rarity, report } = ordered
     const strange = unscaled(asked)
     const relevanceOf = judging(asked, strange, list.question, near)
-    const ranked = hits.slice(0, best.length)
-    const listing = listed(list, ranked, relevanceOf, wanted)
-    if (listing === undefined) continue
-    const { open, places } = listing
-    const along = hits.slice(best.length).filter(relevantTo(list, relevanceOf))
-    const all = [...places, ...along.map((hit) => ({ hit, shown: { ...hit, relevance: relevanceOf(hit) } }))]
+    const listing = (some: ReadonlyArray<{ readonly hit: Hit }>) => {
+      const hits = some.map(({ hit }) => hit)
+      return listed(list, hits, relevanceOf, wanted)
+    }
+    const first = best.slice(0, list.places)
+    const early = yield* read(snapshot, asked, { ...ordered, best: first }, stages)
+    const behind = early.slice(first.length)
+    let ranked = early.slice(0, first.length)
+    let filled = listing(ranked)
+    // The others are only read if some of these say the same, and would leave a gap.
+    if (first.length < best.length && (filled === undefined || filled.open < list.places)) {
+      const others = best.slice(first.length)
+      ranked = [...ranked, ...(yield* read(snapshot, asked, { ...ordered, best: others, led: [] }, stages))]
+      filled = listing(ranked)
+    }
+    if (filled === undefined) continue
+    const { open, places } = filled
+    const along = behind.filter(({ hit }) => relevantTo(list, relevanceOf)(hit))
+    const all = [...places, ...along.map(({ hit }) => ({ hit, shown: { ...hit, relevance: relevanceOf(hit) } }))]
     const found = {
       near,
       rarity,
       unscaled: strange,
       facets,
       unchecked: asked.reduce((sum, { unchecked = 0 }) => sum + unchecked, 0),
-      ...(places.length > 0 || ranked.length === 0 ? {} : { best: Math.max(...ranked.map(relevanceOf)) })
+      ...(places.length > 0 || ranked.length === 0
+        ? {}
+        : { best: Math.max(...ranked.map(({ hit }) => relevanceOf(hit))) })
     }
     const joined = (shown: ReadonlyArray<Hit>): Pick<Found, "hits" | "led" | "open"> => {
       const [plain, led] = [shown.slice(0, places.length), shown.slice(places.length)]
@@ -269,13 +286,12 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     if (request.explain !== true) {
       return { ...found, ...joined(all.map(({ shown }) => shown)) } satisfies Found as Found
     }
-    const keys = new Map(hits.map((hit, at) => [hit, [...best, ...led][at]!]))
+    const sources = new Map([...ranked, ...behind].map((source) => [source.hit, source]))
     const own = all.map(({ hit }) => hit)
-    const keyed = own.map((hit) => keys.get(hit)!)
-    const explained = yield* explain(snapshot, asked, request, keyed, own, {
-      ...ordered.details,
-      languages: keyed.map(({ key }) => languageOf(key))
-    })
+    const known = own.map((hit) => sources.get(hit)!)
+    const keyed = known.map(({ ranked }) => ranked)
+    const languages = known.map(({ language }) => language)
+    const explained = yield* explain(snapshot, asked, request, keyed, own, { ...ordered.details, languages })
     const left = asked.reduce((sum, { mask, passages }) => sum + (mask?.count ?? passages), 0)
     return {
       ...found,

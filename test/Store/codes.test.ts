@@ -14,7 +14,7 @@ import { nextTurn } from "../../src/runtime/EventLoop.ts"
 import { cosine, randomVectors } from "../codes/random.ts"
 import { transaction } from "../../src/Store/sqlite/client.ts"
 import { codesOn } from "../../src/Store/sql/codes.ts"
-import { makeScoring } from "../../src/Store/sqlite/checkedVectors.ts"
+import { makeScoring } from "../../src/Store/sqlite/scoring.ts"
 import { vectorTable } from "../../src/Store/sql/vectorTable.ts"
 import * as vectors from "../../src/Store/sql/vectors.ts"
 import { indexFile } from "./opened.ts"
@@ -42,7 +42,7 @@ const prepare = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<{ id:
 })
 
 /** These tests are not about damage, and their collections count no passages. */
-const scoring = makeScoring({ some: () => Effect.void, whole: () => Effect.void, forget: () => {} })
+const scoring = makeScoring()
 
 const some = ({ id, vector }: { readonly id: number; readonly vector: Float32Array }) => ({
   id,
@@ -78,23 +78,13 @@ const idsFound = (sql: Sql, searching: Scanner, query: Float32Array = new Float3
   ])
 
 const search = (sql: Sql, searching: Scanner, query: Float32Array, options: vectors.VectorOptions) =>
-  Effect.map(
-    read(
-      sql,
-      vectors.search(
-        sql,
-        { codes: searching, scoring, vectors: options },
-        collection,
-        { vector: query },
-        {
-          depth: 10,
-          mask: undefined,
-          passages: 1e6
-        }
-      )
-    ),
-    (found) => found.map(({ id }) => id)
-  )
+  Effect.gen(function* () {
+    const { length: passages } = yield* idsStored(sql)
+    const by = { codes: searching, scoring, vectors: options }
+    const asked = { depth: 10, mask: undefined, passages }
+    const found = yield* read(sql, vectors.search(sql, by, collection, { vector: query }, asked))
+    return found.map(({ id }) => id)
+  })
 
 const inMemory = connect({ filename: memory, mode: "create" })
 

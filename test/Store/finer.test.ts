@@ -10,7 +10,7 @@ import { connect, memory } from "../../src/Store/sqlite/connect.ts"
 import { randomVectors } from "../codes/random.ts"
 import { transaction } from "../../src/Store/sqlite/client.ts"
 import { codesOn } from "../../src/Store/sql/codes.ts"
-import { makeScoring } from "../../src/Store/sqlite/checkedVectors.ts"
+import { makeScoring } from "../../src/Store/sqlite/scoring.ts"
 import { vectorTable } from "../../src/Store/sql/vectorTable.ts"
 import * as vectors from "../../src/Store/sql/vectors.ts"
 
@@ -24,7 +24,7 @@ const passages = 5800
 const rowsOf = (from: number, found: ReadonlyArray<Float32Array>) =>
   found.map((vector, i) => ({ id: from + i, vector }))
 
-const scoring = makeScoring({ some: () => Effect.void, whole: () => Effect.void, forget: () => {} })
+const scoring = makeScoring()
 
 const put = (sql: Sql, rows: ReadonlyArray<{ id: number; vector: Float32Array }>) =>
   transaction(

@@ -6,6 +6,7 @@ import { checked, crcOf } from "../crc.ts"
 import { dialectOf } from "./dialect.ts"
 import { inList, insertRows, list } from "./rows.ts"
 import { makeHidden } from "./sweep.ts"
+import { unchanged } from "./unchanged.ts"
 import {
   type Block,
   type Centroid,
@@ -44,12 +45,16 @@ const centroidOf = ({ id, width }: Pick<CodeSet, "id" | "width">, row: CentroidR
 /** The codes in a database. */
 export const codesOn = (sql: SqlClient.SqlClient): CodeStore<SqlError> => ({
   find: ({ collection, generation }) =>
-    Effect.map(
-      sql.unsafe<CodeSet>(
-        "SELECT id, width, seed, rows, sequence FROM code_sets WHERE collection_id = ? AND generation = ?",
-        [collection, generation]
-      ),
-      ([set]) => Option.fromNullable(set)
+    unchanged(
+      sql,
+      `${generation} codes of ${collection}`,
+      Effect.map(
+        sql.unsafe<CodeSet>(
+          "SELECT id, width, seed, rows, sequence FROM code_sets WHERE collection_id = ? AND generation = ?",
+          [collection, generation]
+        ),
+        ([set]) => Option.fromNullable(set)
+      )
     ),
 
   collections: Effect.map(

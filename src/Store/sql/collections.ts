@@ -11,6 +11,7 @@ import type { Deleted } from "../../model/Stored.ts"
 import { CollectionNotFound } from "../../Store.ts"
 import { nearest } from "../../terms/nearest.ts"
 import { hide, isPresent } from "./sweep.ts"
+import { unchanged } from "./unchanged.ts"
 import { vectorTable } from "./vectorTable.ts"
 import { segmentsOn } from "./segments.ts"
 
@@ -89,14 +90,22 @@ const summaries = `SELECT c.*, r.done, r.backend AS next_backend, r.model AS nex
   FROM collections AS c LEFT JOIN reindexes AS r ON r.collection_id = c.id`
 
 export const all = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<CollectionSummary>, SqlError> =>
-  Effect.map(sql.unsafe<Row>(`${summaries} WHERE ${isPresent} ORDER BY name`), (rows) => rows.map(summary))
+  unchanged(
+    sql,
+    "collections",
+    Effect.map(sql.unsafe<Row>(`${summaries} WHERE ${isPresent} ORDER BY name`), (rows) => rows.map(summary))
+  )
 
 export const find = (
   sql: SqlClient.SqlClient,
   name: CollectionName
 ): Effect.Effect<CollectionSummary, CollectionNotFound | SqlError> =>
-  Effect.flatMap(sql.unsafe<Row>(`${summaries} WHERE name = ?`, [name]), ([row]) =>
-    row === undefined ? missing(sql, name) : Effect.succeed(summary(row))
+  unchanged(
+    sql,
+    `collection ${name}`,
+    Effect.flatMap(sql.unsafe<Row>(`${summaries} WHERE name = ?`, [name]), ([row]) =>
+      row === undefined ? missing(sql, name) : Effect.succeed(summary(row))
+    )
   )
 
 const missing = (sql: SqlClient.SqlClient, name: CollectionName) =>

@@ -7,6 +7,7 @@ import { decodeHead, encodeHead } from "../../postings/block.ts"
 import { unique } from "../../postings/tombstones.ts"
 import { checked, crcOf } from "../crc.ts"
 import { inList, insertRows, list } from "./rows.ts"
+import { unchanged } from "./unchanged.ts"
 
 const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs, format, terms_version, languages`
 
@@ -65,9 +66,13 @@ export const segmentsInSnapshot = (sql: SqlClient.SqlClient): SegmentStore<SqlEr
 
 const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
   live: (collection) =>
-    sql.unsafe<Segment>(
-      `SELECT ${columns} FROM keyword_segments WHERE collection_id = ? AND state = ${State.live} ORDER BY first_id`,
-      [collection]
+    unchanged(
+      sql,
+      `segments of ${collection}`,
+      sql.unsafe<Segment>(
+        `SELECT ${columns} FROM keyword_segments WHERE collection_id = ? AND state = ${State.live} ORDER BY first_id`,
+        [collection]
+      )
     ),
 
   holding: (collection) =>

@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import { retryBusy } from "./errors.ts"
 import { inSteps } from "../sql/steps.ts"
+import { beginRead, changing, endRead } from "../sql/unchanged.ts"
 import { mayEnd } from "../../runtime/EventLoop.ts"
 import { isTraced } from "../../runtime/tracing.ts"
 
@@ -70,8 +71,17 @@ export const make = (filename: string, readonly: boolean): Effect.Effect<SqliteC
     return Object.assign(client, { backup, loadExtension, unsafe: direct(client) })
   }).pipe(Effect.provide(Reactivity.layer))
 
-/** The first statement of a read; it waits while another process is opening or closing the file. */
-const snapshot = "SELECT 1 FROM sqlite_schema LIMIT 1"
+/**
+ * Begins a snapshot, for `unchanged` with its version; it waits while another process is opening or closing the file.
+ */
+const snapshot = (sql: SqlClient.SqlClient, connection: Connection): Effect.Effect<void, SqlError> =>
+  Effect.map(retryBusy(connection.execute(versions, [], undefined)), ([row]) => {
+    const { others, own } = row as { readonly others: number; readonly own: number }
+    beginRead(sql, `${others} ${own}`)
+  })
+
+/** Numbers that change when another connection writes, and when this one does. */
+const versions = "SELECT data_version AS others, total_changes() AS own FROM pragma_data_version"
 
 /**
  * Reads the database's schema, which preparing any statement needs. Do this first; it retries while another process is
@@ -79,7 +89,9 @@ const snapshot = "SELECT 1 FROM sqlite_schema LIMIT 1"
  */
 export const loadSchema = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlError> =>
   Effect.scoped(
-    Effect.flatMap(sql.reserve, (connection) => Effect.asVoid(retryBusy(connection.execute(snapshot, [], undefined))))
+    Effect.flatMap(sql.reserve, (connection) =>
+      Effect.asVoid(retryBusy(connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1", [], undefined)))
+    )
   )
 
 /**
@@ -92,7 +104,12 @@ export const single =
     Effect.uninterruptible(
       Effect.scoped(
         Effect.flatMap(sql.reserve, (connection) =>
-          retryBusy(Effect.provideService(effect, SqlClient.TransactionConnection, [inSteps(connection), 0]))
+          snapshot(sql, connection).pipe(
+            Effect.zipRight(
+              retryBusy(Effect.provideService(effect, SqlClient.TransactionConnection, [inSteps(connection), 0]))
+            ),
+            Effect.ensuring(Effect.sync(() => endRead(sql)))
+          )
         )
       )
     ) as Effect.Effect<A, E | SqlError, R>
@@ -112,7 +129,7 @@ export const transaction =
           return Effect.acquireUseRelease(
             Effect.zipRight(mayEnd, retryBusy(run(begin))),
             () =>
-              (begin === "BEGIN" ? retryBusy(run(snapshot)) : Effect.void).pipe(
+              (begin === "BEGIN" ? snapshot(sql, connection) : Effect.sync(() => changing(sql))).pipe(
                 Effect.zipRight(
                   Effect.provideService(effect, SqlClient.TransactionConnection, [inSteps(connection), 0])
                 ),
@@ -120,7 +137,10 @@ export const transaction =
               ),
             (_, exit) =>
               // The rollback only fails if SQLite has already rolled back.
-              Exit.isSuccess(exit) ? Effect.void : Effect.ignore(run("ROLLBACK"))
+              Effect.zipRight(
+                Effect.sync(() => endRead(sql)),
+                Exit.isSuccess(exit) ? Effect.void : Effect.ignore(run("ROLLBACK"))
+              )
           )
         })
       )

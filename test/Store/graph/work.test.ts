@@ -7,7 +7,7 @@ import { Llm } from "../../../src/Llm.ts"
 import * as Extractive from "../../../src/Llm/Extractive.ts"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import { GraphStore, Store } from "../../../src/Store.ts"
-import * as checkedVectors from "../../../src/Store/sqlite/checkedVectors.ts"
+import { makeScoring } from "../../../src/Store/sqlite/scoring.ts"
 import { connect } from "../../../src/Store/sqlite/connect.ts"
 import { expand } from "../../../src/Store/sql/graph/reading.ts"
 import { document, embedder } from "../../contracts/Store.ts"
@@ -83,7 +83,7 @@ const worked = (n: number) =>
       const before = read()
       yield* expand(
         sql,
-        { scoring: checkedVectors.makeScoring() },
+        { scoring: makeScoring() },
         {
           auto: false,
           collection: 1,

@@ -1,0 +1,53 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+
+/** Milliseconds after which a database counts as changed, even if nobody has written. */
+const longest = 600_000
+
+interface State {
+  readonly version: string
+  readonly until: number
+  /** What was read of it, by name. */
+  readonly known: Map<string, unknown>
+  isRead: boolean
+}
+
+const states = new WeakMap<SqlClient.SqlClient, State>()
+
+/** The connection changes the database: nothing that is known of it holds any more. */
+export const changing = (sql: SqlClient.SqlClient): void => {
+  states.delete(sql)
+}
+
+/** Begins a read of the database in this version, which changes whenever any connection writes. */
+export const beginRead = (sql: SqlClient.SqlClient, version: string): void => {
+  const before = states.get(sql)
+  const now = performance.now()
+  if (before !== undefined && before.version === version && now <= before.until) before.isRead = true
+  else states.set(sql, { version, until: now + longest, known: new Map(), isRead: true })
+}
+
+export const endRead = (sql: SqlClient.SqlClient): void => {
+  const state = states.get(sql)
+  if (state !== undefined) state.isRead = false
+}
+
+/** What is known of the database in the state that is being read, which stays the same map until somebody writes. */
+export const knownOf = (sql: SqlClient.SqlClient): Map<string, unknown> | undefined => {
+  const state = states.get(sql)
+  return state?.isRead === true ? state.known : undefined
+}
+
+/** Reads what is not known by this name, and keeps it until somebody writes. */
+export const unchanged = <A, E, R>(
+  sql: SqlClient.SqlClient,
+  name: string,
+  read: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    const known = knownOf(sql)
+    if (known === undefined) return read
+    return known.has(name)
+      ? Effect.succeed(known.get(name) as A)
+      : Effect.tap(read, (found) => Effect.sync(() => known.set(name, found)))
+  })

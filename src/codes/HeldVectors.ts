@@ -1,0 +1,121 @@
+import { type SharedMemory, kernels, pageBytes, sharedMemory } from "../runtime/wasm.ts"
+import wasm from "./cosine.wasm.ts"
+
+/** The exports of the kernel; see cosine.as.ts. */
+interface Kernel {
+  readonly products: (
+    rows: number,
+    count: number,
+    base: number,
+    width: number,
+    query: number,
+    off: number,
+    out: number,
+    room: number
+  ) => void
+}
+
+const kernelOn = kernels<Kernel>(wasm)
+
+/** Vectors that are scored at once. */
+const batch = 1024
+
+const free = -1
+
+/** The sum of squares as the kernel sums them. */
+const squareOf = (vector: Float32Array): number => {
+  let sum = 0
+  for (const value of vector) sum = Math.fround(sum + Math.fround(value * value))
+  return sum
+}
+
+/** Vectors of one width in memory, by the numbers of their passages; a new one takes the place of the oldest. */
+export class HeldVectors {
+  /** How many there is room for. */
+  readonly most: number
+  private readonly places = new Map<number, number>()
+  private readonly owners: Float64Array
+  private readonly memory: SharedMemory
+  private readonly kernel: Kernel
+  /** The width, filled up to a multiple of 4. */
+  private readonly filled: number
+  private readonly base: number
+  private bytes: Uint8Array
+  private next = 0
+
+  constructor(
+    readonly width: number,
+    mostBytes: number
+  ) {
+    this.filled = 4 * Math.ceil(width / 4)
+    this.most = Math.max(batch, Math.floor(mostBytes / (4 * this.filled)))
+    this.owners = new Float64Array(this.most).fill(free)
+    // The query, what is taken off, the numbers of the rows, and for each its product and its square.
+    this.base = 4 * (2 * this.filled + 3 * batch)
+    const end = this.base + 4 * this.filled * this.most
+    this.memory = sharedMemory(Math.ceil(this.base / pageBytes), Math.ceil(end / pageBytes))
+    this.kernel = kernelOn(this.memory)
+    this.bytes = new Uint8Array(this.memory.buffer)
+  }
+
+  has(passage: number): boolean {
+    return this.places.has(passage)
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.places.clear()
+    this.owners.fill(free)
+    this.next = 0
+  }
+
+  /** Adds a vector, as little-endian bytes. */
+  add(passage: number, vector: Uint8Array): void {
+    const place = this.next
+    this.next = (place + 1) % this.most
+    const owner = this.owners[place]!
+    if (owner !== free) this.places.delete(owner)
+    this.owners[place] = passage
+    this.places.set(passage, place)
+    const at = this.base + 4 * this.filled * place
+    const end = at + 4 * this.filled
+    if (end > this.bytes.length) {
+      const missing = Math.ceil((end - this.bytes.length) / pageBytes)
+      const whole = Math.ceil((this.base + 4 * this.filled * this.most - this.bytes.length) / pageBytes)
+      this.memory.grow(Math.min(whole, Math.max(missing, Math.ceil(this.bytes.length / pageBytes / 4))))
+      this.bytes = new Uint8Array(this.memory.buffer)
+    }
+    this.bytes.set(vector, at)
+  }
+
+  /**
+   * The cosines of held passages' vectors, less `off`, with another; NaN without a direction. `use` gets the place of each
+   * in the list, and its cosine.
+   */
+  cosines(
+    passages: ArrayLike<number>,
+    { off, toward }: { readonly toward: Float32Array; readonly off?: Float32Array | undefined },
+    use: (at: number, cosine: number) => void
+  ): void {
+    const { base, filled, kernel } = this
+    const [offAt, rowsAt] = [4 * filled, 8 * filled]
+    const outAt = rowsAt + 4 * batch
+    const floats = new Float32Array(this.memory.buffer, 0, base / 4)
+    const rows = new Uint32Array(this.memory.buffer, rowsAt, batch)
+    floats.set(toward)
+    if (off !== undefined) floats.set(off, filled)
+    const length = Math.sqrt(squareOf(toward))
+    for (let from = 0; from < passages.length; from += batch) {
+      const count = Math.min(batch, passages.length - from)
+      for (let row = 0; row < count; row++) rows[row] = this.places.get(passages[from + row]!)!
+      rows.fill(0, count, 4 * Math.ceil(count / 4))
+      kernel.products(rowsAt, count, base, filled, 0, off === undefined ? 0 : offAt, outAt, batch)
+      for (let row = 0; row < count; row++) {
+        const both = floats[outAt / 4 + row]!
+        const square = floats[outAt / 4 + batch + row]!
+        // sqlite-vec gives the distance in single precision.
+        use(from + row, 1 - Math.fround(1 - both / (Math.sqrt(square) * length)))
+      }
+    }
+  }
+}
