@@ -12,6 +12,9 @@ const program = [
 /** Kills, storms, full and failing disks, long fuzz, every command of the docs: `npm run test:deep`. */
 const deep = ["test/deep/**/*.test.ts"]
 
+/** Against a real cluster of OpenSearch, which takes minutes: `npm run test:opensearch`. */
+const opensearch = ["test/opensearch/**/*.test.ts"]
+
 /** One run of the tests, in which no source changes: worker threads are bundled once (scripts/sourceWorker.mjs). */
 const env: Record<string, string> = process.argv.includes("run") ? { TEST_RUN_ID: Date.now().toString(36) } : {}
 
@@ -26,12 +29,24 @@ export default defineConfig({
     minWorkers: 1,
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...program, ...deep] } },
+      {
+        extends: true,
+        test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...program, ...deep, ...opensearch] }
+      },
       {
         extends: true,
         test: { name: "program", include: program, globalSetup: "test/globalSetup.ts", setupFiles: "test/mcp/setup.ts" }
       },
-      { extends: true, test: { name: "deep", include: deep, globalSetup: "test/globalSetup.ts" } }
+      { extends: true, test: { name: "deep", include: deep, globalSetup: "test/globalSetup.ts" } },
+      {
+        extends: true,
+        test: {
+          name: "opensearch",
+          include: opensearch,
+          globalSetup: "test/opensearch/setup.ts",
+          fileParallelism: false
+        }
+      }
     ]
   }
 })

@@ -104,6 +104,20 @@ const loader = Layer.unwrapEffect(
 
 const postgres = Effect.promise(() => import("./Store/Postgres.ts"))
 
+const opensearch = Effect.promise(() => import("./Store/OpenSearch.ts"))
+
+const inOpenSearch = ({ apiKeys, settings: { store } }: Configured) => ({
+  urls: store.urls!,
+  username: store.username,
+  password: Option.getOrUndefined(apiKeys.store),
+  ca: store.ca,
+  prefix: store.indexPrefix,
+  shards: store.shards,
+  replicas: store.replicas,
+  refresh: store.refresh,
+  timeoutMs: store.timeoutMs
+})
+
 const inPostgres = ({ store: { pool, schema, url } }: Settings) => ({ pool, schema, url: url! })
 
 interface Opening {
@@ -113,7 +127,12 @@ interface Opening {
   readonly pooled?: boolean
 }
 
-const database = (settings: Settings, mode: Sqlite.DatabaseOptions["mode"] | "memory", { pooled = false }: Opening) => {
+const database = (
+  configured: Configured,
+  mode: Sqlite.DatabaseOptions["mode"] | "memory",
+  { pooled = false }: Opening
+) => {
+  const { settings } = configured
   const {
     graph: { enabled: graph },
     store: { path: filename, synchronous },
@@ -122,8 +141,13 @@ const database = (settings: Settings, mode: Sqlite.DatabaseOptions["mode"] | "me
   // Only a process that runs for long has the time to make finer codes.
   const vectors = pooled ? { ...vector, finerBytes: vector.finerMb * 1024 * 1024 } : vector
   if (mode === "memory") return Sqlite.layer({ filename: ":memory:", mode: "create", graph })
+  const how = mode === "create" || mode === "readonly" ? mode : "existing"
+  if (Config.isInOpenSearch(settings.store)) {
+    return Layer.unwrapEffect(
+      Effect.map(opensearch, ({ layer }) => layer({ ...inOpenSearch(configured), graph, mode: how }))
+    )
+  }
   if (Config.isInPostgres(settings.store)) {
-    const how = mode === "create" || mode === "readonly" ? mode : "existing"
     return Layer.unwrapEffect(
       Effect.map(postgres, ({ layer }) => layer({ ...inPostgres(settings), vectors, graph, mode: how }))
     )
@@ -153,7 +177,13 @@ const watcher = ({ store, store: { path } }: Settings, mode: Sqlite.DatabaseOpti
     Layer.provide(
       mode === "memory"
         ? WatchLock.layerFree
-        : WatchLock.layer(Config.isInPostgres(store) ? `${path}.${store.schema}` : path)
+        : WatchLock.layer(
+            Config.isInPostgres(store)
+              ? `${path}.${store.schema}`
+              : Config.isInOpenSearch(store)
+                ? `${path}.${store.indexPrefix}`
+                : path
+          )
     )
   )
 
@@ -183,7 +213,7 @@ export const layer = ({
     Layer.provideMerge(Layer.merge(Chunker.Default, Collections.Default)),
     Layer.provideMerge(
       Layer.mergeAll(
-        Layer.provide(layerPermitting, database(settings, store, { pooled })),
+        Layer.provide(layerPermitting, database({ apiKeys, settings }, store, { pooled })),
         embedders(staged),
         loader,
         Tokenizer.Default
@@ -227,7 +257,7 @@ export const layerFor = Effect.fnUntraced(function* (
       settings: { ...settings, store: { ...settings.store, ...where } },
       store
     })
-  const isRemote = Config.isInPostgres(settings.store)
+  const isRemote = Config.isOnServer(settings.store)
   switch (purpose) {
     case "read": {
       if (isRemote) return on("readonly")
@@ -239,7 +269,7 @@ export const layerFor = Effect.fnUntraced(function* (
       return on(!settled && (yield* Effect.isSuccess(fs.access(file, { writable: true }))) ? "existing" : "readonly")
     }
     case "preview":
-      return on((yield* exists(settings)) ? "readonly" : "memory")
+      return on((yield* exists({ apiKeys, settings })) ? "readonly" : "memory")
     case "temporary":
       return on("create", {
         backend: "sqlite",
@@ -250,8 +280,17 @@ export const layerFor = Effect.fnUntraced(function* (
   }
 }, Effect.provide(platform))
 
-const examiner = (settings: Settings) =>
-  Config.isInPostgres(settings.store)
+const examiner = (configured: Configured) => {
+  const { settings } = configured
+  if (Config.isInOpenSearch(settings.store)) {
+    return Layer.unwrapEffect(
+      Effect.map(
+        Effect.promise(() => import("./Store/OpenSearchExaminer.ts")),
+        ({ layer }) => layer({ ...inOpenSearch(configured), mode: "existing" })
+      )
+    )
+  }
+  return Config.isInPostgres(settings.store)
     ? Layer.unwrapEffect(
         Effect.map(
           Effect.promise(() => import("./Store/PostgresExaminer.ts")),
@@ -259,11 +298,12 @@ const examiner = (settings: Settings) =>
         )
       )
     : SqliteExaminer.layer(settings.store.path)
+}
 
 /** Checks the configured index without opening it as a store. */
 export const doctor = ({ apiKeys, settings }: Configured) =>
   Doctor.Default.pipe(
-    Layer.provide(Layer.merge(examiner(settings), embedders(false))),
+    Layer.provide(Layer.merge(examiner({ apiKeys, settings }), embedders(false))),
     Layer.provide(Config.layer({ settings, apiKeys })),
     Layer.provide(platform)
   )
@@ -303,13 +343,23 @@ const rerankerAnswers = Effect.gen(function* () {
 })
 
 /** Backups of the configured index. */
-export const backups = ({ settings }: Configured) =>
-  Config.isInPostgres(settings.store)
-    ? Layer.unwrapEffect(Effect.map(postgres, ({ backups }) => backups(settings.store.schema)))
-    : SqliteBackups.layer(settings.store.path)
+export const backups = ({ settings: { store } }: Configured) =>
+  Config.isInOpenSearch(store)
+    ? Layer.unwrapEffect(Effect.map(opensearch, ({ backups }) => backups(store.indexPrefix)))
+    : Config.isInPostgres(store)
+      ? Layer.unwrapEffect(Effect.map(postgres, ({ backups }) => backups(store.schema)))
+      : SqliteBackups.layer(store.path)
+
 /** Whether the configured index exists. */
-export const exists = (settings: Settings) =>
-  Config.isInPostgres(settings.store)
+export const exists = (configured: Configured) => {
+  const { settings } = configured
+  if (Config.isInOpenSearch(settings.store)) {
+    return Effect.orElseSucceed(
+      Effect.flatMap(opensearch, (store) => store.exists({ ...inOpenSearch(configured), mode: "existing" })),
+      () => false
+    )
+  }
+  return Config.isInPostgres(settings.store)
     ? Effect.orElseSucceed(
         Effect.flatMap(postgres, (store) => store.exists(inPostgres(settings))),
         () => false
@@ -317,9 +367,10 @@ export const exists = (settings: Settings) =>
     : Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.isSuccess(fs.access(settings.store.path))).pipe(
         Effect.provide(platform)
       )
+}
 
 /** What an index holds, at a glance. */
-export const glance = (store: Settings["store"]) => (Config.isInPostgres(store) ? undefined : readGlance(store.path))
+export const glance = (store: Settings["store"]) => (Config.isOnServer(store) ? undefined : readGlance(store.path))
 
 /** Further services of the HTTP server: its configuration and rate limiter. */
 export const serving = (configured: Configured & { readonly keysFile?: Config.KeysFile | undefined }) =>

@@ -46,8 +46,18 @@ export class StoreConfig extends Context.Tag("clew/Config/Store")<StoreConfig, S
 export const isInPostgres = ({ backend, url }: Settings["store"]): boolean =>
   backend === "postgres" || (backend === "auto" && url !== undefined)
 
-/** The index as people are told of it: its file, or server, database and schema, without user and password. */
+/** Whether the index is in a cluster of OpenSearch. */
+export const isInOpenSearch = ({ backend, url, urls }: Settings["store"]): boolean =>
+  backend === "opensearch" || (backend === "auto" && url === undefined && urls !== undefined)
+
+/** Whether the index is in no file of this machine. */
+export const isOnServer = (store: Settings["store"]): boolean => isInPostgres(store) || isInOpenSearch(store)
+
+/** The index as people are told of it: its file, or server and place in it, without user and password. */
 export const indexName = (store: Settings["store"]): string => {
+  if (isInOpenSearch(store)) {
+    return `OpenSearch ${store.urls!.map((url) => new URL(url).host).join(", ")}, prefix ${store.indexPrefix}`
+  }
   if (!isInPostgres(store)) return store.path
   const { host, pathname, searchParams } = new URL(withHost(Redacted.value(store.url!)))
   const where = searchParams.get("host") ?? (host === "" ? "localhost" : host)

@@ -23,6 +23,14 @@ export const inFile: Capabilities = {
 /** PostgreSQL's vacuum, archive and replicas keep deleted bytes; its own tools make backups; files are on other machines. */
 export const inPostgres: Capabilities = { ...inFile, purge: false, backup: false, stale: false, shared: true }
 
+/** OpenSearch is many shards without a common snapshot; which vectors are near is found by a graph of them. */
+export const inOpenSearch: Capabilities = {
+  ...inPostgres,
+  snapshot: false,
+  atomic_batch: false,
+  exact_vectors: false
+}
+
 /** A whole store: an implementation provides all ports. */
 export interface Whole extends Documents, Files, Ranking, Reindexing, Graphs, Upkeep {}
 

@@ -5,12 +5,13 @@ import { type Key, keys } from "./Settings.ts"
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** API keys, which are never in a file: the one that HTTP clients must send, and those for other people's servers. */
+/** Secrets that are never in a file: the key that HTTP clients must send, and what other people's servers ask for. */
 export const keyVariables = {
   service: "SERVICE_API_KEY",
   embedding: "CLEW_EMBEDDING_API_KEY",
   llm: "CLEW_LLM_API_KEY",
-  rerank: "CLEW_RERANK_API_KEY"
+  rerank: "CLEW_RERANK_API_KEY",
+  store: "CLEW_STORE_PASSWORD"
 } as const
 
 /** Further variables that are read, except those that set a key of the configuration (`Key.variable`). */

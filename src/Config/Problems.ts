@@ -121,6 +121,8 @@ export const entrustedKeys: ReadonlyArray<KeyPath> = [
   "rerank.headers",
   "telemetry.otlp_endpoint",
   "store.url",
+  "store.urls",
+  "store.ca",
   "server.keys"
 ]
 

@@ -19,6 +19,8 @@ import {
   texts,
   givenKey,
   address,
+  addresses,
+  indexPrefix,
   autoOrFlag,
   autoOrInteger,
   flag,
@@ -248,13 +250,31 @@ const vector = Schema.Struct({
 const store = Schema.Struct({
   backend: key(
     "backend",
-    oneOf("auto", "sqlite", "postgres"),
+    oneOf("auto", "sqlite", "postgres", "opensearch"),
     "auto",
-    "Where the index is: a file, or PostgreSQL; auto: postgres if store.url is set, else sqlite"
+    "Where the index is: a file, PostgreSQL, or a cluster of OpenSearch; auto: postgres if store.url is set, opensearch if store.urls is, else sqlite"
   ),
   url: optionalKey("url", database, "PostgreSQL's address, with user and password; better as CLEW_STORE_URL"),
   schema: key("schema", identifier, "clew", "The schema of the database that has the index; several can share one"),
   pool: key("pool", integer(2, 100), 8, "Connections of a process to PostgreSQL, at most"),
+  urls: optionalKey("urls", addresses, "Addresses of OpenSearch's nodes"),
+  indexPrefix: key(
+    "index_prefix",
+    indexPrefix,
+    "clew",
+    "How the names of the indexes in OpenSearch begin; several can share a cluster"
+  ),
+  username: optionalKey("username", name, "The user for OpenSearch; the password comes from CLEW_STORE_PASSWORD"),
+  ca: optionalKey("ca", path, "A file with certificates of authorities that OpenSearch's TLS is trusted by"),
+  shards: key("shards", integer(1, 1024), 3, "Shards of each index in OpenSearch that is made from now on"),
+  replicas: key("replicas", integer(0, 10), 1, "Further copies of each shard in OpenSearch"),
+  refresh: key(
+    "refresh",
+    oneOf("wait", "interval"),
+    "wait",
+    "Whether a write to OpenSearch ends when searches find it (wait), or sooner, and they find it within a second (interval)"
+  ),
+  timeoutMs: key("timeout_ms", integer(1000, 600_000), 30_000, "The longest wait for an answer of OpenSearch"),
   path: givenKey(
     "path",
     path,
@@ -416,13 +436,15 @@ export const Settings = Schema.Struct({
   graph: section(graph, {}),
   vector: section(vector, {}),
   store: store.pipe(
-    Schema.filter(
-      ({ backend, url }) =>
-        backend !== "postgres" ||
-        url !== undefined || {
-          path: ["url"],
-          message: "an address like postgres://user:password@host/database, since store.backend is postgres"
-        }
+    Schema.filter(({ backend, url, urls }) =>
+      backend === "postgres" && url === undefined
+        ? {
+            path: ["url"],
+            message: "an address like postgres://user:password@host/database, since store.backend is postgres"
+          }
+        : backend === "opensearch" && urls === undefined
+          ? { path: ["urls"], message: "a list of addresses of nodes, since store.backend is opensearch" }
+          : undefined
     )
   ),
   server: section(server.pipe(Schema.filter(needsAudience)), {}),

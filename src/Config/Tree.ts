@@ -86,6 +86,7 @@ export const resolvePaths = (tree: Tree, places: Places): void => {
   }
   resolveAt(store, "path", "store.path")
   resolveAt(store, "judgements", "store.judgements")
+  resolveAt(store, "ca", "store.ca")
   resolveAt(watch, "paths", "watch.paths")
   resolveAt(server, "write_paths", "server.write_paths")
   if (isTable(rerank) && rerank["backend"] === "onnx") resolveAt(rerank, "model", "rerank.model")

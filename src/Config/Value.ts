@@ -95,6 +95,17 @@ export const database = Schema.Redacted(
   )
 )
 
+export const addresses = Schema.Array(Schema.String.pipe(Schema.filter(isAddress))).pipe(
+  Schema.minItems(1),
+  value("list", 'a list of addresses like ["https://node1:9200", "https://node2:9200"], without user and password')
+)
+
+/** How names of OpenSearch's indexes can begin. */
+export const indexPrefix = Schema.String.pipe(
+  Schema.filter((name) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)),
+  value("text", "a name of a to z, 0 to 9, - and _, at most 63 of them, that begins with a letter or digit")
+)
+
 /** A name that PostgreSQL takes without quotes. */
 export const identifier = Schema.String.pipe(
   Schema.filter((name) => /^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith("pg_")),

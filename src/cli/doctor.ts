@@ -8,7 +8,7 @@ import * as path from "node:path"
 import { StoreUnavailable } from "../Store.ts"
 import { Check, fail, ok, warn } from "../model/Check.ts"
 import { Doctor } from "../upkeep/Doctor.ts"
-import { type StoreConfig, indexName, isInPostgres } from "../Config.ts"
+import { type StoreConfig, indexName, isOnServer } from "../Config.ts"
 import * as Cli from "./command.ts"
 import { Engine, Place } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
@@ -172,7 +172,7 @@ const look = Effect.fnUntraced(function* (
   options: { readonly deep: boolean; readonly fix: boolean }
 ) {
   const database = indexName(store)
-  const isFile = !isInPostgres(store)
+  const isFile = !isOnServer(store)
   const engine = yield* Engine
   const configuration = Option.match(yield* engine.configFile, {
     onNone: () => "no configuration file; using defaults",

@@ -18,7 +18,7 @@ import { Reindexer } from "../upkeep/Reindexer.ts"
 import { type Copy, Engine, Place, inIndex } from "./engine.ts"
 import { followed } from "./reindex.ts"
 import { copyTo } from "./transfer.ts"
-import { isInPostgres } from "../Config.ts"
+import { isOnServer } from "../Config.ts"
 import { exitCode, stop, FileUnusable, usage } from "./exit.ts"
 
 const Interval = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high: Schema.Finite }).annotations({
@@ -234,7 +234,7 @@ const copied = Effect.fnUntraced(function* (embedder: string, collection: Collec
     (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
   )
   const copy: Copy = { path: path.join(folder, "index.db"), ...other }
-  yield* isInPostgres((yield* settings).store)
+  yield* isOnServer((yield* settings).store)
     ? copyTo(copy.path, collection)
     : Effect.provide(
         Effect.flatMap(Backups, ({ backup }) => backup(copy.path, { keep: 1 })),

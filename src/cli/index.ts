@@ -127,7 +127,7 @@ const engine = Layer.effect(
         })
       ),
       foundations: Effect.flatMap(Effect.all([app, configured]), ([{ foundations }, loaded]) => foundations(loaded)),
-      exists: Effect.flatMap(Effect.all([app, configured]), ([{ exists }, { settings }]) => exists(settings)),
+      exists: Effect.flatMap(Effect.all([app, configured]), ([{ exists }, configured]) => exists(configured)),
       glance: Effect.map(Effect.all([app, configured]), ([{ glance }, { settings }]) => glance(settings.store)),
       serving: (flags) =>
         Layer.unwrapEffect(

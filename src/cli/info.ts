@@ -22,10 +22,12 @@ import { wrapLine } from "./wrap.ts"
 /** Columns before a value. */
 const labelled = 13
 
+const products = { sqlite: "SQLite", postgres: "PostgreSQL", opensearch: "OpenSearch" } as const
+
 /** The store in words, and what it can. */
 const storeText = ({ backend, capabilities, version }: StoreInfo): string => {
   const can = Struct.keys(capabilities).filter((name) => capabilities[name])
-  return `${backend === "sqlite" ? "SQLite" : "PostgreSQL"} ${version}: ${can.join(", ").replaceAll("_", " ")}`
+  return `${products[backend]} ${version}: ${can.join(", ").replaceAll("_", " ")}`
 }
 
 export const info = define(

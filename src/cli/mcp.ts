@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { indexName, isInPostgres } from "../Config.ts"
+import { indexName, isOnServer } from "../Config.ts"
 import * as Cli from "./command.ts"
 import {
   type Client,
@@ -215,7 +215,7 @@ const startOf = Effect.fnUntraced(function* (client: Client, scope: Scope, given
   const config = globals.config ?? (env["CLEW_CONFIG"] || undefined)
   const unnamed = config === undefined
   const found = unnamed ? yield* engine.configFile : Option.none()
-  for (const left of leftBehind({ cwd, env }, found, unnamed && isInPostgres(store))) yield* note(left)
+  for (const left of leftBehind({ cwd, env }, found, unnamed && isOnServer(store))) yield* note(left)
   const argv1 = process.argv[1]
   const script = argv1 === undefined ? undefined : path.resolve(cwd, argv1)
   const shared = scope === "project"
@@ -245,7 +245,7 @@ const startOf = Effect.fnUntraced(function* (client: Client, scope: Scope, given
       ...first,
       "mcp",
       // The address of a server has a password, so that the client's environment has to set it.
-      ...(isInPostgres(store) || (shared && unasked) ? [] : ["--db", yield* place("--db", store.path)]),
+      ...(isOnServer(store) || (shared && unasked) ? [] : ["--db", yield* place("--db", store.path)]),
       ...(config === undefined ? [] : ["--config", yield* place("--config", config)]),
       ...(given.filter === undefined ? [] : ["--filter", given.filter]),
       ...(given.readOnly ? ["--read-only"] : []),
@@ -263,7 +263,7 @@ const startOf = Effect.fnUntraced(function* (client: Client, scope: Scope, given
   }
   if (given.watch.length === 0 && !(yield* engine.exists)) {
     yield* note(
-      isInPostgres(store)
+      isOnServer(store)
         ? `There is no index in ${indexName(store)} yet: clew index PATH creates it`
         : `There is no index at ${store.path} yet: clew index PATH --db ${store.path} creates it`
     )

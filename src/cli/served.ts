@@ -5,7 +5,7 @@ import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
-import { indexName, isInPostgres } from "../Config.ts"
+import { indexName, isOnServer } from "../Config.ts"
 import { ownFolder, real } from "../mcp/meeting.ts"
 
 type Store = Parameters<typeof indexName>[0]
@@ -15,7 +15,7 @@ const fileOf = (store: Store): string | undefined => {
   // On Windows each user has a temporary folder.
   const folder = process.platform === "win32" ? path.join(tmpdir(), "clew") : ownFolder()
   if (folder === undefined) return undefined
-  const index = isInPostgres(store) ? indexName(store) : real(store.path)
+  const index = isOnServer(store) ? indexName(store) : real(store.path)
   return path.join(folder, `${createHash("sha256").update(index).digest("hex").slice(0, 32)}.http`)
 }
 

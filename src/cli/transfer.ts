@@ -7,7 +7,7 @@ import * as path from "node:path"
 import type { Readable } from "node:stream"
 import { finished } from "node:stream/promises"
 import { constants, createGzip, gunzipSync } from "node:zlib"
-import { isInPostgres } from "../Config.ts"
+import { isOnServer } from "../Config.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import { ExportEnd } from "../model/Export.ts"
 import { linesOf } from "../upkeep/exportLines.ts"
@@ -187,7 +187,7 @@ const kept = Effect.fnUntraced(function* (source: Readable, what: string) {
   const { store } = yield* (yield* Engine).settings
   const beside = path.dirname(store.path)
   // Where the index grows there is room; the system's folder may be memory.
-  const folder = !isInPostgres(store) && fs.existsSync(beside) ? beside : tmpdir()
+  const folder = !isOnServer(store) && fs.existsSync(beside) ? beside : tmpdir()
   const cannot = (error: unknown) =>
     new FileUnusable({ message: `cannot keep ${what} in ${folder} to check it first: ${(error as Error).message}` })
   const file = yield* opened(async () => {

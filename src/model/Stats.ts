@@ -115,7 +115,9 @@ export const Capabilities = Schema.Struct({
   snapshot: flag("A search sees one state of the index in all its parts"),
   atomic_batch: flag("A batch of documents is stored whole or not at all"),
   exact_keyword: flag("Keyword scores are BM25 with exact statistics, under any filter"),
-  exact_vectors: flag("Vector scores are computed from the stored vectors, not from codes"),
+  exact_vectors: flag(
+    "Vector scores are computed from the stored vectors, not from codes, and the nearest are looked for among all of them"
+  ),
   purge: flag("clew compact leaves no byte of a deleted document where the index is stored"),
   backup: flag("clew backup and clew restore copy the index"),
   stale: flag("Results tell whether their file has changed since it was indexed"),
@@ -125,10 +127,13 @@ export type Capabilities = typeof Capabilities.Type
 
 /** The store of an index, without its address. */
 export const StoreInfo = Schema.Struct({
-  backend: Schema.Literal("sqlite", "postgres").annotations({ description: "sqlite or postgres" }),
+  backend: Schema.Literal("sqlite", "postgres", "opensearch").annotations({
+    description: "sqlite, postgres or opensearch"
+  }),
   version: text("Version of SQLite or of the server"),
   database: Schema.optional(text("The database, where the store is a server")),
   schema: Schema.optional(text("The schema in that database")),
+  prefix: Schema.optional(text("How the names of its indexes begin, where the store is a search engine")),
   capabilities: Capabilities
 }).annotations({ identifier: "Store", description: "What stores the index" })
 export type StoreInfo = typeof StoreInfo.Type

@@ -116,7 +116,11 @@ export const queryLanguageIn = Effect.fnUntraced(function* (segments: ReadonlyAr
 })
 
 /** The terms to look up for a query in a language, and for words of it that match nothing. */
-const wantedTerms = (query: string, language: Language, near: ReadonlyArray<NearTerm> = []): ReadonlyArray<Wanted> => {
+export const wantedTerms = (
+  query: string,
+  language: Language,
+  near: ReadonlyArray<NearTerm> = []
+): ReadonlyArray<Wanted> => {
   const wanted = [...weighted(query, language)].map(([term, count]): Wanted => ({
     term,
     count,

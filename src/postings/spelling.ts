@@ -150,7 +150,7 @@ const nearby = (firsts: ReadonlyArray<Buffer>, term: string) => {
 }
 
 /** The weight of each part of a compound that no passage has as a whole. */
-const partWeight = 0.6
+export const partWeight = 0.6
 
 /**
  * For each word of a query that matches nothing: the terms of its parts, if it is a compound of words in the

@@ -114,7 +114,7 @@ test("an unknown key names the nearest one", () =>
       ["[llm]\nmax_token = 3", "unknown key llm.max_token; did you mean llm.max_tokens?"],
       [
         "[store]\nzzzzzzzzz = 3",
-        "unknown key store.zzzzzzzzz; [store] has backend, url, schema, pool, path, judgements, synchronous"
+        "unknown key store.zzzzzzzzz; [store] has backend, url, schema, pool, urls, index_prefix, username, ca, shards, replicas, refresh, timeout_ms, path, judgements, synchronous"
       ],
       ["zzzzzzzzz = 3", "unknown key zzzzzzzzz; the keys outside a section are public_stats, rate_limit_per_second"],
       [

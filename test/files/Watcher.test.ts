@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
@@ -9,6 +10,7 @@ import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import { StoreConfig, WatchConfig } from "../../src/Config.ts"
+import { Settings } from "../../src/Config/Settings.ts"
 import { FileEvents, FileEventsLost } from "../../src/files/FileEvents.ts"
 import { make as nodeEvents } from "../../src/files/FileEvents/Node.ts"
 import { FileIndexer } from "../../src/files/FileIndexer.ts"
@@ -60,13 +62,7 @@ const setUp = Effect.fnUntraced(function* ({ events, lock, paths = ["/notes"] }:
         Layer.succeed(FileEvents, events ?? fake),
         Layer.succeed(FileIndexer, indexer),
         Layer.succeed(WatchLock, lock ?? { take: () => Effect.void }),
-        Layer.succeed(StoreConfig, {
-          path: "/notes/index.db",
-          synchronous: "normal",
-          backend: "sqlite",
-          schema: "clew",
-          pool: 8
-        }),
+        Layer.succeed(StoreConfig, Schema.decodeSync(Settings)({ store: { path: "/notes/index.db" } }).store),
         Layer.succeed(WatchConfig, { paths: [], rescanSeconds: 300, quietMs: 500, maxWaitMs: 5000 }),
         layerMemory
       ])

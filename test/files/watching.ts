@@ -1,10 +1,12 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { StoreConfig, WatchConfig } from "../../src/Config.ts"
+import { Settings } from "../../src/Config/Settings.ts"
 import type { Embedder } from "../../src/Embedder.ts"
 import { FileEvents } from "../../src/files/FileEvents.ts"
 import { make as nodeEvents } from "../../src/files/FileEvents/Node.ts"
@@ -44,13 +46,7 @@ export const setUp = Effect.fnUntraced(function* (given: Given = {}) {
     extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
   }).pipe(Layer.provide(NodeFileSystem.layer))
   const config = Layer.merge(
-    Layer.succeed(StoreConfig, {
-      path: path.join(folder, "index.db"),
-      synchronous: "normal",
-      backend: "sqlite",
-      schema: "clew",
-      pool: 8
-    }),
+    Layer.succeed(StoreConfig, Schema.decodeSync(Settings)({ store: { path: path.join(folder, "index.db") } }).store),
     Layer.succeed(WatchConfig, { paths: [], rescanSeconds: 300, quietMs: 20, maxWaitMs: 2000, ...given.settings })
   )
   const context = yield* Layer.build(

@@ -116,7 +116,7 @@ export const removeWhere = Effect.fnUntraced(function* (
 /**
  * The ranges of a path and of what is below it: `/` sorts before `0` by bytes, and no file name contains a zero byte.
  */
-const ranges = (path: string): ReadonlyArray<readonly [from: string, to: string]> => {
+export const ranges = (path: string): ReadonlyArray<readonly [from: string, to: string]> => {
   const folder = path.endsWith("/") ? path : `${path}/`
   return [
     [path, `${path}\u0001`],
@@ -248,11 +248,20 @@ export const resolve = Effect.fnUntraced(function* (
      UNION SELECT ${refColumns} FROM documents WHERE collection_id = ? AND source ${inList}`,
     [collection, list(ids), collection, list(sources)]
   )
-  const byId = new Map(rows.map((row) => [row.doc_id, toKnown(row)]))
-  const bySource = new Map(rows.flatMap((row) => (row.source === null ? [] : [[row.source, toKnown(row)] as const])))
+  return yield* identified(refs, rows.map(toKnown))
+})
 
+/** The same, of documents among which are all that have a doc_id or a source of the refs. */
+export const identified = <Stored extends Known>(
+  refs: ReadonlyArray<DocumentRef>,
+  known: ReadonlyArray<Stored>
+): Effect.Effect<ReadonlyArray<Option.Option<Stored>>, DocumentConflict> => {
+  const byId = new Map(known.map((stored) => [stored.docId, stored]))
+  const bySource = new Map(
+    known.flatMap((stored) => (stored.source === undefined ? [] : [[stored.source, stored] as const]))
+  )
   const taken = new Map<string, number>()
-  return yield* Effect.forEach(refs, (ref, place): Effect.Effect<Option.Option<Known>, DocumentConflict> => {
+  return Effect.forEach(refs, (ref, place): Effect.Effect<Option.Option<Stored>, DocumentConflict> => {
     const named = byId.get(ref.docId ?? ref.derivedId)
     const sourced = ref.source === undefined ? undefined : bySource.get(ref.source)
     if (named !== undefined && sourced !== undefined && named.id !== sourced.id && ref.docId !== undefined) {
@@ -290,4 +299,4 @@ export const resolve = Effect.fnUntraced(function* (
     }
     return Effect.succeed(found)
   })
-})
+}

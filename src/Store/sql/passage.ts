@@ -95,6 +95,24 @@ export interface PassagePart extends PassageRow {
   readonly lead: string
 }
 
+/** A passage in the form of its row. */
+export const partOf = (
+  { end, endLine, heading, locator, start, startLine, tableHeader, text }: Passage,
+  lead: string,
+  ordinal: number
+): PassagePart => ({
+  ordinal,
+  lead,
+  text,
+  heading: JSON.stringify(heading),
+  start,
+  end,
+  start_line: startLine,
+  end_line: endLine,
+  locator: locator === undefined ? null : JSON.stringify(locator),
+  table_header: tableHeader ?? null
+})
+
 const crcOfValues = (values: ReadonlyArray<unknown>, before: number): number =>
   crc32(Buffer.from(JSON.stringify(values)), before)
 

@@ -12,7 +12,7 @@ import * as files from "./files.ts"
 import * as graph from "./graph/edges.ts"
 import { dialectOf } from "./dialect.ts"
 import { insertRows } from "./rows.ts"
-import { type PassagePart, cut, documentCrc, headCrc, passageCrc } from "./passage.ts"
+import { type PassagePart, cut, documentCrc, headCrc, partOf, passageCrc } from "./passage.ts"
 import { type Known, remove, resolve, storedId } from "./documents.ts"
 import { metadataRows } from "./filter.ts"
 import * as vectors from "./vectors.ts"
@@ -20,8 +20,6 @@ import * as keyword from "./keyword.ts"
 
 /** Bitmaps and codes identify passages by 32-bit numbers. */
 const mostPassages = 2 ** 32
-
-type PreparedPassage = PreparedDocument["passages"][number]
 
 /** Rows for every table, as they are collected. */
 const noRows = () => ({
@@ -31,24 +29,6 @@ const noRows = () => ({
   keyword: [] as Array<keyword.KeywordRow>,
   graph: [] as Array<graph.GraphRow>,
   vectors: [] as Array<vectors.Embedded>
-})
-
-/** A passage in the form of its row. */
-const partOf = (
-  { end, endLine, heading, locator, start, startLine, tableHeader, text }: PreparedPassage,
-  lead: string,
-  ordinal: number
-): PassagePart => ({
-  ordinal,
-  lead,
-  text,
-  heading: JSON.stringify(heading),
-  start,
-  end,
-  start_line: startLine,
-  end_line: endLine,
-  locator: locator === undefined ? null : JSON.stringify(locator),
-  table_header: tableHeader ?? null
 })
 
 /** Collects the rows of some of a document's passages. A function of its own is compiled sooner than `put`. */

@@ -18,7 +18,7 @@ import { rising } from "../../../model/Damaged.ts"
 import type { DocumentId } from "../../../model/Document.ts"
 import type { Entity, GraphPassage, ViaStep } from "../../../model/Graph.ts"
 import { fragment } from "../../../model/Locator.ts"
-import type { Mask, Vector } from "../../../model/Passage.ts"
+import type { Mask, Scored, Vector } from "../../../model/Passage.ts"
 import type { Searching } from "../Database.ts"
 import { type CheckedRow, checkPassage, locatorOf } from "../passage.ts"
 import { dialectOf } from "../dialect.ts"
@@ -81,7 +81,8 @@ export const entitiesOf = (
         }
       )
 
-interface PassageRow extends CheckedRow {
+/** A passage's row with what it mentions, and a model's answer. */
+export interface PassageRow extends CheckedRow {
   readonly doc_id: DocumentId
   readonly source: string
   readonly title: string | null
@@ -112,7 +113,7 @@ const mentionsOf = (row: PassageRow): GraphPassage["mentions"] => {
   }))
 }
 
-const toPassage = (row: PassageRow): GraphPassage => {
+export const toPassage = (row: PassageRow): GraphPassage => {
   checkPassage(row)
   return {
     id: row.id,
@@ -159,24 +160,21 @@ export const passages = (
 
 type Way = ReadonlyArray<ViaStep>
 
-interface WayRow extends TextRow {
+/** What the words of a path are taken from. */
+type WayRow = TextRow & {
   readonly source: string
 }
 
 /** Paths as they are shown: entities by the words with which the passages name them, passages by their sources. */
-const waysOf = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+const waysOf = Effect.fnUntraced(function* <E>(
+  reads: Pick<GraphReads<E>, "mentions" | "rows">,
   ways: ReadonlyMap<number, ReadonlyArray<Step & { readonly to: number }>>
 ) {
   const passages = [
     ...new Set([...ways.values()].flat().flatMap(({ from, to }) => (from === undefined ? [to] : [from, to])))
   ]
-  const mentions = yield* mentionsIn(sql, passages)
-  const rows = yield* sql.unsafe<WayRow>(
-    `SELECT p.id, p.ordinal, p.text, p.heading, d.title, coalesce(d.source, d.doc_id) AS source
-     FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
-    [list(passages)]
-  )
+  const mentions = yield* reads.mentions(passages)
+  const rows = yield* reads.rows(passages)
   const found = new Map(rows.map((row) => [row.id, row]))
   return new Map(
     [...ways].map(([passage, steps]): readonly [number, Way] => [
@@ -213,21 +211,58 @@ interface Expansion {
   readonly hits: ReadonlyArray<{ readonly key: number; readonly score: number }>
 }
 
+/** What the walk reads of a collection's graph. */
+export interface GraphReads<E> {
+  readonly entities: (hashes: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, Entity>, E>
+  readonly mentions: (
+    passages: ReadonlyArray<number>
+  ) => Effect.Effect<ReadonlyMap<number, ReadonlyArray<PackedMention>>, E>
+  /** The documents of which each entity is the title, if it is one of not too many. */
+  readonly titled: (entities: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, unknown>, E>
+  /** How similar passages are to the question; undefined if it has no vector. */
+  readonly score: ((passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, E>) | undefined
+  /** Whether a passage that was read may be found. */
+  readonly allowed: (passage: number) => boolean
+  readonly rows: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<WayRow>, E>
+}
+
+/** The same as `expandBy`, in a database. */
+export const expand = (
+  sql: SqlClient.SqlClient,
+  { scoring }: Pick<Searching, "scoring">,
+  { background, collection, mask, vector, ...rest }: Expansion
+) =>
+  expandBy<SqlError>(
+    {
+      entities: (hashes) => entitiesOf(sql, collection, hashes),
+      mentions: (passages) => mentionsIn(sql, passages),
+      titled: (entities) => titled(sql, collection, entities),
+      score: vector && ((passages) => scoring.score(sql, collection, { vector, background }, passages)),
+      allowed: (passage) => mask === undefined || (((mask.bits[passage >>> 5] ?? 0) >>> (passage & 31)) & 1) === 1,
+      rows: (passages) =>
+        sql.unsafe<WayRow>(
+          `SELECT p.id, p.ordinal, p.text, p.heading, d.title, coalesce(d.source, d.doc_id) AS source
+           FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
+          [list(passages)]
+        )
+    },
+    rest
+  )
+
 /**
  * The passages for the reserved places, best first, each with the path that led there. With `auto` there are none,
  * unless the question names something in the graph and the best hits name documents: then several may answer
  * together.
  */
-export const expand = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  { scoring }: Pick<Searching, "scoring">,
-  { auto, background, collection, documents, hits, mask, question, vector }: Expansion
+export const expandBy = Effect.fnUntraced(function* <E>(
+  reads: GraphReads<E>,
+  { auto, documents, hits, question }: Pick<Expansion, "auto" | "documents" | "hits" | "question">
 ) {
   const nothing: ReadonlyMap<number, Way> = new Map()
   const entities = new Map<number, Entity | undefined>()
   const learn = Effect.fnUntraced(function* (hashes: ReadonlyArray<number>) {
     const unknown = [...new Set(hashes)].filter((hash) => !entities.has(hash))
-    const found = yield* entitiesOf(sql, collection, unknown)
+    const found = yield* reads.entities(unknown)
     for (const hash of unknown) entities.set(hash, found.get(hash))
   })
   const entity = (hash: number) => entities.get(hash)
@@ -245,28 +280,26 @@ export const expand = Effect.fnUntraced(function* (
   const mentions = new Map<number, ReadonlyArray<PackedMention>>()
   const readMentions = Effect.fnUntraced(function* (passages: ReadonlyArray<number>) {
     const unread = passages.filter((passage) => !mentions.has(passage))
-    for (const [passage, found] of yield* mentionsIn(sql, unread)) mentions.set(passage, found)
+    for (const [passage, found] of yield* reads.mentions(unread)) mentions.set(passage, found)
     return passages.map((passage) => mentions.get(passage) ?? [])
   })
   if (auto) {
     // Titles, be they their own: such documents are about what they name, and lead to each other.
     const best = (yield* readMentions(hits.map(({ key }) => key))).map(mentioned)
-    const titles = yield* titled(sql, collection, best.flat())
+    const titles = yield* reads.titled(best.flat())
     if (best.filter((named) => named.some((entity) => titles.has(entity))).length < namingWanted) return nothing
   }
 
   const similarities = new Map<number, number>()
   const compare = Effect.fnUntraced(function* (passages: ReadonlyArray<number>) {
-    if (vector === undefined) return
+    if (reads.score === undefined) return
     const unknown = passages.filter((passage) => !similarities.has(passage))
     for (const passage of unknown) similarities.set(passage, 0)
     if (unknown.length === 0) return
-    for (const { id, score } of yield* scoring.score(sql, collection, { vector, background }, unknown))
-      similarities.set(id, score)
+    for (const { id, score } of yield* reads.score(unknown)) similarities.set(id, score)
   })
-  const similarity = (passage: number) => (vector === undefined ? 1 : (similarities.get(passage) ?? 0))
-  const allowed = (passage: number) =>
-    mask === undefined || (((mask.bits[passage >>> 5] ?? 0) >>> (passage & 31)) & 1) === 1
+  const similarity = (passage: number) => (reads.score === undefined ? 1 : (similarities.get(passage) ?? 0))
+  const { allowed } = reads
 
   const top = hits[0]?.score ?? 0
   const seeds = hits.map(({ key, score }) => [key, top > 0 ? Math.max(0, score) / top : 1] as const)
@@ -289,5 +322,5 @@ export const expand = Effect.fnUntraced(function* (
     walk.push(next, entity, similarity, allowed)
   }
   const best = walk.best(reservedPlaces, new Set(hits.map(({ key }) => key)), similarity)
-  return yield* waysOf(sql, new Map(best.map((passage) => [passage, walk.wayTo(passage)])))
+  return yield* waysOf(reads, new Map(best.map((passage) => [passage, walk.wayTo(passage)])))
 })

@@ -100,36 +100,62 @@ const names = (sql: SqlClient.SqlClient, collection: number, prefix: string) => 
               const [relation, passage] = mentions[0] ?? [relations.length, 0]
               return { entity, passage, kind: kindOf(relation), mentions: mentions.length }
             })
-            .sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || b.mentions - a.mentions)
+            .sort(byKind)
       )
 }
 
 const kinds = ["title", "heading", "name"] as const
 
-const kindOf = (relation: number): Suggestion["kind"] =>
+export const kindOf = (relation: number): Suggestion["kind"] =>
   relations[relation] === "defines" ? "title" : relations[relation] === "heads" ? "heading" : "name"
+
+/** Where suggestions come from: what one collection has that begins with a text. */
+export interface Suggesting<E> {
+  readonly titles: (
+    prefix: string,
+    most: number
+  ) => Effect.Effect<
+    ReadonlyArray<{ readonly doc_id: DocumentId; readonly source: string | null; readonly title: string }>,
+    E
+  >
+  readonly names: (prefix: string) => Effect.Effect<ReadonlyArray<Named>, E>
+  readonly passages: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<GraphPassage>, E>
+}
+
+/** An entity whose name begins so, and its first place. */
+export interface Named {
+  readonly entity: number
+  readonly passage: number
+  readonly kind: Suggestion["kind"]
+  readonly mentions: number
+}
+
+/** Titles first, then headings and names, the most mentioned first. */
+export const byKind = (a: Named, b: Named): number =>
+  kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || b.mentions - a.mentions
 
 /**
  * What begins with a text in some collections: titles, then headings, then other names; each text once. Of more than fit,
  * titles take half.
  */
-export const suggest = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  wanted: ReadonlyArray<CollectionName>,
+export const suggestFrom = Effect.fnUntraced(function* <E, C extends { readonly name: CollectionName }>(
+  known: ReadonlyArray<C>,
+  reading: (collection: C) => Suggesting<E>,
   typed: string,
   limit: number
 ) {
   const prefix = typed.trimStart()
   const found: Array<Suggestion> = []
   if (prefix === "") return found
-  const known = (yield* collections.all(sql)).filter(({ name }) => wanted.includes(name))
-  for (const { id, name: collection } of known) {
-    for (const { doc_id, source, title } of yield* titles(sql, id, prefix, limit)) {
+  for (const each of known) {
+    const { name: collection } = each
+    const reads = reading(each)
+    for (const { doc_id, source, title } of yield* reads.titles(prefix, limit)) {
       found.push({ text: title, kind: "title", ...(source === null ? {} : { source }), doc_id, collection })
     }
-    const named = (yield* names(sql, id, prefix)).slice(0, 2 * limit)
+    const named = (yield* reads.names(prefix)).slice(0, 2 * limit)
     const shown = new Map(
-      (yield* passages(sql, id, [...new Set(named.map(({ passage }) => passage))])).map((each) => [each.id, each])
+      (yield* reads.passages([...new Set(named.map(({ passage }) => passage))])).map((each) => [each.id, each])
     )
     for (const { entity, kind, passage } of named) {
       const place = shown.get(passage)
@@ -149,6 +175,26 @@ export const suggest = Effect.fnUntraced(function* (
   const most = limit - Math.min(others.length, Math.floor(limit / 2))
   const shownTitles = [...texts.values()].filter(({ kind }) => kind === "title").slice(0, most)
   return [...shownTitles, ...others].slice(0, limit)
+})
+
+/** The same of a database's collections; one that does not exist has nothing. */
+export const suggest = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  wanted: ReadonlyArray<CollectionName>,
+  typed: string,
+  limit: number
+) {
+  const known = (yield* collections.all(sql)).filter(({ name }) => wanted.includes(name))
+  return yield* suggestFrom(
+    known,
+    ({ id }): Suggesting<SqlError> => ({
+      titles: (prefix, most) => titles(sql, id, prefix, most),
+      names: (prefix) => names(sql, id, prefix),
+      passages: (ids) => passages(sql, id, ids)
+    }),
+    typed,
+    limit
+  )
 })
 
 /** The names of a passage of the graph, whose keys are those of its mentions. */

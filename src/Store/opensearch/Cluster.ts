@@ -1,0 +1,259 @@
+import * as Effect from "effect/Effect"
+import { StoreUnavailable } from "../../Store.ts"
+import type { Vector } from "../../model/Passage.ts"
+import {
+  type Answer,
+  type ClusterOptions,
+  Failed,
+  type Requests,
+  isRepeated,
+  make as connect,
+  patience,
+  refused
+} from "./client.ts"
+import { type Layout, format, names, recordsIndex, template } from "./mapping.ts"
+
+export interface IndexOptions extends ClusterOptions, Layout {
+  /** The names of all its indexes begin so. */
+  readonly prefix: string
+  /** Whether a write ends when searches find it; `now` makes them find it, which costs the cluster more. */
+  readonly refresh: "wait" | "interval" | "now"
+  readonly mode: "create" | "existing" | "readonly"
+  /** Whether what passages mention is kept for the graph. */
+  readonly graph?: boolean | undefined
+}
+
+export interface Asked {
+  readonly index: string
+  readonly body: Readonly<Record<string, unknown>>
+  /** Counts terms over all shards first, so that scores are those of one shard. */
+  readonly dfs?: boolean | undefined
+}
+
+/** One line of a bulk request, and what it writes. */
+export interface Write {
+  readonly action: Readonly<Record<string, unknown>>
+  readonly source?: object | undefined
+}
+
+export interface Got {
+  readonly index: string
+  readonly id: string
+  readonly routing?: string | undefined
+}
+
+/** What Clew asks of a cluster. */
+export interface Cluster extends Requests {
+  readonly options: IndexOptions
+  readonly names: ReturnType<typeof names>
+  /** The cluster's version. */
+  readonly version: string
+  readonly refresh: "wait_for" | "true" | "none"
+  /** The means of vectors that were taken, by their index. */
+  readonly means: Map<string, { readonly vector: Vector; readonly of: number }>
+  /** Makes what was written to indexes found by searches. */
+  readonly refreshed: (indexes: string) => Effect.Effect<void, Failed>
+  readonly search: (index: string, body: Asked["body"]) => Effect.Effect<Answer, Failed>
+  /** Several searches in one request, each whole or a failure. */
+  readonly searches: (asked: ReadonlyArray<Asked>) => Effect.Effect<ReadonlyArray<Answer>, Failed>
+  /** Documents as they are now, in this order, also if no search finds them yet. */
+  readonly get: (
+    ids: ReadonlyArray<Got>,
+    fields?: ReadonlyArray<string>
+  ) => Effect.Effect<ReadonlyArray<Answer>, Failed>
+  /** Writes lines; the answer of each, in their order, of which some may be refused by their conditions (409). */
+  readonly bulk: (
+    writes: ReadonlyArray<Write>,
+    options: { readonly refresh: "wait_for" | "true" | "false"; readonly repeatable: boolean }
+  ) => Effect.Effect<ReadonlyArray<Answer>, Failed>
+}
+
+/** Units of a bulk request, about; the cluster takes 100 MB. */
+const bulkUnits = 4_000_000
+const getAtOnce = 1000
+/** Searches in one request: the cluster runs some of them at a time. */
+const searchesAtOnce = 64
+
+/** The version that has all that Clew uses (`delimited_term_freq`), and the last major one that it was written for. */
+const oldest = [2, 10] as const
+const newest = 3
+
+const isComplete = (answer: Answer): boolean => answer._shards.failed === 0 && answer.timed_out !== true
+
+const incomplete = (answer: Answer): Failed =>
+  refused(503, answer._shards?.failures?.[0]?.reason ?? "a shard did not answer in time")
+
+const linesOf = ({ action, source }: Write): ReadonlyArray<string> => [
+  JSON.stringify(action),
+  ...(source === undefined ? [] : [JSON.stringify(source)])
+]
+
+const requests = ({ send }: Requests) => {
+  const search: Cluster["search"] = (index, body) =>
+    Effect.flatMap(
+      send("POST", `/${index}/_search`, { body, query: { allow_partial_search_results: false } }),
+      (answer) => (isComplete(answer) ? Effect.succeed(answer) : Effect.fail(incomplete(answer)))
+    )
+
+  const searches: Cluster["searches"] = Effect.fnUntraced(function* (asked) {
+    const found: Array<Answer> = []
+    for (let from = 0; from < asked.length; from += searchesAtOnce) {
+      const lines = asked.slice(from, from + searchesAtOnce).flatMap(({ body, dfs, index }) => [
+        JSON.stringify({
+          index,
+          allow_partial_search_results: false,
+          ...(dfs === true ? { search_type: "dfs_query_then_fetch" } : {})
+        }),
+        JSON.stringify(body)
+      ])
+      const { responses } = yield* send("POST", "/_msearch", { lines })
+      for (const answer of responses) {
+        if (answer.error !== undefined) return yield* refused(answer.status, answer.error)
+        if (!isComplete(answer)) return yield* incomplete(answer)
+        found.push(answer)
+      }
+    }
+    return found
+  })
+
+  const get: Cluster["get"] = Effect.fnUntraced(function* (ids, fields) {
+    const found: Array<Answer> = []
+    for (let from = 0; from < ids.length; from += getAtOnce) {
+      const docs = ids.slice(from, from + getAtOnce).map(({ id, index, routing }) => ({
+        _index: index,
+        _id: id,
+        ...(routing === undefined ? {} : { routing }),
+        ...(fields === undefined ? {} : { _source: fields })
+      }))
+      for (const answer of (yield* send("POST", "/_mget", { body: { docs } })).docs) {
+        const { error } = answer
+        // An index that is gone has no documents.
+        if (error !== undefined && error.type !== "index_not_found_exception") {
+          return yield* refused(error.type === "no_shard_available_action_exception" ? 503 : 500, error)
+        }
+        found.push(answer)
+      }
+    }
+    return found
+  })
+
+  /** Sends lines until the cluster has taken or refused each of them: what it has no room for now, again. */
+  const sent = (writes: ReadonlyArray<Write>, refresh: string, repeatable: boolean) => {
+    const answers: Array<Answer> = []
+    let left = writes.map((_, at) => at)
+    const once = Effect.gen(function* () {
+      const lines = left.flatMap((at) => linesOf(writes[at]!))
+      const { items } = yield* send("POST", "/_bulk", { lines, query: { refresh }, repeatable })
+      for (const [place, at] of left.entries()) answers[at] = Object.values(items[place])[0]
+      const failures = left.flatMap((at) => {
+        const { error, status } = answers[at]
+        return error === undefined || status === 409 ? [] : [{ at, failed: refused(status, error) }]
+      })
+      left = failures.map(({ at }) => at)
+      const worst = failures.find(({ failed }) => !isRepeated(failed, repeatable)) ?? failures[0]
+      if (worst !== undefined) return yield* worst.failed
+      return answers as ReadonlyArray<Answer>
+    })
+    return Effect.retry(once, {
+      schedule: patience,
+      while: (failed) => left.length > 0 && isRepeated(failed, repeatable)
+    })
+  }
+
+  const bulk: Cluster["bulk"] = Effect.fnUntraced(function* (writes, { refresh, repeatable }) {
+    const answers: Array<Answer> = []
+    for (let from = 0; from < writes.length;) {
+      let units = 0
+      let to = from
+      while (to < writes.length && units < bulkUnits) {
+        for (const line of linesOf(writes[to++]!)) units += line.length
+      }
+      answers.push(...(yield* sent(writes.slice(from, to), to === writes.length ? refresh : "false", repeatable)))
+      from = to
+    }
+    return answers
+  })
+
+  const refreshed: Cluster["refreshed"] = (indexes) =>
+    Effect.asVoid(send("POST", `/${indexes}/_refresh`, { query: { ignore_unavailable: true } }))
+
+  return { search, searches, get, bulk, refreshed }
+}
+
+const elsewhere = (reason: string) => new StoreUnavailable({ reason })
+
+/** The cluster's version; refuses what is no OpenSearch, or one that Clew cannot use. */
+const greeted = ({ send }: Requests) =>
+  Effect.flatMap(send("GET", "/"), (answer) => {
+    const { version } = answer
+    if (typeof version?.number !== "string") return elsewhere("What answers at store.urls is not OpenSearch")
+    if (version.distribution !== "opensearch") {
+      return elsewhere(
+        `What answers at store.urls is Elasticsearch ${version.number}, which has another k-NN: Clew needs OpenSearch ${oldest.join(".")} or later`
+      )
+    }
+    const [major = 0, minor = 0] = version.number.split(".").map(Number)
+    if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
+      return elsewhere(`This cluster has OpenSearch ${version.number}; Clew needs ${oldest.join(".")} or later`)
+    }
+    if (major > newest) {
+      return elsewhere(
+        `This cluster has OpenSearch ${version.number}, which this Clew was not written for (up to ${newest}): update Clew`
+      )
+    }
+    return Effect.succeed<string>(version.number)
+  })
+
+const isThere = (error: Failed): boolean => error.kind === "resource_already_exists_exception"
+
+/** Makes an index; one that another process made meanwhile will do. */
+export const makeIndex = ({ send }: Requests, name: string, body: object) =>
+  Effect.catchIf(
+    send("PUT", `/${name}`, { body: body as never, query: { wait_for_active_shards: 1 } }),
+    isThere,
+    () => Effect.void
+  )
+
+/** The template of an index of this prefix, and its records; refuses those of a newer form. */
+const upToDate = Effect.fnUntraced(function* (requests: Requests, options: IndexOptions) {
+  const { mode, prefix } = options
+  const own = names(prefix)
+  const found = yield* requests.send("GET", `/_index_template/${prefix}-v*`, { allow: [404] })
+  const formats = ((found.index_templates ?? []) as ReadonlyArray<Answer>).flatMap(({ index_template, name }) =>
+    name.slice(prefix.length).match(/^-v\d+$/) === null ? [] : [Number(index_template.version)]
+  )
+  const latest = Math.max(0, ...formats)
+  if (latest > format) {
+    return yield* elsewhere(
+      `The index ${prefix} was made by a newer Clew (format ${latest}; this one knows ${format}): update Clew`
+    )
+  }
+  const there = yield* requests.send("GET", `/${own.records}`, { allow: [404] })
+  if (there[own.records] !== undefined) return
+  if (mode !== "create") return yield* elsewhere(`There is no index with the prefix ${prefix} in this cluster`)
+  yield* requests.send("PUT", `/_index_template/${own.template}`, { body: template(prefix, options) })
+  yield* makeIndex(requests, own.records, recordsIndex)
+})
+
+/** Opens an index in a cluster, and makes it if the mode allows that. */
+export const open = Effect.fnUntraced(function* (options: IndexOptions) {
+  const client = yield* connect(options)
+  const version = yield* greeted(client)
+  yield* upToDate(client, options)
+  return {
+    ...client,
+    ...requests(client),
+    options,
+    names: names(options.prefix),
+    version,
+    means: new Map(),
+    refresh: options.refresh === "wait" ? "wait_for" : options.refresh === "now" ? "true" : "none"
+  } satisfies Cluster as Cluster
+})
+
+/** Whether there is an index. */
+export const exists = Effect.fnUntraced(function* (options: IndexOptions) {
+  const { send } = yield* connect(options)
+  const own = names(options.prefix)
+  return (yield* send("GET", `/${own.records}`, { allow: [404] }))[own.records] !== undefined
+})

@@ -1,0 +1,159 @@
+import { Client } from "@opensearch-project/opensearch"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import { readFileSync } from "node:fs"
+import { StoreUnavailable } from "../../Store.ts"
+
+/** A request that the cluster refused, or that did not reach it (`status` 0). `kind` is the cluster's or system's name. */
+export class Failed extends Data.TaggedError("Failed")<{
+  readonly status: number
+  readonly kind: string
+  readonly reason: string
+}> {
+  override get message() {
+    return `${this.kind} (${this.status}): ${this.reason}`
+  }
+}
+
+export interface ClusterOptions {
+  readonly urls: ReadonlyArray<string>
+  readonly username?: string | undefined
+  readonly password?: Redacted.Redacted | undefined
+  /** A file with the certificates of authorities to trust. */
+  readonly ca?: string | undefined
+  /** The longest wait for an answer. */
+  readonly timeoutMs: number
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+interface Body {
+  readonly body?: Json | undefined
+  /** Lines of a bulk request, as JSON. */
+  readonly lines?: ReadonlyArray<string> | undefined
+  readonly query?: Readonly<Record<string, string | number | boolean>> | undefined
+  /** It may be sent again although it may have been carried out; default: true. */
+  readonly repeatable?: boolean | undefined
+  /** Statuses that are answers. */
+  readonly allow?: ReadonlyArray<number> | undefined
+}
+
+/** An answer, whose form its sender knows. */
+// oxlint-disable-next-line no-explicit-any
+export type Answer = any
+
+export interface Requests {
+  readonly send: (method: string, path: string, body?: Body) => Effect.Effect<Answer, Failed>
+}
+
+/** In all, longer than the election of a manager takes; short enough for somebody who waits. */
+export const patience = Schedule.exponential(Duration.millis(50), 2).pipe(
+  Schedule.union(Schedule.spaced(Duration.seconds(2))),
+  Schedule.jittered,
+  Schedule.upTo(Duration.seconds(30))
+)
+
+/** It was not carried out. */
+const isUntouched = ({ kind, reason, status }: Failed): boolean =>
+  (status === 429 && !/flood-stage|read-only/.test(reason)) || kind === "ECONNREFUSED"
+
+const isPassing = (failed: Failed): boolean =>
+  isUntouched(failed) ||
+  (failed.status === 0 && !/CERT|TLS|SIGNATURE/.test(failed.kind)) ||
+  [502, 503, 504].includes(failed.status)
+
+/** Whether to send a request again that failed so; if it is not repeatable, only if it was not carried out. */
+export const isRepeated = (failed: Failed, repeatable: boolean): boolean =>
+  repeatable ? isPassing(failed) : isUntouched(failed)
+
+interface Refusal {
+  readonly type?: string
+  readonly reason?: string
+  readonly root_cause?: ReadonlyArray<Refusal>
+  readonly caused_by?: Refusal
+}
+
+/** A refusal in an answer, with the reason that says most. */
+export const refused = (status: number, error: Refusal | string | undefined): Failed => {
+  if (typeof error === "string" || error === undefined) {
+    return new Failed({ status, kind: "refused", reason: error ?? "no reason given" })
+  }
+  const [root = error] = error.root_cause ?? []
+  const reasons = [root.reason ?? error.reason, error.caused_by?.reason].filter((reason) => reason !== undefined)
+  return new Failed({ status, kind: root.type ?? error.type ?? "refused", reason: [...new Set(reasons)].join(": ") })
+}
+
+interface ClientError {
+  readonly name: string
+  readonly message: string
+  readonly statusCode?: number
+  readonly meta?: {
+    readonly body?: { readonly error?: Refusal | string } | string | null
+    readonly statusCode?: number
+  }
+}
+
+/** The system's name of what went wrong on the way, at the end of the client's message or in it. */
+const systemCode = /\b(?:E[A-Z]{4,}(?:_[A-Z]+)*|[A-Z]+(?:_[A-Z]+)+)\b/
+
+const failureOf = (error: ClientError): Failed => {
+  const status = error.meta?.statusCode ?? 0
+  const body = error.meta?.body
+  if (error.name === "ResponseError") {
+    return refused(status, typeof body === "object" && body !== null ? body.error : String(body ?? "").slice(0, 200))
+  }
+  const kind =
+    systemCode.exec(error.message)?.[0] ?? (/self-signed|certificate/i.test(error.message) ? "CERT" : error.name)
+  return new Failed({ status: 0, kind, reason: error.message })
+}
+
+/** Sends requests to the nodes of a cluster, by turns; one that does not answer is left out for a while. */
+export const make = (options: ClusterOptions) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.try({
+        try: () => {
+          const { ca, password, timeoutMs, urls, username } = options
+          return new Client({
+            nodes: [...urls],
+            maxRetries: 0,
+            requestTimeout: timeoutMs,
+            ...(username === undefined
+              ? {}
+              : { auth: { username, password: password === undefined ? "" : Redacted.value(password) } }),
+            ...(ca === undefined ? {} : { ssl: { ca: readFileSync(ca) } })
+          })
+        },
+        catch: (error) =>
+          new StoreUnavailable({
+            reason: `Cannot prepare connections to OpenSearch: ${error instanceof Error ? error.message : String(error)}`
+          })
+      }),
+      (client) => Effect.promise(() => client.close())
+    ),
+    (client): Requests => ({
+      send: (method, path, { allow = [], body, lines, query, repeatable } = {}) => {
+        const sent = Effect.async<Answer, Failed>((resume) => {
+          const request = client.transport.request(
+            {
+              method,
+              path,
+              ...(query === undefined ? {} : { querystring: query }),
+              ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+              ...(lines === undefined ? {} : { bulkBody: `${lines.join("\n")}\n` })
+            } as never,
+            { ignore: [...allow] },
+            (error, result) =>
+              resume(
+                error === null ? Effect.succeed(result.body as Answer) : Effect.fail(failureOf(error as ClientError))
+              )
+          )
+          return Effect.sync(() => request.abort())
+        })
+        return Effect.retry(sent, { schedule: patience, while: (failed) => isRepeated(failed, repeatable ?? true) })
+      }
+    })
+  )

@@ -1,0 +1,461 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { StoreUnavailable } from "../../Store.ts"
+import type { DocumentId } from "../../model/Document.ts"
+import type { FileChange } from "../../model/File.ts"
+import type { Filter } from "../../model/Filter.ts"
+import type { Deleted, DocumentRef, PreparedDocument, Pruned, PrunePosition, PutOutcome } from "../../model/Stored.ts"
+import { learned } from "../../postings/languages.ts"
+import { identified, ranges, storedId } from "../sql/documents.ts"
+import { askedOf } from "../sql/graph/edges.ts"
+import { type PassagePart, cut, partOf } from "../sql/passage.ts"
+import { Failed } from "./client.ts"
+import type { Cluster, Write } from "./Cluster.ts"
+import * as files from "./files.ts"
+import { type Query, all, filterQuery, term } from "./filter.ts"
+import { type CollectionRecord, find, take } from "./records.ts"
+import {
+  type Head,
+  type PassageSource,
+  type StoredHead,
+  headId,
+  headPlace,
+  keyOf,
+  languageOf,
+  passageId,
+  placesOf,
+  saidOf,
+  sourceId,
+  storedHead,
+  toHead,
+  toPassageSource
+} from "./sources.ts"
+
+/** The heads of documents with these ids, as they are now. */
+export const headsOf = Effect.fnUntraced(function* (
+  { get }: Cluster,
+  record: Pick<CollectionRecord, "documents">,
+  docIds: ReadonlyArray<string>
+) {
+  const found = yield* get(docIds.map((id) => headPlace(record, keyOf(id))))
+  return found.flatMap((answer) => storedHead(answer) ?? [])
+})
+
+/** The documents that have these sources now. */
+const sourced = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  sources: ReadonlyArray<string>
+) {
+  const { documents: index } = record
+  const found = yield* cluster.get(sources.map((source) => ({ index, id: sourceId(source) })))
+  const heads = yield* headsOf(
+    cluster,
+    record,
+    found.flatMap(({ _source }) => (_source === undefined ? [] : [_source.of as string]))
+  )
+  // A document that has moved on, or that never came, leaves the record of its source.
+  const wanted = new Set(sources)
+  return heads.filter(({ source }) => source !== undefined && wanted.has(source))
+})
+
+/** What is stored under each ref. */
+export const resolve = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  refs: ReadonlyArray<DocumentRef>
+) {
+  const named = yield* headsOf(
+    cluster,
+    record,
+    refs.map((ref) => ref.docId ?? ref.derivedId)
+  )
+  const bySource = yield* sourced(
+    cluster,
+    record,
+    refs.flatMap(({ source }) => (source === undefined ? [] : [source]))
+  )
+  const known = new Map([...bySource, ...named].map((stored) => [stored.docId, stored]))
+  return yield* identified(refs, [...known.values()])
+})
+
+/** Removes passages that no head has any more. */
+const sweep = ({ bulk }: Cluster, record: CollectionRecord, heads: ReadonlyArray<Head>) =>
+  Effect.asVoid(
+    bulk(
+      [record.passages, ...(record.next === undefined ? [] : [record.next.passages])].flatMap((passages) =>
+        heads.flatMap((head) =>
+          placesOf(passages, head).map(({ id, index, routing }): Write => ({
+            action: { delete: { _index: index, _id: id, routing } }
+          }))
+        )
+      ),
+      { refresh: "false", repeatable: true }
+    )
+  )
+
+/** How often a put begins again where other writers were first. */
+const mostAttempts = 20
+
+interface Making {
+  readonly document: PreparedDocument
+  readonly before: StoredHead | undefined
+  readonly head: Head
+}
+
+/** Whether heads were written: of those that others wrote too, only by reading again. */
+const committed = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  making: ReadonlyArray<Making>
+) {
+  const { documents: index } = record
+  const writes = making.map(({ before, head }): Write => {
+    const same = before !== undefined && before.head.key === head.key
+    const action = same
+      ? { index: { _index: index, _id: headId(head.key), if_seq_no: before.seq, if_primary_term: before.term } }
+      : { create: { _index: index, _id: headId(head.key) } }
+    return { action, source: head }
+  })
+  const refresh = cluster.refresh === "none" ? "false" : "true"
+  const sent = yield* Effect.either(cluster.bulk(writes, { refresh, repeatable: false }))
+  if (sent._tag === "Right" && sent.right.every(({ status }) => status < 300)) return making.map(() => true)
+  if (sent._tag === "Left" && !isUncertain(sent.left)) return yield* sent.left
+  const now = yield* cluster.get(making.map(({ head }) => headPlace(record, head.key)))
+  return making.map(({ head }, at) => now[at]!.found === true && now[at]!._source.gen === head.gen)
+})
+
+/** The cluster may have done it. */
+const isUncertain = ({ status }: Failed): boolean => status === 0 || status >= 500
+
+const partsOf = ({ content, passages }: PreparedDocument) => {
+  const { leads, tail } = cut(content, passages)
+  const parts = passages.map((passage, ordinal): PassagePart => partOf(passage, leads[ordinal]!, ordinal))
+  return { parts, tail }
+}
+
+interface PutOptions {
+  readonly indexedAt: number
+  readonly seenBy?: number | undefined
+  readonly files?: ReadonlyArray<FileChange> | undefined
+  readonly inGraph: boolean
+}
+
+/**
+ * Adds or replaces documents. A document's new passages are stored beside its old ones; then its head changes from the
+ * old generation to the new, which is the moment of change; then the old ones are removed. If another process was first
+ * with a document, this one comes after it.
+ */
+export const put = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  given: CollectionRecord,
+  documents: ReadonlyArray<PreparedDocument>,
+  { files: changes = [], inGraph, indexedAt, seenBy }: PutOptions
+) {
+  yield* learned(documents.map(({ language }) => languageOf(language)))
+  const outcomes = new Map<PreparedDocument, PutOutcome>()
+  let left = documents
+  for (let attempt = 0; left.length > 0 && attempt < mostAttempts; attempt++) {
+    const record = attempt === 0 ? given : (yield* find(cluster, given.name)).value
+    const found = yield* resolve(cluster, record, left)
+    const count = left.reduce((sum, { passages }) => sum + passages.length, 0)
+    const taken = yield* take(cluster, { documents: left.length, passages: count })
+    let first = taken.passages
+    const replaced = found.flatMap(Option.toArray)
+    const said = yield* saidBefore(cluster, record, replaced)
+    const writes: Array<Write> = []
+    const making = left.map((document, at): Making => {
+      const before = Option.getOrUndefined(found[at]!)
+      const { parts, tail } = partsOf(document)
+      const seen = seenBy === undefined ? undefined : Math.max(seenBy, before?.seenBy ?? 0)
+      const head = toHead(document, {
+        docId: storedId(document, found[at]!),
+        gen: taken.documents + at,
+        first,
+        indexedAt,
+        seenBy: seen,
+        tail
+      })
+      for (const [ordinal, passage] of document.passages.entries()) {
+        const part = parts[ordinal]!
+        const own = saidOf(passage, document.title) ?? said(document.title, passage)
+        const source = toPassageSource(head, passage, part, { id: first + ordinal, inGraph, said: own })
+        writes.push({
+          action: { index: { _index: record.passages, _id: passageId(source), routing: head.key } },
+          source
+        })
+      }
+      first += parts.length
+      return { document, before, head }
+    })
+    // Searches must find the new passages before the head lets go of the old ones.
+    const isSeen = cluster.refresh !== "none" || replaced.length > 0
+    yield* cluster.bulk(writes, {
+      refresh: isSeen ? (cluster.refresh === "true" ? "true" : "wait_for") : "false",
+      repeatable: true
+    })
+    yield* sameIndex(cluster, record)
+    yield* cluster.bulk(
+      making.flatMap(({ head: { own } }): ReadonlyArray<Write> =>
+        own.source === undefined
+          ? []
+          : [
+              {
+                action: { index: { _index: record.documents, _id: sourceId(own.source) } },
+                source: { kind: "source", of: own.docId }
+              }
+            ]
+      ),
+      { refresh: "false", repeatable: true }
+    )
+    const won = yield* committed(cluster, record, making)
+    const isSame = yield* Effect.isSuccess(sameIndex(cluster, record))
+    const lost: Array<Head> = []
+    const again: Array<PreparedDocument> = []
+    const renamed: Array<StoredHead> = []
+    for (const [at, { before, document, head }] of making.entries()) {
+      if (!won[at]) {
+        lost.push(head)
+        again.push(document)
+        continue
+      }
+      outcomes.set(document, {
+        docId: head.own.docId,
+        status: before === undefined ? "created" : "updated",
+        passages: head.passages
+      })
+      if (before === undefined) continue
+      lost.push(before.head)
+      if (before.head.key !== head.key) renamed.push(before)
+    }
+    if (renamed.length > 0) yield* dropHeads(cluster, record, renamed)
+    yield* sweep(cluster, record, lost)
+    if (!isSame) {
+      yield* removed(
+        cluster,
+        record,
+        yield* headsOf(
+          cluster,
+          record,
+          making.map(({ head }) => head.own.docId)
+        )
+      )
+      return yield* switched(given.name)
+    }
+    yield* files.doubt(
+      cluster,
+      record,
+      replaced
+        .flatMap(({ head }) => head.own.origin ?? [])
+        .filter((origin) => !changes.some(({ path }) => path === origin))
+    )
+    left = again
+  }
+  if (left.length > 0) {
+    return yield* new StoreUnavailable({
+      reason: `Other processes keep storing the document ${left[0]!.docId ?? left[0]!.source ?? left[0]!.derivedId}; try again`
+    })
+  }
+  const origins = new Set(documents.flatMap(({ origin }) => (origin === undefined ? [] : [origin])))
+  for (const { path } of changes) origins.delete(path)
+  yield* files.unfinished(cluster, given, [...origins], indexedAt)
+  yield* files.record(cluster, given, changes, { run: seenBy ?? 0, now: indexedAt })
+  return documents.map((document) => outcomes.get(document)!)
+})
+
+const switched = (name: string) =>
+  new StoreUnavailable({
+    reason: `The embedder of collection ${name} changed while documents were stored; store them again`
+  })
+
+/** The passages' index must be the one that searches use, before the head says that they are there and after. */
+const sameIndex = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord) {
+  const { value } = yield* find(cluster, record.name)
+  if (value.passages !== record.passages || value.id !== record.id) return yield* switched(record.name)
+})
+
+/** What models said about passages with the same words in the documents that are replaced. */
+const saidBefore = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  replaced: ReadonlyArray<StoredHead>
+) {
+  const answers = new Map<string, PassageSource["said"]>()
+  if (replaced.length > 0 && record.asked === true) {
+    const found = yield* cluster.get(
+      replaced.flatMap(({ head }) => placesOf(record.passages, head)),
+      ["said"]
+    )
+    for (const { _source } of found) if (_source?.said !== undefined) answers.set(_source.said.asked, _source.said)
+  }
+  return (title: string | undefined, passage: PreparedDocument["passages"][number]): PassageSource["said"] =>
+    answers.size === 0 ? undefined : answers.get(askedOf({ title, heading: passage.heading, text: passage.text }))
+})
+
+/** Removes heads that are still as they were read; those that are gone or changed are left. */
+const dropHeads = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  heads: ReadonlyArray<StoredHead>
+) {
+  const { documents: index } = record
+  const answers = yield* cluster.bulk(
+    heads.map(({ head, seq, term }): Write => ({
+      action: { delete: { _index: index, _id: headId(head.key), if_seq_no: seq, if_primary_term: term } }
+    })),
+    { refresh: cluster.refresh === "none" ? "false" : "true", repeatable: true }
+  )
+  return heads.filter((_, at) => answers[at]!.status === 200)
+})
+
+/** Deletes documents, each wholly or, if it changed meanwhile, not. */
+export const removed = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  heads: ReadonlyArray<StoredHead>,
+  isKnown: { readonly since?: number | undefined } = {}
+) {
+  if (heads.length === 0) return { documents: 0, passages: 0 } satisfies Deleted
+  const gone = yield* dropHeads(cluster, record, heads)
+  yield* sweep(
+    cluster,
+    record,
+    gone.map(({ head }) => head)
+  )
+  yield* cluster.bulk(
+    gone.flatMap(({ source }): ReadonlyArray<Write> =>
+      source === undefined ? [] : [{ action: { delete: { _index: record.documents, _id: sourceId(source) } } }]
+    ),
+    { refresh: "false", repeatable: true }
+  )
+  const origins = new Set(gone.flatMap(({ head }) => head.own.origin ?? []))
+  yield* files.doubt(cluster, record, [...origins], isKnown.since)
+  return {
+    documents: gone.length,
+    passages: gone.reduce((sum, { head }) => sum + head.passages, 0)
+  } satisfies Deleted
+})
+
+/** Documents that a query finds, with their versions. */
+export const headsWhere = Effect.fnUntraced(function* (
+  { search }: Cluster,
+  { documents }: Pick<CollectionRecord, "documents">,
+  query: Query,
+  page: Readonly<Record<string, unknown>>
+) {
+  const { hits } = yield* search(documents, {
+    seq_no_primary_term: true,
+    query: all([{ term: { kind: "document" } }, query]),
+    ...page
+  })
+  return (hits.hits as ReadonlyArray<never>).flatMap((hit) => storedHead(hit) ?? [])
+})
+
+/** Deletes at most `limit` of the documents that match a filter. */
+export const removeMatching = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  filter: Filter,
+  limit: number
+) {
+  yield* cluster.refreshed(record.documents)
+  const heads = yield* headsWhere(cluster, record, filterQuery(filter), { size: Math.min(limit, 10_000) })
+  return yield* removed(cluster, record, heads)
+})
+
+/** Deletes the document that has a source. */
+export const removeSource = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, source: string) {
+  return yield* removed(cluster, record, yield* sourced(cluster, record, [source]))
+})
+
+/** Marks documents as seen by a run, and moves their lines. */
+export const touch = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  documents: ReadonlyArray<{ readonly docId: DocumentId; readonly line?: number | undefined }>,
+  seenBy: number | undefined
+) {
+  let left = documents
+  for (let attempt = 0; left.length > 0 && attempt < mostAttempts; attempt++) {
+    const wanted = new Map(left.map((each) => [each.docId, each]))
+    const heads = yield* headsOf(cluster, record, [...wanted.keys()])
+    const answers = yield* cluster.bulk(
+      heads.map(({ docId, head, seq, term }): Write => {
+        const line = wanted.get(docId)?.line ?? head.own.line
+        const seen = seenBy === undefined ? head.seen_run : Math.max(seenBy, head.seen_run ?? 0)
+        return {
+          action: {
+            index: { _index: record.documents, _id: headId(head.key), if_seq_no: seq, if_primary_term: term }
+          },
+          source: { ...head, seen_run: seen, own: { ...head.own, line } }
+        }
+      }),
+      { refresh: cluster.refresh === "none" ? "false" : "true", repeatable: true }
+    )
+    left = heads.flatMap(({ docId }, at) => (answers[at]!.status === 409 ? [wanted.get(docId)!] : []))
+  }
+})
+
+const pageRows = 1000
+
+/** Passages deleted in one step, unless a single document has more. */
+const mostPassages = 4000
+
+const always = Number.MAX_SAFE_INTEGER
+
+/** One step of a deletion by paths. */
+export const prune = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  paths: ReadonlyArray<string>,
+  {
+    before = always,
+    from: begin
+  }: { readonly before?: number | undefined; readonly from?: PrunePosition | undefined } = {}
+) {
+  if (begin === undefined) yield* cluster.refreshed(record.documents)
+  const within = paths.flatMap(ranges)
+  let position: PrunePosition | undefined = begin ?? { path: 0, origin: "", id: 0 }
+  const doomed = new Map<number, StoredHead>()
+  let seen = 0
+  let passages = 0
+  while (position !== undefined && seen < pageRows && passages < mostPassages) {
+    const at: PrunePosition = position
+    const range = within[at.path]
+    if (range === undefined) {
+      position = undefined
+      break
+    }
+    const heads = yield* headsWhere(
+      cluster,
+      record,
+      { range: { origin: { gte: term(range[0]), lt: term(range[1]) } } },
+      {
+        size: pageRows,
+        sort: [{ origin: "asc" }, { gen: "asc" }],
+        ...(at.origin === "" ? {} : { search_after: [at.origin, at.id] })
+      }
+    )
+    let last: StoredHead | undefined
+    for (const each of heads) {
+      const goes = (each.seenBy ?? 0) < before
+      if (goes && doomed.size > 0 && passages + each.passages > mostPassages) break
+      last = each
+      seen++
+      if (!goes || doomed.has(each.id)) continue
+      doomed.set(each.id, each)
+      passages += each.passages
+    }
+    position =
+      last === undefined || (last === heads.at(-1) && heads.length < pageRows)
+        ? { path: at.path + 1, origin: "", id: 0 }
+        : { path: at.path, origin: term(last.head.own.origin!), id: last.id }
+  }
+  const deleted = yield* removed(cluster, record, [...doomed.values()], { since: before })
+  if (position === undefined) {
+    yield* files.forget(cluster, record, paths, before)
+    // Deleting a path, whatever a run has seen, means that the next update must not bring it back.
+    if (before === always) yield* files.forgetRoots(cluster, record, within)
+  }
+  return { ...deleted, ...(position === undefined ? {} : { next: position }) } satisfies Pruned
+})

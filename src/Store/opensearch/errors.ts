@@ -1,0 +1,67 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { StoreUnavailable } from "../../Store.ts"
+import { Damaged } from "../../model/Damaged.ts"
+import { Failed } from "./client.ts"
+
+/** Documents were replaced faster than a search could read them. */
+export class Moved extends Error {
+  readonly _tag = "Moved"
+}
+
+const certificate = /CERT|SIGNATURE|ALTNAME|ERR_TLS|ERR_SSL|DEPTH_ZERO/
+
+const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
+  const said = reason.slice(0, 300)
+  if (status === 0) {
+    if (certificate.test(kind)) {
+      return `its TLS certificate is not trusted, or is for another host (${kind}); name the authority's file as store.ca`
+    }
+    return kind === "TimeoutError"
+      ? "it did not answer in time"
+      : `no node can be reached (${kind}); see store.urls, and whether the cluster runs`
+  }
+  if (status === 401) return "it refuses the user or the password; see store.username and CLEW_STORE_PASSWORD"
+  if (kind === "cluster_block_exception") {
+    if (/flood-stage/.test(reason)) {
+      return "a disk of the cluster is nearly full (flood-stage watermark), so that it refuses writes; free space or add a node"
+    }
+    if (/read-only|FORBIDDEN|write/.test(reason)) {
+      return `an index is blocked for writing (${said}); remove the block index.blocks.*`
+    }
+    return `the cluster has no manager, or is starting (${said})`
+  }
+  if (status === 403) return `the user may not do this (${said}); docs/opensearch.md lists the rights that Clew needs`
+  if (status === 429) return `it is overloaded (${kind}); try again, or add nodes`
+  if (kind === "index_not_found_exception") return `an index is gone (${said}); restore a snapshot of it`
+  if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping/.test(reason)) {
+    return `an index has another mapping than Clew gave it (${said}); \`clew doctor\` names it, and \`clew export | clew import\` into another prefix makes it anew`
+  }
+  if (status >= 502) return `some of its nodes or shards do not answer (${said}); try again`
+  return undefined
+}
+
+/** Errors of the cluster or of the way to it become `StoreUnavailable`; of `Moved`, too. */
+export const typed =
+  (prefix: string) =>
+  <A, E, R>(given: Effect.Effect<A, E | Failed | Moved, R>) =>
+    Effect.catchSomeDefect(given, (defect) =>
+      defect instanceof Damaged
+        ? Option.some(new StoreUnavailable({ reason: `The index ${prefix} is damaged: ${defect.message}` }))
+        : Option.none()
+    ).pipe(
+      Effect.catchAll((error): Effect.Effect<never, Exclude<E, Failed | Moved> | StoreUnavailable> => {
+        if (error instanceof Moved) {
+          return Effect.fail(
+            new StoreUnavailable({
+              reason: `The index ${prefix} is not available: documents were replaced while they were read; ask again`
+            })
+          )
+        }
+        if (!(error instanceof Failed)) return Effect.fail(error as Exclude<E, Failed | Moved>)
+        const reason = reasonOf(error)
+        return reason === undefined
+          ? Effect.die(new Error(`OpenSearch: ${error.message}`, { cause: error }))
+          : Effect.fail(new StoreUnavailable({ reason: `The index ${prefix} is not available: ${reason}` }))
+      })
+    )

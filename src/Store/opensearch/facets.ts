@@ -1,0 +1,110 @@
+import * as Effect from "effect/Effect"
+import { type Facet, type Facets, type OwnFacet, facetLimits } from "../../model/Facets.ts"
+import { MetadataValues, type Values, ownValues } from "../sql/facetValues.ts"
+import type { Answer } from "./client.ts"
+import type { Cluster } from "./Cluster.ts"
+import { type Query, all, keyPattern, readTerm } from "./filter.ts"
+import type { Within } from "./within.ts"
+
+/** Values that are counted; of more, the most frequent ones. */
+const most = 10_000
+
+/** How documents are found by the values of a facet: the field of their heads, and a name and time with that value. */
+const own: Readonly<
+  Record<Exclude<OwnFacet, "collection">, { readonly field: string; readonly as: (value: string) => [string, number] }>
+> = {
+  folder: { field: "folder", as: (folder) => [folder, 0] },
+  format: { field: "endings", as: (ending) => [ending, 0] },
+  indexed: { field: "month", as: (month) => ["", Date.parse(`${month}-01T00:00:00Z`)] }
+}
+
+const isOwn = (name: string): name is keyof typeof own => Object.hasOwn(own, name)
+
+interface Bucket {
+  readonly key: string
+  readonly doc_count: number
+}
+
+/** Adds counts of values of a facet. */
+class Counter {
+  private counts: Array<number> = []
+  private readonly values: Values
+  private readonly metadata: MetadataValues | undefined
+
+  constructor(private readonly name: string) {
+    this.metadata = isOwn(name) ? undefined : new MetadataValues(name)
+    this.values = isOwn(name) ? ownValues[name]() : this.metadata!
+  }
+
+  get aggregation(): Readonly<Record<string, unknown>> {
+    const { name } = this
+    return isOwn(name)
+      ? { terms: { field: own[name].field, size: most } }
+      : { terms: { field: "meta", include: keyPattern(name), size: most } }
+  }
+
+  add({ doc_count: count, key }: Bucket): void {
+    const { metadata, name } = this
+    if (metadata !== undefined) {
+      const value = readTerm(key)
+      if (typeof value === "string" && value.length > facetLimits.characters) return
+      this.addTo(metadata.numberOf(value), count)
+    } else if (isOwn(name)) for (const number of this.values.of(...own[name].as(key))) this.addTo(number, count)
+  }
+
+  private addTo(number: number, count: number): void {
+    this.counts[number] = (this.counts[number] ?? 0) + count
+  }
+
+  get facet(): Facet {
+    return this.values.facet(Uint32Array.from({ length: this.values.size }, (_, at) => this.counts[at] ?? 0))
+  }
+}
+
+/** Documents whose passages a query leaves, if it is one of passages: by their keys, of so many at most. */
+const mostKeys = 65_536
+
+const documentsOf = Effect.fnUntraced(function* ({ search }: Cluster, { filter, record }: Within) {
+  if (filter === undefined) return []
+  const { aggregations } = yield* search(record.passages, {
+    size: 0,
+    query: filter,
+    aggs: { keys: { terms: { field: "key", size: mostKeys } } }
+  })
+  return [{ terms: { key: aggregations.keys.buckets.map(({ key }: Bucket) => key) } } satisfies Query as Query]
+})
+
+/** The documents that the filter leaves, or the demands if there is none, counted by facets. */
+export const facetsOf = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  within: ReadonlyArray<Within>,
+  names: ReadonlyArray<string>,
+  filter: Query | undefined
+) {
+  const counters = new Map(names.filter((name) => name !== "collection").map((name) => [name, new Counter(name)]))
+  const inCollections: Array<Facet["values"][number]> = []
+  for (const each of within) {
+    const left = filter === undefined ? yield* documentsOf(cluster, each) : [filter]
+    const answer: Answer = yield* cluster.search(each.record.documents, {
+      size: 0,
+      track_total_hits: true,
+      query: all([{ term: { kind: "document" } }, ...left]),
+      aggs: Object.fromEntries([...counters.values()].map(({ aggregation }, at) => [`f${at}`, aggregation]))
+    })
+    for (const [at, counter] of [...counters.values()].entries()) {
+      for (const bucket of answer.aggregations?.[`f${at}`].buckets ?? []) counter.add(bucket)
+    }
+    const count = answer.hits.total.value as number
+    if (count > 0) inCollections.push({ value: each.record.name, count })
+  }
+  const facetOf = (name: string): Facet =>
+    name === "collection"
+      ? {
+          values: inCollections
+            .toSorted((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+            .slice(0, facetLimits.values),
+          others: Math.max(0, inCollections.length - facetLimits.values)
+        }
+      : counters.get(name)!.facet
+  return Object.fromEntries(names.map((name) => [name, facetOf(name)])) satisfies Facets as Facets
+})

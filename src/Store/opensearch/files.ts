@@ -1,0 +1,248 @@
+import * as Effect from "effect/Effect"
+import type { FileChange, IndexedRoot, KnownFile } from "../../model/File.ts"
+import type { Answer } from "./client.ts"
+import type { Cluster, Write } from "./Cluster.ts"
+import { all, term } from "./filter.ts"
+import type { CollectionRecord } from "./records.ts"
+import { keyOf } from "./sources.ts"
+
+type At = Pick<CollectionRecord, "documents">
+
+interface FileSource extends Omit<KnownFile, "id" | "stamp"> {
+  readonly kind: "file"
+  readonly stamp?: KnownFile["stamp"]
+  /** The beginning of a long path; `own` has all of it. */
+  readonly path: string
+  readonly own: string
+  readonly indexed_at: number
+}
+
+interface RootSource {
+  readonly kind: "root"
+  readonly path: string
+  readonly own: IndexedRoot
+}
+
+const fileId = (path: string): string => `f:${keyOf(path)}`
+const rootId = (path: string): string => `r:${keyOf(path)}`
+
+/** A number of 48 bits for a file, which stays. */
+const numberOf = (path: string): number => Buffer.from(keyOf(path), "base64url").readUIntBE(0, 6)
+
+const toFile = ({ documents, many, outcome, own, reader, reason, run, settings, stamp }: FileSource): KnownFile => ({
+  id: numberOf(own),
+  path: own,
+  stamp,
+  reader,
+  settings,
+  outcome,
+  reason,
+  documents,
+  many,
+  run
+})
+
+interface Stored {
+  readonly file: FileSource
+  readonly seq: number
+  readonly term: number
+}
+
+const stored = Effect.fnUntraced(function* ({ get }: Cluster, { documents: index }: At, paths: ReadonlyArray<string>) {
+  const found = yield* get(paths.map((path) => ({ index, id: fileId(path) })))
+  return new Map(
+    found.flatMap((answer): ReadonlyArray<readonly [string, Stored]> =>
+      answer.found === true
+        ? [[answer._source.own, { file: answer._source, seq: answer._seq_no, term: answer._primary_term }]]
+        : []
+    )
+  )
+})
+
+/** The records of some files, in no order. */
+export const known = (cluster: Cluster, at: At, paths: ReadonlyArray<string>) =>
+  Effect.map(stored(cluster, at, paths), (found) => Array.from(found.values(), ({ file }) => toFile(file)))
+
+/** The files below a folder, or the file at that path, by path. */
+export const below = Effect.fnUntraced(function* (
+  { refreshed, search }: Cluster,
+  { documents }: At,
+  root: string,
+  { after, limit }: { readonly after?: string | undefined; readonly limit: number }
+) {
+  yield* refreshed(documents)
+  const folder = root.endsWith("/") ? root : `${root}/`
+  const within = { range: { path: { gte: term(folder), lt: term(`${folder.slice(0, -1)}0`) } } }
+  const { hits } = yield* search(documents, {
+    size: Math.min(limit, 10_000),
+    query: all([
+      { term: { kind: "file" } },
+      { bool: { should: [{ term: { path: term(root) } }, within], minimum_should_match: 1 } }
+    ]),
+    sort: [{ path: "asc" }],
+    ...(after === undefined ? {} : { search_after: [term(after)] })
+  })
+  return (hits.hits as ReadonlyArray<{ readonly _source: FileSource }>).map(({ _source: { own } }) => ({
+    id: numberOf(own),
+    path: own
+  }))
+})
+
+const mostAttempts = 20
+
+/** Writes files' records as they follow from the present ones; undefined leaves one as it is, null removes it. */
+const update = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  at: At,
+  paths: ReadonlyArray<string>,
+  to: (path: string, before: FileSource | undefined) => FileSource | null | undefined
+) {
+  let left = [...new Set(paths)]
+  for (let attempt = 0; left.length > 0 && attempt < mostAttempts; attempt++) {
+    const before = yield* stored(cluster, at, left)
+    const asked: Array<string> = []
+    const writes = left.flatMap((path): ReadonlyArray<Write> => {
+      const one = before.get(path)
+      const next = to(path, one?.file)
+      if (next === undefined || (next === null && one === undefined)) return []
+      asked.push(path)
+      const where = { _index: at.documents, _id: fileId(path) }
+      const version = one && { if_seq_no: one.seq, if_primary_term: one.term }
+      if (next === null) return [{ action: { delete: { ...where, ...version } } }]
+      return [{ action: version ? { index: { ...where, ...version } } : { create: where }, source: next }]
+    })
+    const answers: ReadonlyArray<Answer> = yield* cluster.bulk(writes, { refresh: "false", repeatable: true })
+    left = asked.filter((_, place) => answers[place]!.status === 409)
+  }
+})
+
+/**
+ * Writes what a run has found. If another run or a deletion changed the file in between, the file is left unfinished:
+ * its documents may come from both.
+ */
+export const record = (
+  cluster: Cluster,
+  at: At,
+  changes: ReadonlyArray<FileChange>,
+  { now, run }: { readonly run: number; readonly now: number }
+) => {
+  const byPath = new Map(changes.map((change) => [change.path, change]))
+  return update(cluster, at, [...byPath.keys()], (path, before) => {
+    const { expected, stamp, ...change } = byPath.get(path)!
+    const isOurs = before?.run === expected || before?.run === run
+    return {
+      kind: "file",
+      ...change,
+      path: term(path),
+      own: path,
+      ...(isOurs && change.outcome !== "unfinished" && stamp !== undefined ? { stamp } : {}),
+      outcome: isOurs ? change.outcome : "unfinished",
+      run: isOurs ? run : 0,
+      indexed_at: now
+    }
+  })
+}
+
+/** Those of the paths from which no document came. */
+const without = Effect.fnUntraced(function* (cluster: Cluster, at: At, paths: ReadonlyArray<string>) {
+  const found = yield* cluster.searches(
+    paths.map((path) => ({
+      index: at.documents,
+      body: {
+        size: 1,
+        _source: ["own.origin"],
+        query: all([{ term: { kind: "document" } }, { term: { origin: term(path) } }])
+      }
+    }))
+  )
+  return new Set(paths.filter((_, place) => found[place]!.hits.hits.length === 0))
+})
+
+/**
+ * Marks the files of deleted documents to be read again, except those that a run has read since. Forgets files without
+ * any documents.
+ */
+export const doubt = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  at: At,
+  paths: ReadonlyArray<string>,
+  since = Number.MAX_SAFE_INTEGER
+) {
+  if (paths.length === 0) return
+  yield* cluster.refreshed(at.documents)
+  const empty = yield* without(cluster, at, paths)
+  yield* update(cluster, at, paths, (path, before) => {
+    if (before === undefined || before.run >= since) return undefined
+    if (empty.has(path)) return null
+    const { stamp: _, ...rest } = before
+    return { ...rest, outcome: "unfinished", run: 0 }
+  })
+})
+
+/** Forgets files without documents, unless run `before` or a later one has recorded them. */
+export const forget = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  at: At,
+  paths: ReadonlyArray<string>,
+  before = Number.MAX_SAFE_INTEGER
+) {
+  if (paths.length === 0) return
+  yield* cluster.refreshed(at.documents)
+  const empty = yield* without(cluster, at, paths)
+  yield* update(cluster, at, [...empty], (_, file) => (file === undefined || file.run >= before ? undefined : null))
+})
+
+/** Marks files to be read again whose documents were stored without a record of the file. */
+export const unfinished = (cluster: Cluster, at: At, paths: ReadonlyArray<string>, now: number) =>
+  update(cluster, at, paths, (path, before) => {
+    const { stamp: _, ...rest } = before ?? {
+      kind: "file" as const,
+      path: term(path),
+      own: path,
+      settings: "",
+      documents: 1,
+      many: false,
+      indexed_at: now,
+      reader: undefined,
+      stamp: undefined
+    }
+    return { ...rest, outcome: "unfinished", run: 0 }
+  })
+
+/** Stores the paths that were given to a run. */
+export const recordRoots = ({ bulk }: Cluster, { documents }: At, roots: ReadonlyArray<IndexedRoot>) =>
+  bulk(
+    roots.map((own): Write => ({
+      action: { index: { _index: documents, _id: rootId(own.path) } },
+      source: { kind: "root", path: term(own.path), own } satisfies RootSource
+    })),
+    { refresh: "false", repeatable: true }
+  )
+
+const rootsIn = Effect.fnUntraced(function* ({ refreshed, search }: Cluster, { documents }: At) {
+  yield* refreshed(documents)
+  const { hits } = yield* search(documents, { size: 10_000, query: { term: { kind: "root" } } })
+  return (hits.hits as ReadonlyArray<{ readonly _source: RootSource }>).map(({ _source }) => _source.own)
+})
+
+export const roots = (cluster: Cluster, at: At) =>
+  Effect.map(rootsIn(cluster, at), (found): ReadonlyArray<IndexedRoot> =>
+    found.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  )
+
+const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
+
+/** Forgets the roots within ranges of paths. */
+export const forgetRoots = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  at: At,
+  ranges: ReadonlyArray<readonly [from: string, to: string]>
+) {
+  const gone = (yield* rootsIn(cluster, at)).filter(({ path }) =>
+    ranges.some(([from, to]) => !isBefore(path, from) && isBefore(path, to))
+  )
+  yield* cluster.bulk(
+    gone.map(({ path }): Write => ({ action: { delete: { _index: at.documents, _id: rootId(path) } } })),
+    { refresh: "false", repeatable: true }
+  )
+})

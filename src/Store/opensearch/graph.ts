@@ -1,0 +1,427 @@
+import * as Effect from "effect/Effect"
+import { hashOf, keyOf, relations, unpack } from "../../entities/mention.ts"
+import { mostDefining, mostPlaces, namedIn, sampledDocuments, toEntity } from "../../entities/walk.ts"
+import type { CollectionName } from "../../model/Collection.ts"
+import type { Entity, GraphPassage, GraphStep, GraphUnasked, Said } from "../../model/Graph.ts"
+import type { Scored } from "../../model/Passage.ts"
+import { toStored } from "../../entities/said.ts"
+import type { Compared, Searched } from "../../ranking/Snapshot.ts"
+import { askedOf } from "../sql/graph/edges.ts"
+import { expandBy, toPassage } from "../sql/graph/reading.ts"
+import { type Named, type Suggesting, byKind, kindOf, suggestFrom } from "../sql/graph/suggesting.ts"
+import { Candidates, identity } from "./Candidates.ts"
+import type { Answer, Failed } from "./client.ts"
+import type { Cluster, Write } from "./Cluster.ts"
+import { headsWhere } from "./documents.ts"
+import type { Moved } from "./errors.ts"
+import { type Query, all, beginning } from "./filter.ts"
+import { type CollectionRecord, change } from "./records.ts"
+import type { Within } from "./within.ts"
+import { type Head, type PassageSource, fromBytes, graphFields, headingIn, passageId, placesOf } from "./sources.ts"
+
+const bytesOf = (mentions: string | undefined): Uint8Array => Buffer.from(mentions ?? "", "base64")
+
+/** The passages that mention an entity, those of documents that have it as title first. */
+const placesQuery = (hash: number, size: number) => ({
+  size,
+  _source: [...identity, "mentions"],
+  query: {
+    bool: {
+      filter: { term: { entities: String(hash) } },
+      should: { constant_score: { filter: { term: { defines: String(hash) } } } }
+    }
+  },
+  sort: ["_score", { id: "asc" }]
+})
+
+const places = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  met: Candidates,
+  record: CollectionRecord,
+  hashes: ReadonlyArray<number>,
+  size: number
+) {
+  const answers = yield* cluster.searches(
+    hashes.map((hash) => ({ index: record.passages, body: placesQuery(hash, size) }))
+  )
+  const current = yield* met.current<{ readonly mentions: string }>(
+    record,
+    answers.flatMap(({ hits }) => hits.hits as ReadonlyArray<Answer>)
+  )
+  const byId = new Map(current.map((one) => [one.id, one]))
+  return new Map(
+    hashes.map((hash, at) => [
+      hash,
+      (answers[at]!.hits.hits as ReadonlyArray<Answer>)
+        .flatMap(({ _source }) => {
+          const one = byId.get(_source.id)
+          return one === undefined
+            ? []
+            : unpack(bytesOf(one.mentions)).flatMap(({ entity, relation }) =>
+                entity === hash
+                  ? [{ relation: relations.indexOf(relation), passage: one.id, document: one.id - one.ordinal }]
+                  : []
+              )
+        })
+        .sort((a, b) => a.relation - b.relation || a.passage - b.passage)
+    ])
+  )
+})
+
+/** The collection's entities among these hashes, each with a bounded number of places, the defining ones first. */
+export const entitiesOf = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  met: Candidates,
+  record: CollectionRecord,
+  hashes: ReadonlyArray<number>
+) {
+  const found = yield* places(cluster, met, record, hashes, mostPlaces + 1)
+  return new Map(
+    [...found].flatMap(([hash, own]): ReadonlyArray<readonly [number, Entity]> =>
+      own.length === 0 ? [] : [[hash, toEntity(own)]]
+    )
+  )
+})
+
+/** The documents of which each entity is the title, if it is one of not too many. */
+const titled = Effect.fnUntraced(function* (
+  { searches }: Cluster,
+  record: CollectionRecord,
+  entities: ReadonlyArray<number>
+) {
+  const unique = [...new Set(entities)]
+  const answers = yield* searches(
+    unique.map((hash) => ({
+      index: record.passages,
+      body: {
+        size: mostDefining + 1,
+        _source: ["id", "ordinal"],
+        query: { bool: { filter: [{ term: { defines: String(hash) } }, { term: { ordinal: 0 } }] } }
+      }
+    }))
+  )
+  return new Map(
+    unique.flatMap((hash, at): ReadonlyArray<readonly [number, ReadonlyArray<number>]> => {
+      const found = (answers[at]!.hits.hits as ReadonlyArray<Answer>).map(
+        ({ _source }) => (_source.id as number) - (_source.ordinal as number)
+      )
+      return found.length === 0 || found.length > mostDefining ? [] : [[hash, found]]
+    })
+  )
+})
+
+interface Expansion {
+  readonly question: string
+  readonly auto: boolean
+  readonly asked: Searched
+  readonly within: Within
+  readonly hits: ReadonlyArray<{ readonly key: number; readonly score: number }>
+  readonly scored: (asked: Compared, ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, Failed | Moved>
+}
+
+/** Where the graph leads from the best hits. */
+export const expand = (
+  cluster: Cluster,
+  met: Candidates,
+  { asked, auto, hits, question, scored, within: { counts, filter, record } }: Expansion
+) => {
+  const allowed = new Set<number>()
+  const { vector } = asked
+  return expandBy<Failed | Moved>(
+    {
+      entities: Effect.fnUntraced(function* (hashes) {
+        const found = yield* entitiesOf(cluster, met, record, hashes)
+        const reached = [...found.values()].flatMap((entity) => entity.places.map(({ passage }) => passage))
+        for (const passage of filter === undefined ? reached : yield* among(cluster, record, reached, filter)) {
+          allowed.add(passage)
+        }
+        return found
+      }),
+      mentions: Effect.fnUntraced(function* (passages) {
+        const found = yield* met.read(passages, ["mentions"])
+        return new Map(found.map(({ candidate: { id }, source: { mentions } }) => [id, unpack(bytesOf(mentions))]))
+      }),
+      titled: (entities) => titled(cluster, record, entities),
+      score: vector && ((passages) => scored({ ...asked, vector }, passages)),
+      allowed: (passage) => allowed.has(passage),
+      rows: Effect.fnUntraced(function* (passages) {
+        const documents = yield* met.documents(passages)
+        return (yield* met.read(passages, ["part"])).map(({ candidate: { id }, source: { part } }) => {
+          const { docId, source, title } = documents.get(id)!.own
+          return {
+            id,
+            ordinal: part.ordinal,
+            text: part.text,
+            heading: part.heading,
+            title: title ?? null,
+            source: source ?? docId
+          }
+        })
+      })
+    },
+    { auto, documents: counts.documents, hits, question }
+  )
+}
+
+/** Those of some passages that a query leaves. */
+const among = (
+  { search }: Cluster,
+  { passages: index }: CollectionRecord,
+  passages: ReadonlyArray<number>,
+  query: Query
+) =>
+  Effect.map(
+    search(index, {
+      size: 10_000,
+      _source: ["id"],
+      query: all([{ terms: { id: [...new Set(passages)].slice(0, 10_000) } }, query])
+    }),
+    ({ hits }) => (hits.hits as ReadonlyArray<Answer>).map(({ _source }) => _source.id as number)
+  )
+
+/** A passage as it is in its index, with what it takes to write it again. */
+interface Row {
+  readonly source: PassageSource
+  readonly head: Head
+  readonly seq: number
+  readonly term: number
+}
+
+/** The current passages that a query finds, by id, with their heads. */
+const rowsWhere = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, query: Query, size: number) {
+  const met = new Candidates(cluster)
+  yield* cluster.refreshed(record.passages)
+  const { hits } = yield* cluster.search(record.passages, {
+    size: Math.min(10_000, size),
+    seq_no_primary_term: true,
+    query,
+    sort: [{ id: "asc" }]
+  })
+  const found = hits.hits as ReadonlyArray<Answer>
+  const current = yield* met.current(record, found)
+  const heads = yield* met.documents(current.map(({ id }) => id))
+  return {
+    seen: found.length,
+    through: found.at(-1)?._source.id as number | undefined,
+    rows: found.flatMap(({ _primary_term, _seq_no, _source }): ReadonlyArray<Row> => {
+      const head = heads.get(_source.id)
+      return head === undefined ? [] : [{ source: _source, head, seq: _seq_no, term: _primary_term }]
+    })
+  }
+})
+
+const after = (id: number): Query => ({ range: { id: { gt: id } } })
+
+/** Writes what passages mention; one that is gone or changed is left. */
+const rewrite = Effect.fnUntraced(function* (
+  { bulk }: Cluster,
+  record: CollectionRecord,
+  rows: ReadonlyArray<Row & { readonly said: PassageSource["said"] }>
+) {
+  const answers = yield* bulk(
+    rows.map(({ head, said, seq, source, term }): Write => {
+      const { source: from, title } = head.own
+      const { ordinal, text } = source.part
+      return {
+        action: {
+          index: {
+            _index: record.passages,
+            _id: passageId(source),
+            routing: source.key,
+            if_seq_no: seq,
+            if_primary_term: term
+          }
+        },
+        source: {
+          ...source,
+          ...(source.v === undefined ? {} : vectorOf(source.v)),
+          ...graphFields({ ordinal, text, heading: headingIn(source), title, source: from, said })
+        }
+      }
+    }),
+    { refresh: "true", repeatable: true }
+  )
+  return answers.filter(({ status }) => status < 300).length
+})
+
+const vectorOf = (v: string) => {
+  const vector = [...fromBytes(v)]
+  return vector.some((value) => value !== 0) ? { vector } : {}
+}
+
+/** Adds those of the next passages after an id that are not in the graph yet. */
+export const extend = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  from: number,
+  limit: number
+) {
+  const { rows, seen, through } = yield* rowsWhere(cluster, record, after(from), limit)
+  const missing = rows.filter(({ source }) => source.mentions === undefined)
+  const added = yield* rewrite(
+    cluster,
+    record,
+    missing.map((row) => ({ ...row, said: row.source.said }))
+  )
+  return { added, seen, through: through ?? from } satisfies GraphStep
+})
+
+/** Those of the next passages after an id that a model was not asked about. */
+export const unasked = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  model: string,
+  from: number,
+  limit: number
+) {
+  const { rows, seen, through } = yield* rowsWhere(cluster, record, after(from), limit)
+  return {
+    seen,
+    through: through ?? from,
+    taken: 0,
+    passages: rows
+      .filter(({ source }) => source.said?.model !== model)
+      .map(({ head, source }) => ({
+        id: source.id,
+        heading: headingIn(source),
+        text: source.part.text,
+        title: head.own.title
+      }))
+  } satisfies GraphUnasked
+})
+
+/** Stores a model's answer about a passage and adds it to the graph; false: the passage is gone. */
+export const keepSaid = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  passage: number,
+  model: string,
+  said: Said
+) {
+  if (record.asked !== true) {
+    yield* change(cluster, record.name, (now) => Effect.succeed([{ ...now, asked: true }, undefined] as const))
+  }
+  const { rows } = yield* rowsWhere(cluster, record, { term: { id: passage } }, 1)
+  const [row] = rows
+  if (row === undefined) return false
+  const asked = askedOf({ title: row.head.own.title, heading: headingIn(row.source), text: row.source.part.text })
+  return (yield* rewrite(cluster, record, [{ ...row, said: { asked, model, answer: toStored(said) } }])) > 0
+})
+
+/** Passages of the graph by id: those with some ids, or the next after one. */
+export const graphPassages = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  which: ReadonlyArray<number> | { readonly after: number; readonly limit: number }
+) {
+  const inGraph: Query = { exists: { field: "entities" } }
+  const { rows } = yield* "after" in which
+    ? rowsWhere(cluster, record, all([inGraph, after(which.after)]), which.limit)
+    : rowsWhere(cluster, record, all([{ terms: { id: which } }]), Math.max(1, which.length))
+  return rows.map(({ head, source }): GraphPassage => {
+    const { docId, line, source: from, title } = head.own
+    return toPassage({
+      ...source.part,
+      id: source.id,
+      document_id: source.gen,
+      crc: null,
+      doc_id: docId,
+      source: from ?? docId,
+      title: title ?? null,
+      line: line ?? null,
+      mentions: bytesOf(source.mentions),
+      answer: source.said?.answer ?? null
+    })
+  })
+})
+
+/** Names that begin so are taken from this many in the order of their letters, and weighed by this many mentions. */
+const mostNames = 64
+const mostMentions = 16
+
+/** What begins with a text in some collections. */
+export const suggest = (cluster: Cluster, known: ReadonlyArray<CollectionRecord>, typed: string, limit: number) =>
+  suggestFrom(
+    known as ReadonlyArray<CollectionRecord & { readonly name: CollectionName }>,
+    (record): Suggesting<Failed | Moved> => ({
+      titles: (prefix, most) =>
+        Effect.map(
+          headsWhere(
+            cluster,
+            record,
+            { prefix: { title_key: [...prefix].slice(0, 80).join("").toLowerCase() } },
+            { size: most, sort: [{ title_key: "asc" }], collapse: { field: "title_key" } }
+          ),
+          (heads) =>
+            heads.map(({ docId, head, source }) => ({ doc_id: docId, source: source ?? null, title: head.own.title! }))
+        ),
+      names: Effect.fnUntraced(function* (prefix) {
+        const key = keyOf(prefix)
+        if (key === "") return []
+        const { aggregations } = yield* cluster.search(record.passages, {
+          size: 0,
+          aggs: {
+            names: { terms: { field: "names", include: beginning(key), size: mostNames, order: { _key: "asc" } } }
+          }
+        })
+        const hashes = (aggregations.names.buckets as ReadonlyArray<{ readonly key: string }>).map(({ key }) =>
+          hashOf(key)
+        )
+        const found = yield* places(cluster, new Candidates(cluster), record, hashes, mostMentions)
+        return [...found]
+          .flatMap(([entity, own]): ReadonlyArray<Named> =>
+            own.length === 0
+              ? []
+              : [{ entity, passage: own[0]!.passage, kind: kindOf(own[0]!.relation), mentions: own.length }]
+          )
+          .sort(byKind)
+      }),
+      passages: (ids) => (ids.length === 0 ? Effect.succeed([]) : graphPassages(cluster, record, ids))
+    }),
+    typed,
+    limit
+  )
+
+/** At most this many passages of a document are read. */
+const passagesEach = 4
+
+/** The share of a sample of the documents that name or link another by a name it is known by. */
+const measured = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord) {
+  const heads = yield* headsWhere(cluster, record, { exists: { field: "first" } }, { size: sampledDocuments })
+  if (heads.length === 0) return 0
+  const read = heads.flatMap(({ head }) =>
+    placesOf(record.passages, { ...head, passages: Math.min(passagesEach, head.passages) }).map((place) => ({
+      place,
+      first: head.first!
+    }))
+  )
+  const found = yield* cluster.get(
+    read.map(({ place }) => place),
+    ["mentions"]
+  )
+  const named = found.flatMap(({ _source }, at) =>
+    namedIn(unpack(bytesOf(_source?.mentions))).map((entity) => ({ entity, document: read[at]!.first }))
+  )
+  const defining = yield* titled(
+    cluster,
+    record,
+    named.map(({ entity }) => entity)
+  )
+  const joined = new Set<number>()
+  for (const { document, entity } of named) {
+    if (defining.get(entity)?.some((other) => other !== document)) joined.add(document)
+  }
+  return joined.size / heads.length
+})
+
+/** The share that is kept of a collection, measured again if its documents have become more or fewer by a sixteenth. */
+export const linkageOf = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, documents: number) {
+  const kept = record.linkage
+  if (kept !== undefined && Math.abs(kept.documents - documents) <= documents >> 4) return kept.linkage
+  const linkage = yield* measured(cluster, record)
+  if (cluster.options.mode !== "readonly") yield* keepLinkage(cluster, record.name, { documents, linkage })
+  return linkage
+})
+
+export const keepLinkage = (cluster: Cluster, name: CollectionName, linkage: CollectionRecord["linkage"]) =>
+  change(cluster, name, (now) => Effect.succeed([{ ...now, linkage }, undefined] as const))

@@ -1,0 +1,348 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { DocumentNotFound } from "../../Store.ts"
+import { fromStored } from "../../entities/said.ts"
+import { damaged, parsed } from "../../model/Damaged.ts"
+import type { DocumentId } from "../../model/Document.ts"
+import type {
+  DocumentPassages,
+  EmbeddedPassage,
+  ExportedDocument,
+  ExportPage,
+  ExportPosition,
+  ListedDocument,
+  ListPage,
+  RecentDocument,
+  SampledPassage,
+  StoredDocument
+} from "../../model/Stored.ts"
+import { askedOf } from "../sql/graph/edges.ts"
+import { join, toPassage } from "../sql/passage.ts"
+import { Candidates, identity } from "./Candidates.ts"
+import type { Answer } from "./client.ts"
+import type { Cluster } from "./Cluster.ts"
+import { headsOf, headsWhere } from "./documents.ts"
+import { Moved } from "./errors.ts"
+import { type Query, all, containing, filterQuery, term } from "./filter.ts"
+import type { CollectionRecord } from "./records.ts"
+import { type Head, type PassageSource, placeOf, placesOf, storedHead, summaryOf, textOf, vectorIn } from "./sources.ts"
+
+const metadataOf = ({ docId, metadata }: Head["own"]) =>
+  parsed<StoredDocument["metadata"]>(metadata, () => `the metadata of document ${docId}`)
+
+/** Some of a document's passages; if one is gone, its document was replaced meanwhile, or is damaged. */
+const passagesIn = Effect.fnUntraced(function* (
+  { get }: Cluster,
+  { passages: index }: CollectionRecord,
+  head: Head,
+  { from = 0, to = head.passages }: { readonly from?: number; readonly to?: number } = {}
+) {
+  const places = placesOf(index, head).slice(from, to)
+  const found = yield* get(places)
+  return yield* Effect.forEach(found, (answer) =>
+    answer.found === true ? Effect.succeed(answer._source as PassageSource) : Effect.fail(new Moved())
+  )
+})
+
+const headOf = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, docId: DocumentId) {
+  const [found] = yield* headsOf(cluster, record, [docId])
+  return found === undefined ? yield* new DocumentNotFound({ docId }) : found.head
+})
+
+/** How often a document is read again that was replaced while it was read. */
+const mostAttempts = 5
+
+/** What is still missing when nobody replaces it is lost. */
+const settled = <A, E, R>(what: string, effect: Effect.Effect<A, E | Moved, R>) =>
+  Effect.retry(effect, { times: mostAttempts, while: (error) => error instanceof Moved }).pipe(
+    Effect.catchIf(
+      (error): error is Moved => error instanceof Moved,
+      () => Effect.sync(() => damaged(`passages of ${what} are missing`))
+    )
+  )
+
+/** A complete document, with its content put together. */
+export const get = (cluster: Cluster, record: CollectionRecord, docId: DocumentId) =>
+  settled(
+    `document ${docId}`,
+    Effect.gen(function* () {
+      const head = yield* headOf(cluster, record, docId)
+      const parts = (yield* passagesIn(cluster, record, head)).map(({ part }) => part)
+      const { line, source, tail, title } = head.own
+      return {
+        docId: head.own.docId,
+        source,
+        title,
+        metadata: metadataOf(head.own),
+        content: join(parts, tail),
+        indexedAt: head.indexed_at,
+        passages: parts.map((part) => toPassage(part, line ?? null))
+      } satisfies StoredDocument as StoredDocument
+    })
+  )
+
+/** Some of a document's passages. */
+export const passagesOf = (
+  cluster: Cluster,
+  record: CollectionRecord,
+  docId: DocumentId,
+  { limit, offset }: { readonly offset: number; readonly limit: number }
+) =>
+  settled(
+    `document ${docId}`,
+    Effect.gen(function* () {
+      const head = yield* headOf(cluster, record, docId)
+      const found = yield* passagesIn(cluster, record, head, { from: offset, to: offset + limit })
+      const { line, source, title } = head.own
+      return {
+        docId: head.own.docId,
+        source,
+        title,
+        total: head.passages,
+        passages: found.map(({ part }) => toPassage(part, line ?? null))
+      } satisfies DocumentPassages as DocumentPassages
+    })
+  )
+
+/** The documents of one file, in the order they were added. */
+export const ofFile = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  path: string,
+  { after, limit }: { readonly limit: number; readonly after?: DocumentId | undefined }
+) {
+  const [last] = after === undefined ? [] : yield* headsOf(cluster, record, [after])
+  const heads = yield* headsWhere(
+    cluster,
+    record,
+    { term: { origin: term(path) } },
+    {
+      size: Math.min(limit, 10_000),
+      sort: [{ gen: "asc" }],
+      ...(last === undefined ? {} : { search_after: [last.id] })
+    }
+  )
+  return heads.map(({ head }) => summaryOf(head))
+})
+
+/** A page of documents, by source, else doc_id, or by a figure. */
+export const page = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, options: ListPage) {
+  const { after, by = "source", falling = false, filter = {}, from, limit, named } = options
+  const direction = falling ? "desc" : "asc"
+  const [last] = after === undefined || by !== "source" ? [] : yield* headsOf(cluster, record, [after])
+  if (after !== undefined && by === "source" && last === undefined) return []
+  const begin = by === "source" ? last && [last.head.name, last.head.doc_id] : from
+  const sort = by === "source" ? ["name", "doc_id"] : [by, "gen"]
+  const heads = yield* headsWhere(
+    cluster,
+    record,
+    all([filterQuery(filter), ...(named === undefined ? [] : [containing(named)])]),
+    {
+      size: Math.min(limit, 10_000),
+      sort: sort.map((field) => ({ [field]: direction })),
+      ...(begin === undefined ? {} : { search_after: begin })
+    }
+  )
+  return heads.map(({ head }): ListedDocument => ({
+    ...summaryOf(head),
+    characters: head.own.characters,
+    indexedAt: head.indexed_at,
+    place: head.gen
+  }))
+})
+
+/** The documents of all collections that were added or changed last. */
+export const recent = Effect.fnUntraced(function* (
+  { search }: Cluster,
+  records: ReadonlyArray<CollectionRecord>,
+  limit: number
+) {
+  if (records.length === 0) return []
+  const names = new Map(records.map(({ documents, name }) => [documents, name]))
+  const { hits } = yield* search([...names.keys()].join(","), {
+    size: Math.min(limit, 10_000),
+    query: { term: { kind: "document" } },
+    sort: [{ gen: "desc" }]
+  })
+  return (hits.hits as ReadonlyArray<Answer>).map(({ _index, _source }): RecentDocument => ({
+    collection: names.get(_index)!,
+    ...summaryOf(_source)
+  }))
+})
+
+/** The passages at places of a collection: ids rise in the order of storing, and so do places. */
+export const sample = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  places: ReadonlyArray<number>
+) {
+  const { aggregations } = yield* cluster.search(record.passages, {
+    size: 0,
+    aggs: { first: { min: { field: "id" } }, last: { max: { field: "id" } } }
+  })
+  const { first, last } = aggregations
+  if (first.value === null) return []
+  const answers = yield* cluster.searches(
+    places.map((place) => ({
+      index: record.passages,
+      body: {
+        size: 1,
+        _source: [...identity, "part.text"],
+        query: { range: { id: { lte: Math.round(first.value + place * (last.value - first.value)) } } },
+        sort: [{ id: "desc" }]
+      }
+    }))
+  )
+  const hits = new Map<number, Answer>()
+  for (const { hits: found } of answers) for (const hit of found.hits) hits.set(hit._source.id, hit)
+  const met = new Candidates(cluster)
+  const current = yield* met.current<Pick<PassageSource, "part">>(record, [...hits.values()])
+  const heads = yield* met.documents(current.map(({ id }) => id))
+  return current.map(({ id, part }): SampledPassage => {
+    const { docId, source, title } = heads.get(id)!.own
+    return { docId, source, title, text: part.text }
+  })
+})
+
+const mostKnown = 100
+
+/** Which of the keys no document has, and if there are any, the first keys that documents do have. */
+export const metadataKeys = Effect.fnUntraced(function* (
+  { search }: Cluster,
+  records: ReadonlyArray<CollectionRecord>,
+  keys: ReadonlyArray<string>
+) {
+  if (records.length === 0) return { unknown: keys, known: [] }
+  const indexes = records.map(({ documents }) => documents).join(",")
+  const { aggregations } = yield* search(indexes, {
+    size: 0,
+    aggs: {
+      known: { terms: { field: "keys", size: mostKnown, order: { _key: "asc" } } },
+      ...(keys.length === 0
+        ? {}
+        : { asked: { filters: { filters: keys.map((key) => ({ term: { keys: term(key) } })) } } })
+    }
+  })
+  const unknown = keys.filter((_, at) => aggregations.asked.buckets[at].doc_count === 0)
+  const known = (aggregations.known.buckets as ReadonlyArray<{ readonly key: string }>).map(({ key }) => key)
+  return unknown.length === 0 ? { unknown, known: [] } : { unknown, known: known.sort() }
+})
+
+const vectorOf = ({ id, of, v }: PassageSource & { readonly silent?: boolean }, dimensions: number) => {
+  const vector = vectorIn({ v })
+  if (Option.isSome(vector) && vector.value.length !== dimensions) {
+    damaged(`the vector of passage ${id} (one of ${of}) has ${vector.value.length} dimensions`)
+  }
+  return vector
+}
+
+/** The next documents in the order of their passages' ids; those without passages come last. */
+export const exported = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  { from = { isBare: false, after: 0 }, limit }: { readonly limit: number; readonly from?: ExportPosition | undefined }
+) {
+  yield* cluster.refreshed(record.documents)
+  const where: Query = from.isBare ? { term: { passages: 0 } } : { exists: { field: "first" } }
+  const heads = yield* headsWhere(cluster, record, where, {
+    size: Math.min(limit, 10_000),
+    sort: [{ [from.isBare ? "gen" : "first"]: "asc" }],
+    search_after: [from.after]
+  })
+  const documents: Array<ExportedDocument> = []
+  for (const { head: found } of heads) {
+    // A document that is stored again meanwhile comes again, at its new place.
+    const passages = yield* Effect.catchIf(
+      passagesIn(cluster, record, found),
+      (error): error is Moved => error instanceof Moved,
+      () => Effect.succeed(undefined)
+    )
+    if (passages === undefined) {
+      const [now] = yield* headsOf(cluster, record, [found.own.docId])
+      if (now?.id === found.gen) damaged(`passages of document ${found.own.docId} are missing`)
+      continue
+    }
+    const { docId, fingerprint, line, origin, source, tail, title } = found.own
+    documents.push({
+      docId,
+      derivedId: docId,
+      source,
+      title,
+      metadata: metadataOf(found.own),
+      fingerprint,
+      origin,
+      line,
+      content: join(
+        passages.map(({ part }) => part),
+        tail
+      ),
+      passages: passages.map((stored) => {
+        const passage = toPassage(stored.part, null)
+        return { ...passage, vector: vectorOf(stored, record.embedder.dimensions), ...saidIn(stored, title, passage) }
+      })
+    })
+  }
+  const last = heads.at(-1)?.head
+  const next: ExportPosition | undefined =
+    last !== undefined && heads.length === limit
+      ? { isBare: from.isBare, after: last.first ?? last.gen }
+      : from.isBare
+        ? undefined
+        : { isBare: true, after: 0 }
+  return { documents, next } satisfies ExportPage
+})
+
+/** What a model said about a passage as it is now. */
+const saidIn = (
+  { said }: PassageSource,
+  title: string | undefined,
+  passage: { readonly heading: ReadonlyArray<string>; readonly text: string }
+) => {
+  if (said === undefined || said.asked !== askedOf({ title, heading: passage.heading, text: passage.text })) return {}
+  return Option.match(fromStored(said.answer), {
+    onNone: () => ({}),
+    onSome: (answer) => ({ said: { ...answer, model: said.model } })
+  })
+}
+
+/** Passages read at once: as many as a large document has, few enough for memory. */
+const mostEmbedded = 20_000
+
+/** Passages of these documents, and of one document per fingerprint, with their vectors. */
+export const embeddings = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  of: { readonly docIds: ReadonlyArray<DocumentId>; readonly fingerprints: ReadonlyArray<string> }
+) {
+  const named = yield* headsOf(cluster, record, of.docIds)
+  const alike = yield* cluster.searches(
+    of.fingerprints.map((fingerprint) => ({
+      index: record.documents,
+      body: { size: 1, query: { term: { fingerprint: term(fingerprint) } } }
+    }))
+  )
+  const heads = new Map(
+    [
+      ...named,
+      ...alike.flatMap(({ hits }) => (hits.hits as ReadonlyArray<Answer>).flatMap((hit) => storedHead(hit) ?? []))
+    ].map(({ head }) => [head.key, head])
+  )
+  let left = mostEmbedded
+  const read = [...heads.values()].filter(({ passages }) => (passages <= left ? ((left -= passages), true) : false))
+  const places = read.flatMap((head) =>
+    Array.from({ length: head.passages }, (_, ordinal) => ({
+      title: head.own.title,
+      place: placeOf(record.passages, { key: head.key, gen: head.gen, ordinal })
+    }))
+  )
+  const found = yield* cluster.get(
+    places.map(({ place }) => place),
+    ["part", "v"]
+  )
+  // One that was replaced meanwhile is embedded again.
+  return found.flatMap(({ _source }, at): ReadonlyArray<EmbeddedPassage> =>
+    _source?.v === undefined
+      ? []
+      : [{ ...textOf(_source as PassageSource, places[at]!.title), vector: Option.getOrThrow(vectorIn(_source)) }]
+  )
+})

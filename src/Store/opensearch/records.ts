@@ -1,0 +1,220 @@
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { CollectionNotFound } from "../../Store.ts"
+import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
+import { nearest } from "../../terms/nearest.ts"
+import { Failed } from "./client.ts"
+import type { Cluster } from "./Cluster.ts"
+
+/** What is kept of a collection: its embedder and the index of its passages, which change in one step. */
+export interface CollectionRecord {
+  readonly id: number
+  readonly name: CollectionName
+  readonly embedder: EmbedderIdentity
+  readonly created_at: number
+  /** The index that has its documents' heads and the records of its files. */
+  readonly documents: string
+  /** The index that has its passages. */
+  readonly passages: string
+  readonly generation: number
+  /** A change to another embedder, with the index that it fills, and the last passage that this has. */
+  readonly next?:
+    | {
+        readonly embedder: EmbedderIdentity
+        readonly passages: string
+        readonly through: number
+        readonly done: number
+      }
+    | undefined
+  /** Whether a model was ever asked about its passages. */
+  readonly asked?: boolean | undefined
+  readonly linkage?: { readonly documents: number; readonly linkage: number } | undefined
+}
+
+/** A record with its version, without which it is not written over. */
+export interface Versioned<A> {
+  readonly value: A
+  readonly seq: number
+  readonly term: number
+}
+
+/** Apart from the fields by which indexes are searched. */
+interface Kept {
+  readonly kind: "collection"
+  readonly record: CollectionRecord
+}
+
+const idOf = (name: string) => `c:${name}`
+
+/** Another process wrote in between. */
+export const isConflict = (error: unknown): boolean => error instanceof Failed && error.status === 409
+
+const competing = Schedule.exponential(Duration.millis(5), 1.5).pipe(
+  Schedule.union(Schedule.spaced(Duration.millis(200))),
+  Schedule.jittered,
+  Schedule.upTo(Duration.seconds(30))
+)
+
+/** Repeats what read a state that another process changed before it was written. */
+export const competes = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.retry(effect, { schedule: competing, while: isConflict })
+
+/** A document by its id, as it is now, also if no search finds it yet. */
+export const read = <A>({ send }: Cluster, index: string, id: string, routing?: string) =>
+  Effect.map(
+    send("GET", `/${index}/_doc/${encodeURIComponent(id)}`, {
+      allow: [404],
+      ...(routing === undefined ? {} : { query: { routing } })
+    }),
+    (found): Versioned<A> | undefined => {
+      if (found.error?.type === "index_not_found_exception") return undefined
+      return found.found === true
+        ? { value: found._source as A, seq: found._seq_no, term: found._primary_term }
+        : undefined
+    }
+  )
+
+/** Writes a record if it still has the version; without one, if there is none. */
+export const write = <A extends object>(
+  { refresh, send }: Cluster,
+  index: string,
+  id: string,
+  value: A,
+  before: Pick<Versioned<unknown>, "seq" | "term"> | undefined
+) =>
+  send("PUT", `/${index}/${before === undefined ? "_create" : "_doc"}/${encodeURIComponent(id)}`, {
+    body: value as never,
+    query: {
+      refresh: refresh === "none" ? "false" : refresh,
+      ...(before === undefined ? {} : { if_seq_no: before.seq, if_primary_term: before.term })
+    },
+    repeatable: false
+  })
+
+interface Counters {
+  readonly collections: number
+  readonly documents: number
+  readonly passages: number
+  readonly runs: number
+}
+
+const noneCounted: Counters = { collections: 0, documents: 0, passages: 0, runs: 0 }
+
+/** Numbers that nobody else gets: the first of so many of each. */
+export const take = (cluster: Cluster, wanted: Partial<Counters>) =>
+  competes(
+    Effect.gen(function* () {
+      const found = yield* read<Counters>(cluster, cluster.names.records, "counters")
+      const before = found?.value ?? noneCounted
+      const after: Counters = {
+        collections: before.collections + (wanted.collections ?? 0),
+        documents: before.documents + (wanted.documents ?? 0),
+        passages: before.passages + (wanted.passages ?? 0),
+        runs: before.runs + (wanted.runs ?? 0)
+      }
+      yield* write({ ...cluster, refresh: "none" }, cluster.names.records, "counters", after, found)
+      return {
+        collections: before.collections + 1,
+        documents: before.documents + 1,
+        passages: before.passages + 1,
+        runs: before.runs + 1
+      }
+    })
+  )
+
+/** All collections' records, by name. */
+export const all = Effect.fnUntraced(function* (cluster: Cluster) {
+  yield* cluster.refreshed(cluster.names.records)
+  const { hits } = yield* cluster.search(cluster.names.records, {
+    size: 10_000,
+    query: { term: { kind: "collection" } }
+  })
+  return (hits.hits as ReadonlyArray<{ readonly _source: Kept }>)
+    .map(({ _source }) => _source.record)
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+})
+
+export const find = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName) {
+  const found = yield* read<Kept>(cluster, cluster.names.records, idOf(name))
+  if (found !== undefined) return { ...found, value: found.value.record }
+  const known = (yield* all(cluster)).map((each) => each.name)
+  const [similar] = nearest(name, known)
+  return yield* new CollectionNotFound({ name, near: known.find((each) => each === similar) })
+})
+
+/** Writes a collection's record over the one that was read. */
+export const keep = (
+  cluster: Cluster,
+  record: CollectionRecord,
+  before: Pick<Versioned<unknown>, "seq" | "term"> | undefined
+) => write<Kept>(cluster, cluster.names.records, idOf(record.name), { kind: "collection", record }, before)
+
+/** Changes a collection's record in one step, whoever else changes it. */
+export const change = <E, A>(
+  cluster: Cluster,
+  name: CollectionName,
+  to: (record: CollectionRecord) => Effect.Effect<readonly [CollectionRecord | undefined, A], E>
+) =>
+  competes(
+    Effect.gen(function* () {
+      const found = yield* find(cluster, name)
+      const [next, result] = yield* to(found.value)
+      if (next !== undefined) yield* keep(cluster, next, found)
+      return result
+    })
+  )
+
+export const forget = ({ refresh, send }: Cluster, records: string, name: CollectionName) =>
+  send("DELETE", `/${records}/_doc/${encodeURIComponent(idOf(name))}`, {
+    allow: [404],
+    query: { refresh: refresh === "none" ? "false" : refresh }
+  })
+
+export const toCollection = ({ created_at, embedder, id, name }: CollectionRecord): Collection => ({
+  id,
+  name,
+  embedder,
+  createdAt: created_at
+})
+
+export interface Counts {
+  readonly documents: number
+  readonly passages: number
+}
+
+/** How many documents and passages searches find in each of these collections. */
+export const countsOf = (cluster: Cluster, records: ReadonlyArray<CollectionRecord>) =>
+  Effect.map(
+    cluster.searches(
+      records.map(({ documents }) => ({
+        index: documents,
+        body: {
+          size: 0,
+          track_total_hits: true,
+          query: { term: { kind: "document" } },
+          aggs: { passages: { sum: { field: "passages" } } }
+        }
+      }))
+    ),
+    (found) =>
+      found.map(({ aggregations, hits }): Counts => ({
+        documents: hits.total.value,
+        passages: aggregations.passages.value
+      }))
+  )
+
+export const toSummary = (record: CollectionRecord, counts: Counts): CollectionSummary => ({
+  ...toCollection(record),
+  ...counts,
+  ...(record.next && {
+    next: {
+      embedder: {
+        backend: record.next.embedder.backend,
+        model: record.next.embedder.model,
+        dimensions: record.next.embedder.dimensions
+      },
+      done: record.next.done
+    }
+  })
+})

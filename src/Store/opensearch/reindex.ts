@@ -1,0 +1,157 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { ReindexTakenOver } from "../../Store.ts"
+import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
+import type { Reindexed, ReindexPosition, ReindexState, Unembedded } from "../../model/Stored.ts"
+import { Candidates } from "./Candidates.ts"
+import type { Answer } from "./client.ts"
+import { type Cluster, type Write, makeIndex } from "./Cluster.ts"
+import { passagesIndex } from "./mapping.ts"
+import { type CollectionRecord, change, countsOf, find } from "./records.ts"
+import { type PassageSource, passageId, textOf, vectorFields } from "./sources.ts"
+
+/** How far the change to an embedder has come; fails if the collection is changing to another one, or to none. */
+const progress = ({ embedder, name, next }: CollectionRecord, wanted: EmbedderIdentity) =>
+  next !== undefined && sameEmbedder(next.embedder, wanted)
+    ? Effect.succeed(next)
+    : Effect.fail(new ReindexTakenOver({ collection: name, wanted, other: next?.embedder ?? embedder }))
+
+/** Starts a change of embedder, in a new index of passages, or resumes an interrupted one to the same embedder. */
+export const begin = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName, embedder: EmbedderIdentity) {
+  const { value: record } = yield* find(cluster, name)
+  const [counts] = yield* countsOf(cluster, [record])
+  const total = counts!.passages
+  if (record.next !== undefined && sameEmbedder(record.next.embedder, embedder)) {
+    return { done: record.next.done, total } satisfies ReindexState
+  }
+  const abandoned = yield* change(cluster, name, (now) =>
+    Effect.gen(function* () {
+      const generation = Math.max(now.generation, generationOf(now)) + 1
+      const passages = cluster.names.passages(now.id, generation)
+      yield* cluster.send("DELETE", `/${passages}`, { allow: [404] })
+      yield* makeIndex(cluster, passages, passagesIndex(embedder.dimensions))
+      return [{ ...now, next: { embedder, passages, through: 0, done: 0 } }, now.next?.passages] as const
+    })
+  )
+  if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned}`, { allow: [404] })
+  return { done: 0, total } satisfies ReindexState
+})
+
+/** The number at the end of the new index's name. */
+const generationOf = ({ next }: CollectionRecord): number =>
+  next === undefined ? 0 : Number(next.passages.slice(next.passages.lastIndexOf("-") + 1))
+
+/** The next current passages after an id, and the last one that was seen. */
+const after = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, through: number, limit: number) {
+  yield* cluster.refreshed(record.passages)
+  for (let from = through; ;) {
+    const size = Math.min(limit, 1000)
+    const { hits } = yield* cluster.search(record.passages, {
+      size,
+      query: { range: { id: { gt: from } } },
+      sort: [{ id: "asc" }]
+    })
+    const found = hits.hits as ReadonlyArray<Answer>
+    const met = new Candidates(cluster)
+    const current = yield* met.current<PassageSource>(record, found)
+    if (current.length > 0 || found.length < size) {
+      const heads = yield* met.documents(current.map(({ id }) => id))
+      return { current, heads }
+    }
+    from = found.at(-1)._source.id
+  }
+})
+
+/** The next passages without a new vector, in order. */
+export const pending = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  embedder: EmbedderIdentity,
+  limit: number
+) {
+  const { through } = yield* progress(record, embedder)
+  const position: ReindexPosition = { embedder, through }
+  const { current, heads } = yield* after(cluster, record, through, limit)
+  return {
+    position,
+    passages: current.map((source): Unembedded => ({
+      id: source.id,
+      ...textOf(source, heads.get(source.id)!.own.title)
+    }))
+  }
+})
+
+/** Stores passages with new vectors in the new index; all up to the last of them are then done. */
+export const add = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: CollectionRecord,
+  embedded: ReadonlyArray<Reindexed>,
+  { embedder, through }: ReindexPosition
+) {
+  const next = yield* progress(record, embedder)
+  const overtaken = new ReindexTakenOver({ collection: record.name, wanted: embedder, other: embedder })
+  if (next.through !== through) return yield* overtaken
+  const last = embedded.at(-1)
+  if (last === undefined) return
+  const { hits } = yield* cluster.search(record.passages, {
+    size: 10_000,
+    query: { terms: { id: embedded.map(({ id }) => id) } }
+  })
+  const sources = new Map(
+    (hits.hits as ReadonlyArray<Answer>).map(({ _source }) => [_source.id as number, _source as PassageSource])
+  )
+  const writes = embedded.flatMap(({ id, vector }): ReadonlyArray<Write> => {
+    const source = sources.get(id)
+    if (source === undefined) return []
+    const { v: _, ...rest } = source
+    return [
+      {
+        action: { index: { _index: next.passages, _id: passageId(source), routing: source.key } },
+        source: { ...rest, ...vectorFields(vector) }
+      }
+    ]
+  })
+  yield* cluster.bulk(writes, { refresh: "false", repeatable: true })
+  yield* change(cluster, record.name, (now) =>
+    now.next?.passages === next.passages && now.next.through === through
+      ? Effect.succeed([
+          { ...now, next: { ...now.next, through: last.id, done: now.next.done + writes.length } },
+          undefined
+        ] as const)
+      : Effect.fail(overtaken)
+  )
+})
+
+/** Searches use the new index from one moment on, unless passages were added that it has not yet. */
+export const finish = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName, embedder: EmbedderIdentity) {
+  const { value: record } = yield* find(cluster, name)
+  const next = yield* progress(record, embedder)
+  const [counts] = yield* countsOf(cluster, [record])
+  const passages = counts!.passages
+  yield* cluster.refreshed(next.passages)
+  if ((yield* after(cluster, record, next.through, 1)).current.length > 0) return { changed: false, passages }
+  const before = yield* change(cluster, name, (now) =>
+    now.next?.passages === next.passages && now.next.through === next.through
+      ? Effect.succeed([
+          {
+            ...now,
+            embedder: next.embedder,
+            passages: next.passages,
+            generation: generationOf(now),
+            next: undefined
+          },
+          now.passages
+        ] as const)
+      : Effect.fail(new ReindexTakenOver({ collection: name, wanted: embedder, other: embedder }))
+  )
+  const alias = cluster.names.alias(record.id)
+  yield* cluster.send("POST", "/_aliases", {
+    body: {
+      actions: [{ remove: { index: before, alias, must_exist: false } }, { add: { index: next.passages, alias } }]
+    }
+  })
+  yield* cluster.send("DELETE", `/${before}`, { allow: [404] })
+  return { changed: true, passages }
+})
+
+export const target = ({ next }: CollectionRecord) => Option.fromNullable(next?.embedder)

@@ -1,0 +1,335 @@
+import * as Option from "effect/Option"
+import { createHash } from "node:crypto"
+import { mentionsOf } from "../../entities/extract.ts"
+import { hashOf, pack, searchedHeading, searchedTitle } from "../../entities/mention.ts"
+import { fromStored, toStored } from "../../entities/said.ts"
+import type { DocumentId } from "../../model/Document.ts"
+import type { Vector } from "../../model/Passage.ts"
+import type { DocumentSummary, EmbeddedPassage, IndexedPassage, PreparedDocument } from "../../model/Stored.ts"
+import { fieldWeights } from "../../postings/bytes.ts"
+import { type Language, isLanguage } from "../../terms/languages.ts"
+import { terms } from "../../terms/terms.ts"
+import { askedOf } from "../sql/graph/edges.ts"
+import type { Known } from "../sql/documents.ts"
+import { isName } from "../sql/graph/names.ts"
+import { type PassagePart, headingOf, toText } from "../sql/passage.ts"
+import type { Answer } from "./client.ts"
+import type { CollectionRecord } from "./records.ts"
+import { metadataTerms, term } from "./filter.ts"
+
+/** The length that an identifier and a route can have in any case; a doc_id may be longer. */
+export const keyOf = (docId: string): string => createHash("sha256").update(docId).digest("base64url").slice(0, 32)
+
+/** Where a document's head is: what makes a generation of its passages the document. */
+export const headId = (key: string): string => `d:${key}`
+/** Where it is kept which document has a source; true only if the document says the same. */
+export const sourceId = (source: string): string => `s:${keyOf(source)}`
+
+/** Fields by which filters find documents and their passages alike. */
+interface Found {
+  readonly doc_id: DocumentId
+  readonly name: string
+  readonly title?: string | undefined
+  readonly has_source: boolean
+  readonly indexed_at: number
+  readonly meta: ReadonlyArray<string>
+  readonly keys: ReadonlyArray<string>
+}
+
+/** The source of a document's head. `own` has what is only read. */
+export interface Head extends Found {
+  readonly kind: "document"
+  readonly key: string
+  /** Numbers the versions of all documents as they were stored; its passages have the same. */
+  readonly gen: number
+  readonly passages: number
+  readonly first?: number | undefined
+  readonly seen_run?: number | undefined
+  readonly own: {
+    readonly docId: DocumentId
+    readonly source?: string | undefined
+    readonly title?: string | undefined
+    readonly origin?: string | undefined
+    readonly metadata: string
+    readonly fingerprint: string
+    readonly line?: number | undefined
+    readonly tail: string
+    readonly language: Language
+    readonly characters: number
+  }
+}
+
+/** The source of a passage, which only its head makes part of a document. */
+export interface PassageSource extends Found {
+  readonly id: number
+  readonly key: string
+  readonly gen: number
+  readonly ordinal: number
+  /** The passages of its document. */
+  readonly of: number
+  readonly terms: string
+  readonly len: number
+  readonly language: Language
+  readonly part: PassagePart
+  readonly vector?: ReadonlyArray<number> | undefined
+  /** The vector's bytes in base 64. */
+  readonly v?: string | undefined
+  readonly mentions?: string | undefined
+  readonly said?: { readonly asked: string; readonly model: string; readonly answer: string } | undefined
+}
+
+export const passageId = ({ gen, ordinal }: Pick<PassageSource, "gen" | "ordinal">): string => `${gen}:${ordinal}`
+
+/** Where a passage is. */
+export const placeOf = (index: string, at: Pick<PassageSource, "gen" | "key" | "ordinal">) => ({
+  index,
+  id: passageId(at),
+  routing: at.key
+})
+
+/** The places of all of a document's passages. */
+export const placesOf = (index: string, { gen, key, passages }: Pick<Head, "gen" | "key" | "passages">) =>
+  Array.from({ length: passages }, (_, ordinal) => placeOf(index, { gen, key, ordinal }))
+
+const unsafe = /[\s|%]/u
+
+/** The analyzer cuts longer ones apart. */
+const longestTerm = 200
+
+/** A term in the form that the index has it: blanks and bars would end it. */
+export const stored = (made: string): string => {
+  const safe = unsafe.test(made) ? encodeURIComponent(made) : made
+  return safe.length > longestTerm ? `%${createHash("sha256").update(made).digest("hex").slice(0, 32)}` : safe
+}
+
+interface Fields {
+  readonly title: string
+  readonly heading: string
+  readonly text: string
+}
+
+/** The terms of a passage with their weighted counts as the index has them, and its length. Learn the language first. */
+const postingsOf = (fields: Fields, language: Language) => {
+  const counts = new Map<string, number>()
+  let len = 0
+  for (const field of ["title", "heading", "text"] as const) {
+    for (const made of terms(fields[field], language)) {
+      len++
+      counts.set(made, (counts.get(made) ?? 0) + fieldWeights[field])
+    }
+  }
+  return { len, terms: Array.from(counts, ([made, count]) => `${stored(made)}|${count}`).join(" ") }
+}
+
+/** How often a passage has terms: of those that begin so, together. */
+export const frequency = (made: string, wanted: { readonly term: string; readonly isPrefix: boolean }): number => {
+  let sum = 0
+  const needle = wanted.isPrefix ? ` ${wanted.term}` : ` ${wanted.term}|`
+  const text = ` ${made} `
+  for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + needle.length)) {
+    const bar = text.indexOf("|", at)
+    sum += Number(text.slice(bar + 1, text.indexOf(" ", bar)))
+    if (!wanted.isPrefix) break
+  }
+  return sum
+}
+
+export const toBytes = (vector: Vector): string =>
+  Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64")
+
+export const fromBytes = (bytes: string): Float32Array => {
+  const buffer = Buffer.from(bytes, "base64")
+  const vector = new Float32Array(buffer.byteLength / 4)
+  new Uint8Array(vector.buffer).set(buffer)
+  return vector
+}
+
+/** A vector in both forms; one without a direction cannot be searched by, and is only kept. */
+export const vectorFields = (vector: Option.Option<Vector>): Pick<PassageSource, "vector" | "v"> =>
+  Option.match(vector, {
+    onNone: () => ({}),
+    onSome: (given) => ({ v: toBytes(given), ...(given.some((value) => value !== 0) ? { vector: [...given] } : {}) })
+  })
+
+export const vectorIn = ({ v }: Pick<PassageSource, "v">): Option.Option<Vector> =>
+  Option.map(Option.fromNullable(v), fromBytes)
+
+const monthOf = (time: number): string => new Date(time).toISOString().slice(0, 7)
+
+const ending = /\.[A-Za-z\d]{1,10}$/
+
+/** Names of files with the endings that a name has, also of a file of which it is one record. */
+const endingsOf = (name: string): ReadonlyArray<string> => {
+  const files = [name]
+  for (let at = name.indexOf("#"); at >= 0 && files.length < 16; at = name.indexOf("#", at + 1)) {
+    files.push(name.slice(0, at + 1))
+  }
+  return [
+    ...new Set(
+      files.flatMap((file) => {
+        const found = ending.exec(file.endsWith("#") ? file.slice(0, -1) : file)?.[0]
+        return found === undefined ? [] : [`x${found}${file.endsWith("#") ? "#" : ""}`]
+      })
+    )
+  ]
+}
+
+/** The head of a document in a new generation. */
+export const toHead = (
+  { fingerprint, language, line, metadata, origin, passages, source, title }: PreparedDocument,
+  given: { readonly docId: DocumentId; readonly gen: number; readonly first: number; readonly indexedAt: number } & {
+    readonly seenBy: number | undefined
+    readonly tail: string
+  }
+): Head & Record<string, unknown> => {
+  const { docId, first, gen, indexedAt, seenBy, tail } = given
+  const name = source ?? docId
+  return {
+    kind: "document",
+    key: keyOf(docId),
+    gen,
+    passages: passages.length,
+    ...(passages.length === 0 ? {} : { first }),
+    ...(seenBy === undefined ? {} : { seen_run: seenBy }),
+    doc_id: term(docId) as DocumentId,
+    name: term(name),
+    ...(title === undefined ? {} : { title: term(title), title_key: title.slice(0, 80).toLowerCase() }),
+    has_source: source !== undefined,
+    indexed_at: indexedAt,
+    ...metadataTerms(metadata),
+    name_lower: term(name.toLowerCase()),
+    folder: term(name.slice(0, name.lastIndexOf("/") + 1)),
+    endings: endingsOf(name),
+    month: monthOf(indexedAt),
+    ...(origin === undefined ? {} : { origin: term(origin) }),
+    fingerprint: term(fingerprint),
+    own: {
+      docId,
+      source,
+      title,
+      origin,
+      metadata: JSON.stringify(metadata),
+      fingerprint,
+      line,
+      tail,
+      language: languageOf(language),
+      characters: passages.at(-1)?.end ?? 0
+    }
+  }
+}
+
+export const languageOf = (code: string): Language => (isLanguage(code) ? code : "en")
+
+/** A passage of a document whose head is made. Learn the language first. */
+export const toPassageSource = (
+  head: Head,
+  passage: IndexedPassage,
+  part: PassagePart,
+  { id, inGraph, said }: { readonly id: number; readonly inGraph: boolean; readonly said: PassageSource["said"] }
+): PassageSource & Record<string, unknown> => {
+  const { language, source, title } = head.own
+  const searched = searchedTitle(title, source)
+  const { doc_id, gen, has_source, indexed_at, key, keys, meta, name, passages } = head
+  const { heading, text } = passage
+  const mentions = inGraph ? graphFields({ ordinal: part.ordinal, text, heading, title, source, said }) : {}
+  return {
+    id,
+    key,
+    gen,
+    ordinal: part.ordinal,
+    of: passages,
+    doc_id,
+    name,
+    ...(head.title === undefined ? {} : { title: head.title }),
+    has_source,
+    indexed_at,
+    meta,
+    keys,
+    language,
+    ...postingsOf({ title: searched, heading: searchedHeading(passage), text }, language),
+    title_terms: [...new Set(terms(searched, language).map(stored))],
+    part,
+    ...vectorFields(passage.vector),
+    ...mentions
+  }
+}
+
+interface GraphText {
+  readonly ordinal: number
+  readonly text: string
+  readonly heading: ReadonlyArray<string>
+  readonly title: string | undefined
+  readonly source: string | undefined
+  readonly said: PassageSource["said"]
+}
+
+/** What a passage mentions, and what a model said about it. */
+export const graphFields = ({ said, ...text }: GraphText) => {
+  const mentions = mentionsOf({ ...text, said: said && Option.getOrUndefined(fromStored(said.answer)) })
+  const packed = Buffer.from(pack(mentions)).toString("base64")
+  const hashes = (those: typeof mentions) => [...new Set(those.map(({ key }) => String(hashOf(key))))]
+  return {
+    mentions: packed,
+    entities: hashes(mentions),
+    defines: hashes(mentions.filter(({ relation }) => relation === "defines")),
+    names: [...new Set(mentions.map(({ key }) => key).filter(isName))].map(term),
+    ...(said === undefined ? {} : { said })
+  }
+}
+
+/** What a document brings with it of a model's answer about a passage. */
+export const saidOf = (passage: IndexedPassage, title: string | undefined): PassageSource["said"] =>
+  passage.said && {
+    asked: askedOf({ title, heading: passage.heading, text: passage.text }),
+    model: passage.said.model,
+    answer: toStored(passage.said)
+  }
+
+/** A stored head with its version. */
+export interface StoredHead extends Known {
+  readonly head: Head
+  readonly seq: number
+  readonly term: number
+}
+
+/** What was read of a head; undefined if there is none. */
+export const storedHead = (answer: Answer): StoredHead | undefined => {
+  if (answer.found === false || answer._source === undefined) return undefined
+  const head = answer._source as Head
+  const { docId, fingerprint, line, source } = head.own
+  return {
+    id: head.gen,
+    docId,
+    source,
+    fingerprint,
+    seenBy: head.seen_run,
+    line,
+    passages: head.passages,
+    head,
+    seq: answer._seq_no,
+    term: answer._primary_term
+  }
+}
+
+export const summaryOf = ({ own, passages }: Head): DocumentSummary => ({
+  docId: own.docId,
+  source: own.source,
+  origin: own.origin,
+  title: own.title,
+  passages
+})
+
+/** What is embedded of a passage. */
+export const textOf = (
+  { part }: Pick<PassageSource, "part">,
+  title: string | undefined
+): Omit<EmbeddedPassage, "vector"> =>
+  toText({ title: title ?? null, heading: part.heading, table_header: part.table_header, text: part.text })
+
+export const headingIn = ({ part }: Pick<PassageSource, "part">): ReadonlyArray<string> => headingOf(part.heading)
+
+/** A record under a collection's own name for its index of documents. */
+export const headPlace = ({ documents }: Pick<CollectionRecord, "documents">, key: string) => ({
+  index: documents,
+  id: headId(key)
+})

@@ -1,0 +1,73 @@
+import * as Effect from "effect/Effect"
+import { meanOf } from "../../codes/encoder.ts"
+import type { Wanted } from "../../postings/score.ts"
+import type { Language } from "../../terms/languages.ts"
+import type { Answer } from "./client.ts"
+import type { Cluster } from "./Cluster.ts"
+import type { Query } from "./filter.ts"
+import type { CollectionRecord, Counts } from "./records.ts"
+import { fromBytes, stored } from "./sources.ts"
+
+/** What a query knows of a collection that it searches. */
+export interface Within {
+  readonly record: CollectionRecord
+  /** What the filter and the demands leave; undefined: all. */
+  readonly filter: Query | undefined
+  readonly counts: Counts
+  /** Terms of all its passages together, and passages by language. */
+  readonly terms: number
+  readonly languages: ReadonlyMap<Language, number>
+}
+
+/** The query of passages with any of these terms. */
+export const termQuery = ({ isPrefix, term }: Pick<Wanted, "isPrefix" | "term">, boost?: number): Query =>
+  isPrefix
+    ? { prefix: { terms: { value: term, ...(boost === undefined ? {} : { boost }) } } }
+    : { term: { terms: { value: stored(term), ...(boost === undefined ? {} : { boost }) } } }
+
+/** How many passages of each collection have each term. */
+export const frequencies = (
+  { searches }: Cluster,
+  records: ReadonlyArray<Pick<CollectionRecord, "passages">>,
+  wanted: ReadonlyArray<Pick<Wanted, "isPrefix" | "term">>
+) =>
+  wanted.length === 0
+    ? Effect.succeed([])
+    : Effect.map(
+        searches(
+          records.map(({ passages }) => ({
+            index: passages,
+            body: {
+              size: 0,
+              aggs: { terms: { filters: { filters: wanted.map((want) => termQuery(want)) } } }
+            }
+          }))
+        ),
+        (found) =>
+          wanted.map((_, at) =>
+            found.reduce<number>((sum, { aggregations }) => sum + aggregations.terms.buckets[at].doc_count, 0)
+          )
+      )
+
+/** Vectors from which a collection's mean is taken, and the fewest that have one. */
+const sampled = 1024
+export const least = 32
+
+/** The mean of a sample of a collection's vectors, taken once per process and index of passages. */
+export const meanIn = Effect.fnUntraced(function* (cluster: Cluster, { record }: Within) {
+  const before = cluster.means.get(record.passages)
+  if (before !== undefined) return before
+  const { hits } = yield* cluster.search(record.passages, {
+    size: sampled,
+    _source: ["v"],
+    query: {
+      function_score: { query: { exists: { field: "vector" } }, random_score: { seed: 1, field: "_seq_no" } }
+    }
+  })
+  const vectors = (hits.hits as ReadonlyArray<Answer>).flatMap(({ _source }) =>
+    _source.v === undefined ? [] : [fromBytes(_source.v)]
+  )
+  const mean = { vector: meanOf(vectors, record.embedder.dimensions), of: vectors.length }
+  if (vectors.length >= least) cluster.means.set(record.passages, mean)
+  return mean
+})
