@@ -53,6 +53,12 @@ it.scopedLive("answers 503 also for what cannot be interrupted when it shuts dow
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
 
+/** Keeps the event loop from everything else. */
+const busy = (millis: number): void => {
+  const until = performance.now() + millis
+  while (performance.now() < until);
+}
+
 /** Connections that the server has not seen yet, each with a request. */
 const connected = (port: number, count: number, request: string) =>
   Effect.promise(() =>
@@ -93,13 +99,23 @@ it.scopedLive("answers connections that have come in before it shuts down, of wh
   })
 )
 
+it.scopedLive("answers connections that come in while it is busy for longer than it must be quiet", () =>
+  Effect.gen(function* () {
+    const { port, stop } = yield* start({ documents, grace: Duration.seconds(10) })
+    const sockets = yield* connected(port, 85, get("/health"))
+    setImmediate(() => busy(400))
+    const [all] = yield* Effect.all([firstLines(sockets), stop], { concurrency: 2 })
+    assert.deepStrictEqual(new Set(all), new Set(["HTTP/1.1 200 OK"]))
+  })
+)
+
 it.scopedLive(
   "turns away what comes in while it shuts down and has more to do than there is time, and resets none",
   () =>
     Effect.gen(function* () {
       const faults = {
         get embedder() {
-          for (const until = performance.now() + 15; performance.now() < until;);
+          busy(15)
           return undefined as unknown as string
         }
       }
