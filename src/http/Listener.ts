@@ -128,20 +128,22 @@ const drain = (server: Http.Server, life: Lifecycle) =>
     const grace = Duration.toMillis(life.grace)
     life.isEnding = true
     yield* Deferred.succeed(closing, undefined)
+    const began = performance.now()
     const most = Math.min(quietMs.most, grace / 10)
     if (!(yield* untilQuiet(server, most))) {
       life.isFull = true
       yield* untilQuiet(server, most)
     }
     yield* Effect.async<void>((resume) => {
+      const until = (share: number) => Math.max(0, grace * share - (performance.now() - began))
       const sweep = setInterval(() => server.closeIdleConnections(), 25)
       // Early enough that their answers still get through.
-      const late = setTimeout(() => unfinished.forEach((end) => end()), grace * 0.8)
+      const late = setTimeout(() => unfinished.forEach((end) => end()), until(0.8))
       // What cannot be interrupted, or was not begun.
       const last = setTimeout(() => {
         for (const response of open) if (!response.headersSent) cut(response)
-      }, grace * 0.9)
-      const end = setTimeout(() => server.closeAllConnections(), grace)
+      }, until(0.9))
+      const end = setTimeout(() => server.closeAllConnections(), until(1))
       server.close(() => {
         clearInterval(sweep)
         for (const timer of [late, last, end]) clearTimeout(timer)
