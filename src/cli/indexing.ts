@@ -115,13 +115,32 @@ export const showFailures = Effect.fnUntraced(function* (report: IndexReport, cw
   if (report.failed > listed) yield* note(`  and ${numberText(report.failed - listed)} more; --json lists them`)
 })
 
+/** Reasons to skip files, as words after their number: of one file, of several. */
+const counted: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  "a file of the index": ["file of the index itself", "files of the index itself"],
+  "it holds no text": ["without text", "without text"],
+  "lock file": ["lock file", "lock files"],
+  "only links": ["with only links", "with only links"],
+  "style sheet": ["style sheet", "style sheets"]
+}
+
+const skipped = (reason: string, times: number): string => {
+  const unread = " is not read yet"
+  const words =
+    counted[reason]?.[times === 1 ? 0 : 1] ??
+    (reason.endsWith(unread)
+      ? `of a type not read yet (${reason.slice(0, -unread.length)})`
+      : // A kind of file is counted; a reason in more words stands beside the number.
+        /^(?:binary\b|\w+(?: \w+)?$)/.test(reason)
+        ? reason
+        : `(${reason})`)
+  return `${numberText(times)} ${words}`
+}
+
 const skips = ({ skipped_by_reason }: IndexReport): string =>
   Object.entries(skipped_by_reason)
     .sort(([, a], [, b]) => b - a)
-    // A kind of file is counted; a reason in more words stands beside the number.
-    .map(([reason, times]) =>
-      /^(?:binary\b|\w+(?: \w+)?$)/.test(reason) ? `${numberText(times)} ${reason}` : `${numberText(times)} (${reason})`
-    )
+    .map(([reason, times]) => skipped(reason, times))
     .slice(0, 8)
     .join(", ")
 

@@ -227,7 +227,9 @@ const imported = Effect.fnUntraced(function* (name: string) {
       TransferReport,
       { file, documents, chunks: passages, unchanged, skipped },
       `Imported ${count(documents, "document")}, ${count(passages, "passage")} from ${shown(cwd, file)}` +
-        (unchanged === 0 ? "" : `; ${numberText(unchanged)} of them were there already`) +
+        (unchanged === 0
+          ? ""
+          : `, ${numberText(unchanged)} of which ${unchanged === 1 ? "was" : "were"} there already`) +
         (skipped === 0 ? "" : `; ${count(skipped, "document")} skipped, without text`)
     )
   })

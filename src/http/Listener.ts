@@ -63,6 +63,8 @@ interface Lifecycle extends Pick<typeof Listener.Service, "closing" | "grace" | 
   /** Responses to requests whose head has arrived. */
   readonly open: Set<Http.ServerResponse>
   isEnding: boolean
+  /** Requests still come in, and there is no more time for them. */
+  isFull: boolean
 }
 
 const listen = (server: Net.Server, host: string, port: number) =>
@@ -78,22 +80,33 @@ const listen = (server: Net.Server, host: string, port: number) =>
 /**
  * How long nothing must arrive at shutdown before the server stops listening, and how long it waits for that at most.
  * The system has accepted connections that the server has not seen, and would reset them with the listening socket; a
- * kept connection may have a request on its way.
+ * kept connection may have a request on its way. If it is not quiet in time, it waits once more, and turns away what
+ * comes in then.
  */
 const quietMs = { wanted: 100, most: 1000 }
 
+/** Whether it was quiet in time. */
 const untilQuiet = (server: Http.Server, most: number) =>
-  Effect.async<void>((resume) => {
-    const last = setTimeout(end, most)
-    const quiet = setTimeout(end, Math.min(quietMs.wanted, most))
-    const again = () => void quiet.refresh()
+  Effect.async<boolean>((resume) => {
+    const last = setTimeout(() => end(false), most)
+    let seen = 0
+    const look = () => {
+      const before = seen
+      // If the event loop was busy for long, timers come before what has arrived meanwhile.
+      setImmediate(() => seen === before && end(true))
+    }
+    const quiet = setTimeout(look, Math.min(quietMs.wanted, most))
+    const again = () => {
+      seen++
+      quiet.refresh()
+    }
     const events = ["connection", "request", "upgrade"]
     for (const event of events) server.on(event, again)
-    function end() {
+    const end = (isQuiet: boolean) => {
       clearTimeout(last)
       clearTimeout(quiet)
       for (const event of events) server.off(event, again)
-      resume(Effect.void)
+      resume(Effect.succeed(isQuiet))
     }
   })
 
@@ -103,6 +116,11 @@ const cutOff = problemBody({
   detail: "The server is shutting down before this was finished; send it again later"
 })
 
+/** Ends a request for which there is no time left. */
+const cut = (response: Http.ServerResponse): void => {
+  response.writeHead(503, { "content-type": problemType, connection: "close" }).end(JSON.stringify(cutOff))
+}
+
 /** Stops accepting, lets running requests finish, ends the others, then closes the remaining connections. */
 const drain = (server: Http.Server, life: Lifecycle) =>
   Effect.gen(function* () {
@@ -110,22 +128,25 @@ const drain = (server: Http.Server, life: Lifecycle) =>
     const grace = Duration.toMillis(life.grace)
     life.isEnding = true
     yield* Deferred.succeed(closing, undefined)
-    yield* untilQuiet(server, Math.min(quietMs.most, grace / 10))
+    const began = performance.now()
+    const most = Math.min(quietMs.most, grace / 10)
+    if (!(yield* untilQuiet(server, most))) {
+      life.isFull = true
+      yield* untilQuiet(server, most)
+    }
     yield* Effect.async<void>((resume) => {
+      const until = (share: number) => Math.max(0, grace * share - (performance.now() - began))
       const sweep = setInterval(() => server.closeIdleConnections(), 25)
       // Early enough that their answers still get through.
-      const late = setTimeout(() => unfinished.forEach((end) => end()), grace * 0.8)
+      const late = setTimeout(() => unfinished.forEach((end) => end()), until(0.8))
       // What cannot be interrupted, or was not begun.
       const last = setTimeout(() => {
-        for (const response of open) {
-          if (response.headersSent) continue
-          response.writeHead(503, { "content-type": problemType, connection: "close" }).end(JSON.stringify(cutOff))
-        }
-      }, grace * 0.9)
-      const cut = setTimeout(() => server.closeAllConnections(), grace)
+        for (const response of open) if (!response.headersSent) cut(response)
+      }, until(0.9))
+      const end = setTimeout(() => server.closeAllConnections(), until(1))
       server.close(() => {
         clearInterval(sweep)
-        for (const timer of [late, last, cut]) clearTimeout(timer)
+        for (const timer of [late, last, end]) clearTimeout(timer)
         resume(Effect.void)
       })
     })
@@ -140,13 +161,13 @@ const isGone = ({ destroyed, socket }: Http.IncomingMessage): boolean =>
  * before their requests cost anything. Monitors have turns of their own. A turn accepts one connection only (libuv 1.45),
  * so while there are more, most turns accept: those that wait there have no client yet, and too many are turned away.
  */
-const makeStart = (server: Http.Server, trustProxy: boolean) => {
+const makeStart = (server: Http.Server, trustProxy: boolean, life: Lifecycle) => {
   const waiting = new FairQueue<() => void>()
   let isRunning = false
   let [isAccepting, last] = [false, 0]
   server.on("connection", () => (isAccepting = true))
   const next = () => {
-    const mayWait = isAccepting && performance.now() - last < turnMs
+    const mayWait = isAccepting && (life.isFull || performance.now() - last < turnMs)
     isAccepting = false
     const start = mayWait ? undefined : waiting.shift()
     isRunning = mayWait || start !== undefined
@@ -191,7 +212,7 @@ const make = ({
   Effect.gen(function* () {
     const closing = yield* Deferred.make<void>()
     const unfinished = new Set<() => void>()
-    const life: Lifecycle = { closing, grace, unfinished, open: new Set(), isEnding: false }
+    const life: Lifecycle = { closing, grace, unfinished, open: new Set(), isEnding: false, isFull: false }
     const upgrades = new WeakMap<Http.IncomingMessage, Upgrade>()
     const server = new Http.Server({
       // Room for the longest source in a query string.
@@ -206,7 +227,7 @@ const make = ({
     // A client may end its half of the connection and still want its answer. `expect` decides how long.
     Object.assign(server, { httpAllowHalfOpen: true })
     server.on("clientError", yield* makeRefuse)
-    const start = makeStart(server, trustProxy)
+    const start = makeStart(server, trustProxy, life)
     const address = yield* Effect.acquireRelease(listen(server, host, port), () => drain(server, life))
 
     const serve = (handler: (request: Http.IncomingMessage, response: Http.ServerResponse) => void) => {
@@ -222,7 +243,8 @@ const make = ({
           if (isUnread(request) && !upgrades.has(request)) leaveUnread(request, response)
           return writeHead(...args)
         }
-        start(request, response, () => handler(request, response))
+        if (life.isFull) cut(response)
+        else start(request, response, () => handler(request, response))
       }
       const onHandover = (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) =>
         whenAnswered(socket, () => {

@@ -53,36 +53,79 @@ it.scopedLive("answers 503 also for what cannot be interrupted when it shuts dow
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
 
+/** Keeps the event loop from everything else. */
+const busy = (millis: number): void => {
+  const until = performance.now() + millis
+  while (performance.now() < until);
+}
+
+/** Connections that the server has not seen yet, each with a request. */
+const connected = (port: number, count: number, request: string) =>
+  Effect.promise(() =>
+    Promise.all(
+      Array.from(
+        { length: count },
+        () =>
+          new Promise<Net.Socket>((resolve) => {
+            const socket = Net.connect(port, "127.0.0.1", () => resolve(socket))
+            socket.write(request)
+          })
+      )
+    )
+  )
+
+/** The first line of each connection's answer, or why there is none. */
+const firstLines = (sockets: ReadonlyArray<Net.Socket>) =>
+  Effect.promise(() =>
+    Promise.all(
+      sockets.map(
+        (socket) =>
+          new Promise<string>((resolve) => {
+            let text = ""
+            socket.on("data", (part) => (text += String(part)))
+            socket.on("error", ({ message }) => resolve(message))
+            socket.on("close", () => resolve(text.split("\r\n")[0]!))
+          })
+      )
+    )
+  )
+
 it.scopedLive("answers connections that have come in before it shuts down, of which it has seen none yet", () =>
   Effect.gen(function* () {
-    const { port, stop } = yield* start({ documents })
-    const sockets = yield* Effect.promise(() =>
-      Promise.all(
-        Array.from(
-          { length: 85 },
-          () =>
-            new Promise<Net.Socket>((resolve) => {
-              const socket = Net.connect(port, "127.0.0.1", () => resolve(socket))
-              socket.write(get("/health"))
-            })
-        )
-      )
-    )
-    const answers = Effect.promise(() =>
-      Promise.all(
-        sockets.map(
-          (socket) =>
-            new Promise<string>((resolve) => {
-              let text = ""
-              socket.on("data", (part) => (text += String(part)))
-              socket.on("error", ({ message }) => resolve(message)).on("close", () => resolve(text.slice(0, 15)))
-            })
-        )
-      )
-    )
-    const [all] = yield* Effect.all([answers, stop], { concurrency: 2 })
+    const { port, stop } = yield* start({ documents, grace: Duration.seconds(10) })
+    const sockets = yield* connected(port, 85, get("/health"))
+    const [all] = yield* Effect.all([firstLines(sockets), stop], { concurrency: 2 })
     assert.deepStrictEqual(new Set(all), new Set(["HTTP/1.1 200 OK"]))
   })
+)
+
+it.scopedLive("answers connections that come in while it is busy for longer than it must be quiet", () =>
+  Effect.gen(function* () {
+    const { port, stop } = yield* start({ documents, grace: Duration.seconds(10) })
+    const sockets = yield* connected(port, 85, get("/health"))
+    setImmediate(() => busy(400))
+    const [all] = yield* Effect.all([firstLines(sockets), stop], { concurrency: 2 })
+    assert.deepStrictEqual(new Set(all), new Set(["HTTP/1.1 200 OK"]))
+  })
+)
+
+it.scopedLive(
+  "turns away what comes in while it shuts down and has more to do than there is time, and resets none",
+  () =>
+    Effect.gen(function* () {
+      const faults = {
+        get embedder() {
+          busy(15)
+          return undefined as unknown as string
+        }
+      }
+      const { port, stop } = yield* start({ documents, faults, grace: Duration.seconds(2) })
+      const body = '{"query":"honey"}'
+      const head = `POST /query HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
+      const sockets = yield* connected(port, 85, `${head}\r\n\r\n${body}`)
+      const [all] = yield* Effect.all([firstLines(sockets), stop], { concurrency: 2 })
+      assert.deepStrictEqual(new Set(all), new Set(["HTTP/1.1 200 OK", "HTTP/1.1 503 Service Unavailable"]))
+    })
 )
 
 /** What is answered to a client that ends its half of the connection. */

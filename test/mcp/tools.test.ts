@@ -770,6 +770,14 @@ describe("list_sources", () => {
     const filtered = await client.call("list_sources", { filter: { source: "s/1*" } })
     assert.lengthOf(filtered.structuredContent.sources, 10)
   })
+
+  it("says once that nothing matches a filter, and why if there is more to say", async () => {
+    const client = await connectWith([{ content: "The tide rises.", metadata: { source: "docs/tides.md" } }])
+    const told = async (source: string) => (await client.call("list_sources", { filter: { source } })).content[0].text
+    const none = "No document matches the filter in collection default."
+    assert.strictEqual(await told("*/other/*"), none)
+    assert.include(await told("docs/tide.md"), 'did you mean "docs/tides.md"?')
+  })
 })
 
 describe("index_documents", () => {

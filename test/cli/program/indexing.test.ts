@@ -232,7 +232,7 @@ describe("index", () => {
     const report = await index("out")
     assert.deepStrictEqual([report.created, report.skipped_by_reason, report.failed], [1, { "it holds no text": 4 }, 0])
     const { stdout: told } = await box.ends(0, ["index", "out", "--dry-run"])
-    assert.include(told, "Skipped: 4 (it holds no text)")
+    assert.include(told, "Skipped: 4 without text")
     const { stdout } = await box.ends(0, ["index", "-", "--json"], undefined, { input: " \n" })
     const read = Schema.decodeUnknownSync(Schema.parseJson(IndexReport))(stdout)
     assert.deepStrictEqual(read.skipped_by_reason, { "it holds no text": 1 })
