@@ -225,7 +225,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
           tool: "graph_query",
           arguments: { name: from, to, ...(collection === undefined ? {} : { collection }) }
         },
-        typescript: inTypeScript("{ steps }", "path", from, to)
+        typescript: inTypeScript("{ steps }", "path", from, to, ...(collection === undefined ? [] : [collection]))
       }
     }
     return {
@@ -233,7 +233,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
       path: entityPath(name ?? "", collection),
       cli: commandLine("clew", "graph", "query", name ?? "", ...cli),
       mcp: { tool: "graph_query", arguments: { name, ...(collection === undefined ? {} : { collection }) } },
-      typescript: inTypeScript("entity", "entity", name)
+      typescript: inTypeScript("entity", "entity", name, ...(collection === undefined ? [] : [{ collection }]))
     }
   }, [isBetween, from, to, name, collection])
 
