@@ -268,9 +268,10 @@ seen("work in the console", () => {
         return dialog.locator("pre").innerText()
       }
       const words = `clew() { "${process.execPath}" "${program}" "$@"; }\n`
-      for (const script of [`${(await form("curl")).replace("curl", "curl -sSf")}`, `${words}${await form("CLI")}`]) {
-        const { stdout } = await run("sh", ["-c", script], { cwd: server.box.folder, env: server.box.env() })
-        assert.isNotEmpty(stdout, script)
+      const scripts = [(await form("curl")).replace("curl", "curl -sSf"), `${words}${await form("CLI")}`]
+      const options = { cwd: server.box.folder, env: server.box.env() }
+      for (const { stdout } of await Promise.all(scripts.map((script) => run("sh", ["-c", script], options)))) {
+        assert.isNotEmpty(stdout, path)
       }
       const typescript = await form("TypeScript")
       assert.isFunction(client[/ clew\.(\w+)\(/.exec(typescript)![1]!], typescript)
