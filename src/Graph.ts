@@ -160,19 +160,21 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           ))
         ]
         const relation = new Map(
-          [...all.values()].flatMap(({ places }) =>
-            places.toReversed().map((place) => [place.passage, place.relation] as const)
-          )
+          [...all.values()]
+            .toReversed()
+            .flatMap(({ places }) => places.toReversed().map((place) => [place.passage, place.relation] as const))
         )
         const mentions = passages
           .flatMap((passage) =>
             passage.mentions
-              .filter((mention) => all.has(mention.entity))
+              .filter(({ entity }) => all.has(entity))
+              // By the name itself rather than by what else it is called.
+              .toSorted((a, b) => Number(b.entity === hash) - Number(a.entity === hash))
               .slice(0, 1)
               .map((mention) => ({
                 order: relation.get(passage.id) ?? 0,
                 mention: {
-                  ...placeIn(passage, hash),
+                  ...placeIn(passage, mention.entity),
                   doc_id: passage.docId,
                   chunk_index: passage.ordinal,
                   relation: mention.relation,
