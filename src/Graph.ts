@@ -73,13 +73,15 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
     const placesOf = (entity: Entity): ReadonlyArray<number> =>
       [...new Set(entity.places.map(({ passage }) => passage))].slice(0, passagesRead)
 
-    /** The documents that passages begin and have this title, as links find them: their paths. */
-    const linked = (collection: CollectionName, hash: number, passages: ReadonlyArray<GraphPassage>) =>
+    /** What else the documents with this title are called: by the file's name, and by the paths of links to them. */
+    const alsoCalled = (collection: CollectionName, hash: number, passages: ReadonlyArray<GraphPassage>) =>
       store.graphEntities(
         collection,
-        passages
-          .filter(({ mentions }) => mentions.some(({ entity, relation }) => entity === hash && relation === "defines"))
-          .flatMap(({ source }) => pathKeys(source).map(hashOf))
+        passages.flatMap(({ mentions }) => {
+          const defining = mentions.filter(({ relation }) => relation === "defines")
+          const own = defining.find(({ entity }) => entity === hash)
+          return defining.flatMap(({ entity, name }) => (name === own?.name ? [entity] : []))
+        })
       )
 
     /** The entities that passages join to others, rarest first. */
@@ -148,7 +150,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         const { entity, hash } = yield* named(collection, name)
         const { documents } = yield* documentStore.stats(collection)
         const own = yield* store.graphPassages(collection, placesOf(entity))
-        const all = new Map<number, Entity>([[hash, entity], ...(yield* linked(collection, hash, own))])
+        const all = new Map<number, Entity>([[hash, entity], ...(yield* alsoCalled(collection, hash, own))])
         const read = new Set(own.map(({ id }) => id))
         const passages = [
           ...own,
@@ -158,19 +160,21 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           ))
         ]
         const relation = new Map(
-          [...all.values()].flatMap(({ places }) =>
-            places.toReversed().map((place) => [place.passage, place.relation] as const)
-          )
+          [...all.values()]
+            .toReversed()
+            .flatMap(({ places }) => places.toReversed().map((place) => [place.passage, place.relation] as const))
         )
         const mentions = passages
           .flatMap((passage) =>
             passage.mentions
-              .filter((mention) => all.has(mention.entity))
+              .filter(({ entity }) => all.has(entity))
+              // By the name itself rather than by what else it is called.
+              .toSorted((a, b) => Number(b.entity === hash) - Number(a.entity === hash))
               .slice(0, 1)
               .map((mention) => ({
                 order: relation.get(passage.id) ?? 0,
                 mention: {
-                  ...placeIn(passage, hash),
+                  ...placeIn(passage, mention.entity),
                   doc_id: passage.docId,
                   chunk_index: passage.ordinal,
                   relation: mention.relation,

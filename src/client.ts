@@ -19,6 +19,7 @@ import { CompareRequest } from "./api/Insight.ts"
 import { fromIssues } from "./api/errors.ts"
 import { GraphBuildRequest } from "./api/Graph.ts"
 import type { Job } from "./api/Jobs.ts"
+import { JudgementsRequest } from "./api/Judgements.ts"
 import { Problem, problemBody, problemType } from "./api/Problem.ts"
 import { PromptRequest, QueryRequest, SimilarBody } from "./api/Search.ts"
 import { CollectionName } from "./model/Collection.ts"
@@ -26,6 +27,7 @@ import { DocumentId, Source } from "./model/Document.ts"
 import { aborted, retrying } from "./api/waiting.ts"
 import { began, followed, formOf, type LongWork, problemOf, type SentFiles } from "./api/working.ts"
 import { Filter } from "./model/Filter.ts"
+import { Relation } from "./model/Graph.ts"
 import { Fusion, QueryText } from "./model/Query.ts"
 import { Since } from "./model/Since.ts"
 
@@ -220,6 +222,21 @@ const Why = Schema.Struct({
   alpha: Schema.optional(Schema.Finite),
   ...inCollection
 })
+const Entities = Schema.Struct({
+  prefix: Schema.optional(Schema.String),
+  limit: Schema.optional(Schema.Int),
+  cursor: Schema.optional(Schema.NumberFromString),
+  ...inCollection
+})
+const Named = Schema.Struct({
+  name: Schema.String,
+  hops: Schema.optional(Schema.Int),
+  kind: Schema.optional(Relation),
+  limit: Schema.optional(Schema.Int),
+  ...inCollection
+})
+export type EntityRequest = Omit<typeof Named.Encoded, "name">
+const Between = Schema.Struct({ from: Schema.String, to: Schema.String, ...inCollection })
 const Typed = Schema.Struct({ prefix: Schema.String, limit: Schema.optional(Schema.Int), ...inCollection })
 
 /**
@@ -228,7 +245,9 @@ const Typed = Schema.Struct({ prefix: Schema.String, limit: Schema.optional(Sche
  */
 export const connect = (options: ClientOptions) => {
   const runtime = ManagedRuntime.make(FetchHttpClient.layer)
-  const { collections, documents, files, graph, health, insight, jobs, search, system } = runtime.runSync(make(options))
+  const { collections, documents, files, graph, health, insight, jobs, judgements, search, system } = runtime.runSync(
+    make(options)
+  )
   const { begin, follow } = working(options)
   const asProblem = toProblem(options.url)
 
@@ -263,6 +282,8 @@ export const connect = (options: ClientOptions) => {
   const stats = checked(InCollection, (urlParams) => system.stats({ urlParams }))
 
   const reindex = checked(Reindexing, ({ name, ...payload }) => collections.reindex({ path: { name }, payload }))
+  const entity = checked(Named, ({ name, ...urlParams }) => graph.getEntity({ path: { name }, urlParams }))
+  const path = checked(Between, (urlParams) => graph.getPath({ urlParams }))
   const buildGraph = checked(GraphBuildRequest, (payload) => graph.buildGraph({ payload }))
   const onClient = <A, E>(effect: Effect.Effect<A, E, HttpClient.HttpClient>) =>
     Effect.flatMap(runtime.runtimeEffect, (services) => Effect.provide(effect, services))
@@ -314,6 +335,16 @@ export const connect = (options: ClientOptions) => {
     reindex: (collection: string, options: { readonly force?: boolean } = {}, call?: CallOptions) =>
       reindex({ name: collection, ...options }, call),
     buildGraph: (request: typeof GraphBuildRequest.Encoded = {}, call?: CallOptions) => buildGraph(request, call),
+    /** A page of the names that join documents; `cursor` is the `next_cursor` of the previous page. */
+    entities: checked(Entities, (urlParams) => graph.listEntities({ urlParams })),
+    /** Where a name occurs, and its neighbours. */
+    entity: (name: string, request: EntityRequest = {}, call?: CallOptions) => entity({ name, ...request }, call),
+    /** The passages that join two names. */
+    path: (from: string, to: string, collection?: string, call?: CallOptions) => path({ from, to, collection }, call),
+    judge: checked(JudgementsRequest, (payload) => judgements.judge({ payload })),
+    /** The judgements of a question. */
+    judged: async (query: string, call?: CallOptions) =>
+      (await run(judgements.judged({ urlParams: { query } }), call)).judgements,
     /** Asks for long work as a job, which goes on without this client. */
     begin: (work: LongWork, call?: CallOptions) => run(onClient(begin(work)), call),
     jobs: async (call?: CallOptions) => (await run(jobs.listJobs({}), call)).jobs,

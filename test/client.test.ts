@@ -139,6 +139,17 @@ it.scopedLive("has every operation, and types what goes wrong", () =>
     const compared = yield* promise(() => clew.compare({ query: "document", a: {}, b: { hybrid: true } }))
     assert.strictEqual(compared.overlap, 1)
     assert.deepStrictEqual((yield* promise(() => clew.suggest({ prefix: "x", limit: 3 }))).suggestions, [])
+    assert.isTrue((yield* promise(() => clew.entities({ collection, limit: 3, cursor: "0" }))).complete)
+    for (const asked of [
+      () => clew.entity("nobody", { collection, hops: 2 }),
+      () => clew.path("nobody", "nothing", collection)
+    ]) {
+      const { error } = yield* Effect.flip(Effect.tryPromise<unknown>(asked))
+      assert.strictEqual((error as Client.Problem)._tag, "EntityNotFound")
+    }
+    const judgement = { query: "document", source: "s", grade: 2 }
+    assert.strictEqual((yield* promise(() => clew.judge({ judgements: [judgement] }))).saved, 1)
+    assert.deepInclude((yield* promise(() => clew.judged("document")))[0], judgement)
     assert.strictEqual((yield* promise(() => clew.deleteDocument("a/b c?%", "papers"))).deleted_documents, 1)
     assert.strictEqual((yield* promise(() => clew.dropCollection("papers"))).deleted_documents, 0)
     const ready = yield* client.system.ready({})

@@ -44,7 +44,9 @@ const Answer = ({
       <h2>{question}</h2>
       <div class="answer" aria-live={isLast ? "polite" : undefined}>
         {partsOf(turn).map((part) =>
-          part.kind === "text" ? (
+          part.kind === "text" && part.text.includes("```") ? (
+            <Markdown key={part.start} source={part.text} words={[]} />
+          ) : part.kind === "text" ? (
             <span key={part.start}>
               <Runs source={part.text} start={0} end={part.text.length} words={[]} />
             </span>

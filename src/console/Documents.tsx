@@ -12,6 +12,15 @@ import { CollectionField } from "./Settings.tsx"
 import { Upload } from "./Upload.tsx"
 import type { Deleted, ListedDocument, Statistics } from "./wire.ts"
 
+/** The orders of the list, with that of `clew list` where it has the same. */
+const sorting: ReadonlyArray<{ readonly sort: string; readonly text: string; readonly flag?: string }> = [
+  { sort: "source", text: "By source" },
+  { sort: "-indexed_at", text: "Newest first", flag: "indexed" },
+  { sort: "indexed_at", text: "Oldest first" },
+  { sort: "-passages", text: "Most passages first", flag: "passages" },
+  { sort: "passages", text: "Fewest passages first" }
+]
+
 /** Documents that are deleted in one request. */
 const batch = 100
 
@@ -165,11 +174,11 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
                   change({ sort: event.currentTarget.value === "source" ? undefined : event.currentTarget.value }, true)
                 }
               >
-                <option value="source">By source</option>
-                <option value="-indexed_at">Newest first</option>
-                <option value="indexed_at">Oldest first</option>
-                <option value="-passages">Most passages first</option>
-                <option value="passages">Fewest passages first</option>
+                {sorting.map(({ sort, text }) => (
+                  <option key={sort} value={sort}>
+                    {text}
+                  </option>
+                ))}
               </select>
             </label>
             <CollectionField
@@ -194,7 +203,10 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
                   "clew",
                   "list",
                   ...(collection === undefined ? [] : ["--collection", collection]),
-                  ...(listing.source === "" ? [] : ["--filter", `source=*${listing.source}*`])
+                  ...sorting.flatMap(({ flag, sort }) =>
+                    sort === listing.sort && flag !== undefined ? ["--sort", flag] : []
+                  ),
+                  ...(listing.source === "" ? [] : [`*${listing.source}*`])
                 ),
                 mcp: { tool: "list_sources", arguments: collection === undefined ? {} : { collection } },
                 typescript: inTypeScript("{ documents }", "listDocuments", {

@@ -32,6 +32,12 @@ const place = ({
   readonly locator?: string | undefined
 }): string => `${source}${locator ?? `:${line}`}`
 
+/** The first of each name: a document is called by its title, its file's name, and the paths of links. */
+const once = <A extends { readonly name: string }>(all: ReadonlyArray<A>): ReadonlyArray<A> => {
+  const seen = new Set<string>()
+  return all.filter(({ name }) => !seen.has(name) && seen.add(name))
+}
+
 /** A name in a line of its own, of a path the end. */
 const Name = ({ name }: { readonly name: string }) =>
   isPath(name) ? (
@@ -90,8 +96,7 @@ const About = ({
   const { failure, value } = useGet<Entity>(entityPath(name, collection, { limit: neighbours }))
   if (failure) return <Trouble failure={failure} />
   if (value === undefined) return <Waiting rows={3} />
-  // Several things may have one name.
-  const others = value.neighbours.filter((each) => each.name !== value.name)
+  const others = once(value.neighbours).filter((each) => each.name !== value.name)
   return (
     <>
       <h2>{value.name}</h2>
@@ -225,7 +230,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
           tool: "graph_query",
           arguments: { name: from, to, ...(collection === undefined ? {} : { collection }) }
         },
-        typescript: inTypeScript("{ steps }", "path", from, to)
+        typescript: inTypeScript("{ steps }", "path", from, to, ...(collection === undefined ? [] : [collection]))
       }
     }
     return {
@@ -233,7 +238,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
       path: entityPath(name ?? "", collection),
       cli: commandLine("clew", "graph", "query", name ?? "", ...cli),
       mcp: { tool: "graph_query", arguments: { name, ...(collection === undefined ? {} : { collection }) } },
-      typescript: inTypeScript("entity", "entity", name)
+      typescript: inTypeScript("entity", "entity", name, ...(collection === undefined ? [] : [{ collection }]))
     }
   }, [isBetween, from, to, name, collection])
 
@@ -283,7 +288,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
       <div class="graph-columns">
         <nav class="entities" aria-label="Names">
           <ul class="plain names">
-            {(listed.value?.entities ?? []).map((each, at) => (
+            {once(listed.value?.entities ?? []).map((each, at) => (
               <li key={at}>
                 <a
                   href={href("graph", { c: given["c"], name: each.name })}

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks"
+import { useMemo, useState } from "preact/hooks"
 import { editor, editorAddress } from "./editors.ts"
 import { excerpt, splitSource, when } from "./matching.ts"
 import { Bar } from "./Parts.tsx"
@@ -45,20 +45,39 @@ export const HitItem = ({
   const { metadata, relevance, text } = hit
   const { heading, source, title } = metadata
   const [folder, name] = splitSource(source)
-  const { end, start } = excerpt(text, words, excerptLength)
   const editing = editorAddress(source, metadata.start_line)
-  const headings = heading === undefined ? [] : heading.split(" > ").filter((each, at) => at > 0 || each !== title)
+  // While one types, the list is rendered several times, and what is marked stays the same.
+  const [called, shown] = useMemo(() => {
+    const headings = heading === undefined ? [] : heading.split(" > ").filter((each, at) => at > 0 || each !== title)
+    const { end, start } = excerpt(text, words, excerptLength)
+    return [
+      <>
+        <Marked text={title ?? name} words={words} />
+        {headings.map((each, at) => (
+          <span key={at} class="heading">
+            <span class="sign"> › </span>
+            <Marked text={each} words={words} />
+          </span>
+        ))}
+      </>,
+      isCode(source) ? (
+        <p class="text is-code">
+          {start > 0 && "… "}
+          <Marked text={text.slice(start, end)} words={words} />
+          {end < text.length && " …"}
+        </p>
+      ) : (
+        <div class="text">
+          <Markdown source={text} words={words} window={{ start, end }} />
+        </div>
+      )
+    ]
+  }, [hit, words])
   return (
     <li class={isOpen ? "hit is-open" : "hit"} value={rank}>
       <h2>
         <a href={to} data-hit onClick={onOpen} aria-current={isOpen ? "true" : undefined}>
-          <Marked text={title ?? name} words={words} />
-          {headings.map((each, at) => (
-            <span key={at} class="heading">
-              <span class="sign"> › </span>
-              <Marked text={each} words={words} />
-            </span>
-          ))}
+          {called}
         </a>
       </h2>
       <p class="where">
@@ -74,17 +93,7 @@ export const HitItem = ({
         {hit.changed === true && <span class="tag warn">changed since {when(hit.indexed_at)}</span>}
         {hit.gone === true && <span class="tag warn">file is gone</span>}
       </p>
-      {isCode(source) ? (
-        <p class="text is-code">
-          {start > 0 && "… "}
-          <Marked text={text.slice(start, end)} words={words} />
-          {end < text.length && " …"}
-        </p>
-      ) : (
-        <div class="text">
-          <Markdown source={text} words={words} window={{ start, end }} />
-        </div>
-      )}
+      {shown}
       <div class="foot">
         {relevance !== undefined && <Bar label="Likely to answer" share={relevance} text={sure(relevance)} />}
         <button type="button" class="link" aria-expanded={isExplained} onClick={() => explain(!isExplained)}>

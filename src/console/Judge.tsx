@@ -4,7 +4,7 @@ import { placeText } from "./Hit.tsx"
 import { useGet, useKeys, useShell } from "./hooks.ts"
 import { count, splitSource } from "./matching.ts"
 import { Copy, Empty, Progress, Trouble } from "./Parts.tsx"
-import { gradeOf, interval, type Interval, ndcg, placeOf, pooled } from "./scoring.ts"
+import { gradeOf, interval, type Interval, latest, ndcg, placeOf, pooled } from "./scoring.ts"
 import { isCode, Markdown } from "./Text.tsx"
 import type { Compared, Grade, Hit, Judged, Settings } from "./wire.ts"
 
@@ -201,7 +201,8 @@ export const Judge = ({
   const [given, give] = useState<ReadonlyArray<Grade>>([])
   const [failure, fail] = useState<Failure>()
   const [at, move] = useState<number>()
-  const grades = [...(value?.judgements ?? []), ...given]
+  // Those of the server may have been read before or after one was given here.
+  const grades = latest([...(value?.judgements ?? []), ...given])
   const graded = (hit: Hit) => gradeOf(placeOf(hit), grades)
   useEffect(() => {
     // Passages that were judged before are passed over.

@@ -42,6 +42,11 @@ const isAbout = ({ end_line: to, source, start_line: from }: Grade, place: Place
 export const gradeOf = (place: Place, grades: ReadonlyArray<Grade>): number | undefined =>
   grades.findLast((grade) => isAbout(grade, place))?.grade
 
+/** The latest grade of each place, as the server keeps them. */
+export const latest = (grades: ReadonlyArray<Grade>): ReadonlyArray<Grade> => [
+  ...new Map(grades.map((each) => [`${each.source}\n${each.start_line}\n${each.end_line}`, each])).values()
+]
+
 const discounted = (gains: ReadonlyArray<number>): number =>
   gains.reduce((sum, gain, at) => sum + gain / Math.log2(at + 2), 0)
 

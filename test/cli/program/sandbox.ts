@@ -45,7 +45,7 @@ export class Sandbox {
     }
   }
 
-  private env(env: Options["env"] = {}) {
+  env(env: Options["env"] = {}) {
     return {
       PATH: process.env["PATH"],
       HOME: this.path("home"),
