@@ -7,7 +7,7 @@ import { useGet, useKeys, useLoad } from "./hooks.ts"
 import { splitSource, when } from "./matching.ts"
 import { Copy, Trouble, Waiting } from "./Parts.tsx"
 import { isCode, Lines, Markdown } from "./Text.tsx"
-import type { Document, Found, Settings } from "./wire.ts"
+import type { Document, Found, Hit, Settings } from "./wire.ts"
 
 /** Characters around the passage that are shown at once. */
 const around = 5000
@@ -23,6 +23,8 @@ interface Props {
   readonly question?: string | undefined
   readonly settings?: Settings | undefined
   readonly words: ReadonlyArray<string>
+  /** What is shown beside it: a hit there may join passages that overlap. */
+  readonly results?: ReadonlyArray<Hit>
   /** The address of another passage of this document. */
   readonly to: (index: number) => string
   /** The address without the panel. */
@@ -30,7 +32,7 @@ interface Props {
 }
 
 /** A passage in its document: the text around it, the span marked. */
-export const Passage = ({ closed, collection, docId, index, question, settings, to, words }: Props) => {
+export const Passage = ({ closed, collection, docId, index, question, results = [], settings, to, words }: Props) => {
   const panel = useRef<HTMLElement>(null)
   const before = useRef<Element | null>(null)
   const [isPlain, setPlain] = useState<boolean | undefined>()
@@ -56,7 +58,12 @@ export const Passage = ({ closed, collection, docId, index, question, settings, 
   }, [])
   useEffect(() => widen({ above: 0, below: 0 }), [docId, index])
 
-  const passage = document_?.passages.find(({ chunk_index: each }) => each === index)
+  const stored = document_?.passages.find(({ chunk_index: each }) => each === index)
+  const hit = [...results, ...(hits.value?.results ?? [])].find(
+    ({ metadata }) => metadata.doc_id === docId && metadata.collection === collection && metadata.chunk_index === index
+  )?.metadata
+  // One of another state of the document does not have the passage in it.
+  const passage = stored && hit && hit.start <= stored.start && hit.end >= stored.end ? hit : stored
   const span = passage && { start: passage.start, end: passage.end }
   useEffect(() => {
     const text = panel.current?.querySelector<HTMLElement>(".document")
@@ -64,7 +71,7 @@ export const Passage = ({ closed, collection, docId, index, question, settings, 
     // Only the panel scrolls.
     if (text && marked)
       text.scrollTop += marked.getBoundingClientRect().top - text.getBoundingClientRect().top - text.clientHeight / 4
-  }, [passage])
+  }, [passage?.start, passage?.end])
 
   // In the document's order; a passage that only its document's other words match is no hit.
   const places = useMemo(

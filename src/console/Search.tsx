@@ -364,6 +364,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
               question={asked}
               settings={settingsOf(choice)}
               words={words}
+              results={results}
               to={(index) => href("search", { ...given, n: index })}
               closed={href("search", { ...given, open: undefined, in: undefined, n: undefined })}
             />

@@ -10,6 +10,12 @@ const birds = Array.from(
   (_, n) => `## Bird ${n}\n\nThe heron number ${n} stands in the shallow water and waits for fish.\n`
 )
 
+/** One section of several passages that overlap. */
+const lamps = Array.from(
+  { length: 24 },
+  (_, n) => `Keeper ${n} lights the great lamp of the lighthouse at dusk, and puts out the lamp when the day comes.`
+).join("\n")
+
 const files = {
   "docs/tides.md": `---
 lang: en
@@ -43,6 +49,7 @@ The moon goes around the earth in 27 days.
   "docs/brot.md":
     "---\nlang: de\nyear: 2019\n---\n# Brot\n\nDen Teig kneten, ruhen lassen und im heißen Ofen backen.\n",
   "docs/birds.md": `# Birds\n\n${birds.join("\n")}`,
+  "docs/lighthouse.md": `# Lighthouse\n\n${lamps}\n`,
   "code/tide.ts": "/** How high the tide is. */\nexport const tideAt = (hour: number): number => Math.sin(hour / 12)\n",
   [`docs/evil <b onmouseover=alert(1)>.md`]: `---
 title: '${hostile.replaceAll("'", "''")}'
@@ -86,6 +93,7 @@ seen("search in the console", () => {
   it("finds while one types, marks what matched, and says where it is", async () => {
     const { page } = watched
     assert.strictEqual(await page.title(), "Search · Clew")
+    await page.locator("#search-field:focus").waitFor()
     await page.keyboard.type("spring tide")
     await waitFor(".hit")
     await page.waitForURL(/\/console\/search\?q=spring\+tide$/)
@@ -249,6 +257,17 @@ seen("search in the console", () => {
     expect(await form("TypeScript")).toContain(`import { connect } from "clew/client"`)
     expect(await form("Python")).toContain(`"hybrid": True`)
     await page.keyboard.press("Escape")
+  })
+
+  it("marks all of a hit that joins passages", async () => {
+    const { page } = watched
+    await to("/console/search?q=who+lights+the+great+lamp+of+the+lighthouse")
+    const hit = page.locator(".hit", { hasText: "lighthouse.md" }).first()
+    const [, lines] = /(lines \d+–\d+)/.exec(await hit.innerText()) ?? []
+    await hit.locator("a").first().click()
+    const panel = page.locator(".panel")
+    await panel.locator(".in-span").first().waitFor()
+    assert.include(await panel.locator(".where").innerText(), lines!)
   })
 
   it("lists its keys, and `/` leads back to the question", async () => {
