@@ -1,7 +1,16 @@
 import * as Effect from "effect/Effect"
 import { StoreUnavailable } from "../../Store.ts"
 import type { Vector } from "../../model/Passage.ts"
-import { type Answer, type ClusterOptions, Failed, type Requests, make as connect, refused } from "./client.ts"
+import {
+  type Answer,
+  type ClusterOptions,
+  Failed,
+  type Requests,
+  isRepeated,
+  make as connect,
+  patience,
+  refused
+} from "./client.ts"
 import { type Layout, format, names, recordsIndex, template } from "./mapping.ts"
 
 export interface IndexOptions extends ClusterOptions, Layout {
@@ -74,6 +83,11 @@ const isComplete = (answer: Answer): boolean => answer._shards.failed === 0 && a
 const incomplete = (answer: Answer): Failed =>
   refused(503, answer._shards?.failures?.[0]?.reason ?? "a shard did not answer in time")
 
+const linesOf = ({ action, source }: Write): ReadonlyArray<string> => [
+  JSON.stringify(action),
+  ...(source === undefined ? [] : [JSON.stringify(source)])
+]
+
 const requests = ({ send }: Requests) => {
   const search: Cluster["search"] = (index, body) =>
     Effect.flatMap(
@@ -123,24 +137,38 @@ const requests = ({ send }: Requests) => {
     return found
   })
 
+  /** Sends lines until the cluster has taken or refused each of them: what it has no room for now, again. */
+  const sent = (writes: ReadonlyArray<Write>, refresh: string, repeatable: boolean) => {
+    const answers: Array<Answer> = []
+    let left = writes.map((_, at) => at)
+    const once = Effect.gen(function* () {
+      const lines = left.flatMap((at) => linesOf(writes[at]!))
+      const { items } = yield* send("POST", "/_bulk", { lines, query: { refresh }, repeatable })
+      for (const [place, at] of left.entries()) answers[at] = Object.values(items[place])[0]
+      const failures = left.flatMap((at) => {
+        const { error, status } = answers[at]
+        return error === undefined || status === 409 ? [] : [{ at, failed: refused(status, error) }]
+      })
+      left = failures.map(({ at }) => at)
+      const worst = failures.find(({ failed }) => !isRepeated(failed, repeatable)) ?? failures[0]
+      if (worst !== undefined) return yield* worst.failed
+      return answers as ReadonlyArray<Answer>
+    })
+    return Effect.retry(once, {
+      schedule: patience,
+      while: (failed) => left.length > 0 && isRepeated(failed, repeatable)
+    })
+  }
+
   const bulk: Cluster["bulk"] = Effect.fnUntraced(function* (writes, { refresh, repeatable }) {
     const answers: Array<Answer> = []
     for (let from = 0; from < writes.length;) {
-      const lines: Array<string> = []
       let units = 0
       let to = from
-      for (; to < writes.length && units < bulkUnits; to++) {
-        const { action, source } = writes[to]!
-        lines.push(JSON.stringify(action), ...(source === undefined ? [] : [JSON.stringify(source)]))
-        units += lines.at(-1)!.length
+      while (to < writes.length && units < bulkUnits) {
+        for (const line of linesOf(writes[to++]!)) units += line.length
       }
-      const isLast = to === writes.length
-      const sent = send("POST", "/_bulk", { lines, query: { refresh: isLast ? refresh : "false" }, repeatable })
-      const { items } = yield* sent
-      const own: ReadonlyArray<Answer> = items.map((item: Answer) => Object.values(item)[0])
-      const failed = own.find(({ error, status }) => error !== undefined && status !== 409)
-      if (failed !== undefined) return yield* refused(failed.status, failed.error)
-      answers.push(...own)
+      answers.push(...(yield* sent(writes.slice(from, to), to === writes.length ? refresh : "false", repeatable)))
       from = to
     }
     return answers

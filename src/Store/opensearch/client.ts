@@ -35,7 +35,7 @@ interface Body {
   /** Lines of a bulk request, as JSON. */
   readonly lines?: ReadonlyArray<string> | undefined
   readonly query?: Readonly<Record<string, string | number | boolean>> | undefined
-  /** It may be sent again although it may have been carried out; default: methods that change nothing. */
+  /** It may be sent again although it may have been carried out; default: true. */
   readonly repeatable?: boolean | undefined
   /** Statuses that are answers. */
   readonly allow?: ReadonlyArray<number> | undefined
@@ -50,7 +50,7 @@ export interface Requests {
 }
 
 /** In all, longer than the election of a manager takes; short enough for somebody who waits. */
-const patience = Schedule.exponential(Duration.millis(50), 2).pipe(
+export const patience = Schedule.exponential(Duration.millis(50), 2).pipe(
   Schedule.union(Schedule.spaced(Duration.seconds(2))),
   Schedule.jittered,
   Schedule.upTo(Duration.seconds(30))
@@ -64,6 +64,10 @@ const isPassing = (failed: Failed): boolean =>
   isUntouched(failed) ||
   (failed.status === 0 && !/CERT|TLS|SIGNATURE/.test(failed.kind)) ||
   [502, 503, 504].includes(failed.status)
+
+/** Whether to send a request again that failed so; if it is not repeatable, only if it was not carried out. */
+export const isRepeated = (failed: Failed, repeatable: boolean): boolean =>
+  repeatable ? isPassing(failed) : isUntouched(failed)
 
 interface Refusal {
   readonly type?: string
@@ -149,8 +153,7 @@ export const make = (options: ClusterOptions) =>
           )
           return Effect.sync(() => request.abort())
         })
-        const again = repeatable ?? true
-        return Effect.retry(sent, { schedule: patience, while: again ? isPassing : isUntouched })
+        return Effect.retry(sent, { schedule: patience, while: (failed) => isRepeated(failed, repeatable ?? true) })
       }
     })
   )

@@ -93,16 +93,14 @@ export const placesOf = (index: string, { gen, key, passages }: Pick<Head, "gen"
 
 const unsafe = /[\s|%]/u
 
-/** Longer ones are cut apart by the analyzer. */
-const longestTerm = 60
+/** The analyzer cuts longer ones apart. */
+const longestTerm = 200
 
 /** A term in the form that the index has it: blanks and bars would end it. */
-export const stored = (made: string): string =>
-  made.length > longestTerm
-    ? `%${createHash("sha256").update(made).digest("hex").slice(0, 32)}`
-    : unsafe.test(made)
-      ? encodeURIComponent(made).replaceAll("|", "%7C")
-      : made
+export const stored = (made: string): string => {
+  const safe = unsafe.test(made) ? encodeURIComponent(made) : made
+  return safe.length > longestTerm ? `%${createHash("sha256").update(made).digest("hex").slice(0, 32)}` : safe
+}
 
 interface Fields {
   readonly title: string

@@ -1,0 +1,139 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as TestClock from "effect/TestClock"
+import { CollectionName } from "../../../src/model/Collection.ts"
+import { whole } from "../../../src/Store.ts"
+import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
+import { greeting, node, options } from "./node.ts"
+
+const opening = (given: OpenSearch.IndexOptions) =>
+  Effect.flip(Effect.scoped(Layer.build(OpenSearch.layer(given)))).pipe(Effect.map(({ reason }) => reason))
+
+const none = { index_templates: [] }
+
+it.scoped("says what answers in the cluster's place, and what it cannot use", () =>
+  Effect.gen(function* () {
+    const cases: ReadonlyArray<readonly [unknown, string]> = [
+      [{ version: { number: "8.11.0", build_flavor: "default" } }, "Elasticsearch 8.11.0"],
+      [{ version: { distribution: "opensearch", number: "2.9.0" } }, "Clew needs 2.10 or later"],
+      [{ version: { distribution: "opensearch", number: "4.0.0" } }, "update Clew"],
+      [{ hello: "world" }, "is not OpenSearch"]
+    ]
+    for (const [told, expected] of cases) {
+      const { url } = yield* node(() => [200, told])
+      assert.include(yield* opening(options(url)), expected)
+    }
+  })
+)
+
+it.scoped("refuses an index of a newer form, and one that is not there", () =>
+  Effect.gen(function* () {
+    const newer = yield* node(({ path }) =>
+      path === "/" ? [200, greeting] : [200, { index_templates: [{ name: "clew-v7", index_template: { version: 7 } }] }]
+    )
+    assert.include(yield* opening(options(newer.url)), "made by a newer Clew (format 7; this one knows 1)")
+    const empty = yield* node(({ path }) =>
+      path === "/" ? [200, greeting] : path.includes("template") ? [200, none] : [404, {}]
+    )
+    assert.include(yield* opening(options(empty.url)), "There is no index with the prefix clew")
+  })
+)
+
+it.scoped("names a user that is refused, and shows no password", () =>
+  Effect.gen(function* () {
+    const { asked, url } = yield* node(() => [401, "Unauthorized"])
+    const reason = yield* opening(options(url, { username: "clew", password: Redacted.make("sesame") }))
+    assert.include(reason, "CLEW_STORE_PASSWORD")
+    assert.notInclude(reason, "sesame")
+    assert.strictEqual(asked[0]!.authorization, `Basic ${Buffer.from("clew:sesame").toString("base64")}`)
+  })
+)
+
+/** An open store on a node that answers requests other than those of opening as told. */
+const opened = (answer: Parameters<typeof node>[0]) =>
+  Effect.gen(function* () {
+    const made = yield* node((asked, nth) => {
+      if (asked.path === "/") return [200, greeting]
+      if (asked.path.includes("template")) return [200, none]
+      if (asked.path === "/clew-v1-records") return [200, { "clew-v1-records": {} }]
+      return answer(asked, nth)
+    })
+    const context = yield* Layer.build(OpenSearch.layer(options(made.url)))
+    return { ...made, store: yield* Effect.provide(whole, context) }
+  })
+
+const name = CollectionName.make("c")
+
+const faults: ReadonlyArray<readonly [status: number, type: string, reason: string, expected: string]> = [
+  [403, "security_exception", "no permissions for [indices:data/read/get]", "the user may not do this"],
+  [
+    429,
+    "cluster_block_exception",
+    "index [x] blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark, index has read-only-allow-delete block];",
+    "a disk of the cluster is nearly full"
+  ],
+  [403, "cluster_block_exception", "index [x] blocked by: [FORBIDDEN/8/index write (api)];", "blocked for writing"],
+  [400, "mapper_parsing_exception", "failed to parse field [id]", "another mapping than Clew gave it"]
+]
+
+for (const [status, type, reason, expected] of faults) {
+  it.scoped(`says at once: ${expected}`, () =>
+    Effect.gen(function* () {
+      const { store } = yield* opened(() => [
+        status,
+        { status, error: { type, reason, root_cause: [{ type, reason }] } }
+      ])
+      const failed = yield* Effect.flip(store.lookup(name, []))
+      assert.strictEqual(failed._tag, "StoreUnavailable")
+      assert.include(failed.message, expected)
+    })
+  )
+}
+
+it.scoped("sends again what the cluster has no room for, and gives up after half a minute", () =>
+  Effect.gen(function* () {
+    const record = {
+      found: true,
+      _source: { kind: "collection", record: { id: 1, name, embedder: {}, documents: "d", passages: "p" } }
+    }
+    const busy = [429, { error: { type: "rejected_execution_exception", reason: "queue full" } }] as const
+    let refusals = 3
+    const { store } = yield* opened(() => (refusals-- > 0 ? busy : [200, record]))
+    const found = yield* Effect.fork(store.lookup(name, []))
+    yield* advancing(found)
+    assert.deepStrictEqual(yield* Fiber.join(found), [])
+
+    const never = yield* opened(() => busy)
+    const failed = yield* Effect.fork(Effect.flip(never.store.lookup(name, [])))
+    yield* advancing(failed)
+    assert.include((yield* Fiber.join(failed)).message, "it is overloaded")
+    assert.isBelow(never.asked.length, 60)
+  })
+)
+
+/** Lets time pass between answers, until a fiber is done. */
+const advancing = (fiber: Fiber.Fiber<unknown, unknown>) =>
+  Effect.gen(function* () {
+    while ((yield* Fiber.poll(fiber))._tag === "None") {
+      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
+      yield* TestClock.adjust("500 millis")
+    }
+  })
+
+it.scoped("never takes a part of the shards for the whole", () =>
+  Effect.gen(function* () {
+    const half = { took: 1, timed_out: false, _shards: { total: 3, successful: 2, failed: 1 }, hits: { hits: [] } }
+    const { asked, store } = yield* opened(({ path }) => [200, path.includes("_search") ? half : {}])
+    const failed = yield* Effect.fork(Effect.flip(store.recent(1)))
+    yield* advancing(failed)
+    assert.include((yield* Fiber.join(failed)).message, "some of its nodes or shards do not answer")
+    assert.isTrue(
+      asked
+        .filter(({ path }) => path.includes("_search"))
+        .every(({ path }) => path.includes("allow_partial_search_results=false"))
+    )
+  })
+)

@@ -1,0 +1,160 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
+import { names, passagesIndex, template } from "../../../src/Store/opensearch/mapping.ts"
+import { frequency, fromBytes, stored, toBytes, vectorFields } from "../../../src/Store/opensearch/sources.ts"
+import { CollectionName } from "../../../src/model/Collection.ts"
+import { whole } from "../../../src/Store.ts"
+import { document, embedder } from "../../contracts/Store.ts"
+import { type Asked, greeting, node, options } from "./node.ts"
+
+it("names indexes by form, collection and generation, all of them under the template", () => {
+  const own = names("clew")
+  const made = [own.records, own.documents(3), own.passages(3, 2)]
+  assert.deepStrictEqual(made, ["clew-v1-records", "clew-v1-c3-documents", "clew-v1-c3-passages-2"])
+  for (const name of made) assert.isTrue(name.startsWith(own.pattern.slice(0, -1)))
+})
+
+it("maps what is searched, and nothing that documents bring with them", () => {
+  const made = template("clew", { shards: 6, replicas: 2 })
+  assert.deepStrictEqual(made.index_patterns, ["clew-v1-*"])
+  const { mappings, settings } = made.template
+  assert.strictEqual(settings.number_of_shards, 6)
+  assert.strictEqual(settings.number_of_replicas, 2)
+  assert.strictEqual(mappings.dynamic, false)
+  assert.deepInclude(mappings.properties.terms, { analyzer: "clew_frequencies", index_options: "freqs" })
+  assert.deepStrictEqual(settings.analysis.filter.clew_frequency, { type: "delimited_term_freq", delimiter: "|" })
+  const { vector } = passagesIndex(384).mappings.properties
+  assert.deepInclude(vector, { type: "knn_vector", dimension: 384 })
+  assert.deepInclude(vector.method, { engine: "lucene", space_type: "cosinesimil" })
+})
+
+it.prop(
+  "keeps a term in one piece, apart from all others, and counts it",
+  {
+    term: FastCheck.string({ minLength: 1, maxLength: 300, unit: "binary" }),
+    count: FastCheck.integer({ min: 1, max: 1000 })
+  },
+  ({ count, term }) => {
+    const made = stored(term)
+    assert.notMatch(made, /[\s|]/u)
+    assert.isBelow(made.length, 256)
+    const terms = `a|1 ${made}|${count} zz|2`
+    assert.strictEqual(frequency(terms, { term: made, isPrefix: false }), made === "a" ? 1 : made === "zz" ? 2 : count)
+    assert.strictEqual(frequency(terms, { term: `${made}x`, isPrefix: false }), 0)
+  }
+)
+
+it("counts terms that begin so together", () => {
+  assert.strictEqual(frequency("所有|2 所|1 有|5", { term: "所", isPrefix: true }), 3)
+})
+
+it.prop("gives vectors back to the last bit", { values: FastCheck.float32Array() }, ({ values }) => {
+  assert.deepStrictEqual(fromBytes(toBytes(values)), values)
+})
+
+it("searches by no vector without a direction", () => {
+  assert.deepStrictEqual(vectorFields(Option.none()), {})
+  assert.notProperty(vectorFields(Option.some(new Float32Array(4))), "vector")
+  assert.deepStrictEqual(vectorFields(Option.some(Float32Array.of(0, 1))).vector, [0, 1])
+})
+
+const record = {
+  id: 1,
+  name: "c",
+  embedder,
+  created_at: 0,
+  documents: "clew-v1-c1-documents",
+  passages: "clew-v1-c1-passages-1",
+  generation: 1
+}
+
+interface Line {
+  readonly index?: { readonly _index: string; readonly if_seq_no?: number }
+  readonly create?: { readonly _index: string }
+  readonly delete?: { readonly _index: string; readonly _id: string }
+}
+
+/** A cluster with one collection and one document, as far as a put asks. */
+const answering =
+  (head: object | undefined) =>
+  ({ body, path }: Asked): readonly [number, unknown] => {
+    if (path === "/") return [200, greeting]
+    if (path.includes("template")) return [200, { index_templates: [] }]
+    if (path === "/clew-v1-records") return [200, { "clew-v1-records": {} }]
+    if (path.includes("c%3Ac")) return [200, { found: true, _source: { record } }]
+    if (path.includes("_doc/counters")) {
+      return [
+        200,
+        { found: true, _seq_no: 1, _primary_term: 1, _source: { collections: 1, documents: 7, passages: 40, runs: 0 } }
+      ]
+    }
+    if (path.includes("_mget")) {
+      const { docs } = JSON.parse(body) as { readonly docs: ReadonlyArray<{ readonly _id: string }> }
+      return [
+        200,
+        {
+          docs: docs.map(({ _id }) =>
+            _id.startsWith("d:") && head !== undefined
+              ? { found: true, _seq_no: 5, _primary_term: 2, _source: head }
+              : { found: false }
+          )
+        }
+      ]
+    }
+    if (path.includes("_bulk")) {
+      const items = body.split("\n").flatMap((line) => {
+        const action = line === "" ? {} : (JSON.parse(line) as Line)
+        const [kind] = Object.keys(action)
+        return kind === "index" || kind === "create" || kind === "delete" ? [{ [kind]: { status: 200 } }] : []
+      })
+      return [200, { items }]
+    }
+    return [200, {}]
+  }
+
+it.scoped(
+  "stores passages first, then the head on condition of the one that was read, then removes the old passages",
+  () =>
+    Effect.gen(function* () {
+      const old = {
+        key: "k",
+        gen: 3,
+        passages: 2,
+        own: {
+          docId: "derived:s",
+          source: "s",
+          fingerprint: "f",
+          metadata: "{}",
+          tail: "",
+          language: "en",
+          characters: 1
+        }
+      }
+      const { asked, url } = yield* node(answering(old))
+      const context = yield* Layer.build(OpenSearch.layer(options(url)))
+      const store = yield* Effect.provide(whole, context)
+      yield* store.put(CollectionName.make("c"), [document("one", { source: "s" })])
+      const bulks = asked.filter(({ path }) => path.includes("_bulk"))
+      const lines = bulks.map(({ body }) =>
+        body
+          .split("\n")
+          .flatMap((line) =>
+            line.startsWith('{"index"') || line.startsWith('{"create"') || line.startsWith('{"delete"')
+              ? [JSON.parse(line) as Line]
+              : []
+          )
+      )
+      // Passages are found by searches before the head changes.
+      assert.deepInclude(lines[0]![0]!.index, { _index: record.passages })
+      assert.include(bulks[0]!.path, "refresh=wait_for")
+      assert.isUndefined(lines[0]![0]!.index!.if_seq_no)
+      const at = lines.findIndex(([line]) => line?.create !== undefined || line?.index?.if_seq_no !== undefined)
+      assert.isAbove(at, 0)
+      const removed = lines.findIndex((some) => some.some((line) => line.delete?._id === "3:1"))
+      assert.isAbove(removed, at)
+    })
+)
