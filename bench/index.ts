@@ -7,6 +7,8 @@ const benches: Readonly<Record<string, string>> = {
   pool: "queries in a pool of threads beside the same in process: latency, throughput, event-loop delay",
   finer: "how well codes of 4 bits rank: the place of the last of the exact best 200 (INDEX QUERIES.jsonl)",
   postgres: "an index in PostgreSQL beside the same in a file: indexing, queries, recall under filters, starts, memory",
+  opensearch:
+    "an index in a cluster of OpenSearch beside the same in a file: indexing, queries, processor time, overlap",
   million: "Clew beside sqlite-vec, FTS5, usearch and a plain scan, at 10k to 1M passages",
   embed: "passages embedded a second, and the time to load the packaged model; or with a model in ONNX (FOLDER)",
   graph: "what the knowledge graph costs: indexing, size, `graph build`, queries",

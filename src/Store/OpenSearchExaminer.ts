@@ -7,7 +7,7 @@ import { ok } from "../model/Check.ts"
 import { type Reindexed, type Unembedded } from "../model/Stored.ts"
 import { fail, messageOf, warn } from "./examine/structure.ts"
 import { Candidates } from "./opensearch/Candidates.ts"
-import type { Answer } from "./opensearch/client.ts"
+import { type Answer, Failed } from "./opensearch/client.ts"
 import { type Cluster, type IndexOptions, type Write, open } from "./opensearch/Cluster.ts"
 import { headsWhere } from "./opensearch/documents.ts"
 import { typed } from "./opensearch/errors.ts"
@@ -347,7 +347,21 @@ const make = (options: IndexOptions) => {
         Effect.gen(function* () {
           const known = yield* records.all(cluster)
           const findings: Array<Finding> = [...(yield* health(cluster)), ...(yield* indexes(cluster, known))]
-          for (const record of known) findings.push(...(yield* documentsIn(cluster, record, told)))
+          for (const record of known) {
+            const own = Effect.catchIf(
+              documentsIn(cluster, record, told),
+              (error): error is Failed => error instanceof Failed && error.status < 500,
+              ({ reason }) =>
+                Effect.succeed([
+                  fail(
+                    "documents",
+                    `collection ${record.name} cannot be read: ${reason}`,
+                    "restore a snapshot of its indexes"
+                  )
+                ])
+            )
+            findings.push(...(yield* own))
+          }
           return findings
         })
       ).pipe(

@@ -259,6 +259,7 @@ seen("around the console", () => {
       await own.start()
       const { end, page } = await open(browser, `${own.url}/`)
       await page.getByText("Nothing is indexed yet").waitFor()
+      await page.locator("#search-field:focus").waitFor()
       await page.keyboard.type("tide")
       await page.locator(".results").getByText("Nothing is indexed yet").waitFor()
       await page.locator(".results").getByRole("link", { name: "Documents" }).click()

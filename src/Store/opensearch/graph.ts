@@ -17,7 +17,16 @@ import type { Moved } from "./errors.ts"
 import { type Query, all, beginning } from "./filter.ts"
 import { type CollectionRecord, change } from "./records.ts"
 import type { Within } from "./within.ts"
-import { type Head, type PassageSource, fromBytes, graphFields, headingIn, passageId, placesOf } from "./sources.ts"
+import {
+  type Head,
+  type PassageSource,
+  graphFields,
+  headingIn,
+  passageId,
+  placesOf,
+  vectorFields,
+  vectorIn
+} from "./sources.ts"
 
 const bytesOf = (mentions: string | undefined): Uint8Array => Buffer.from(mentions ?? "", "base64")
 
@@ -234,7 +243,7 @@ const rewrite = Effect.fnUntraced(function* (
         },
         source: {
           ...source,
-          ...(source.v === undefined ? {} : vectorOf(source.v)),
+          ...vectorFields(vectorIn(source)),
           ...graphFields({ ordinal, text, heading: headingIn(source), title, source: from, said })
         }
       }
@@ -243,11 +252,6 @@ const rewrite = Effect.fnUntraced(function* (
   )
   return answers.filter(({ status }) => status < 300).length
 })
-
-const vectorOf = (v: string) => {
-  const vector = [...fromBytes(v)]
-  return vector.some((value) => value !== 0) ? { vector } : {}
-}
 
 /** Adds those of the next passages after an id that are not in the graph yet. */
 export const extend = Effect.fnUntraced(function* (

@@ -144,11 +144,19 @@ export const fromBytes = (bytes: string): Float32Array => {
   return vector
 }
 
+/** Digits of a vector's values that are enough to find candidates; its bytes are exact. */
+const digits = 6
+
 /** A vector in both forms; one without a direction cannot be searched by, and is only kept. */
 export const vectorFields = (vector: Option.Option<Vector>): Pick<PassageSource, "vector" | "v"> =>
   Option.match(vector, {
     onNone: () => ({}),
-    onSome: (given) => ({ v: toBytes(given), ...(given.some((value) => value !== 0) ? { vector: [...given] } : {}) })
+    onSome: (given) => ({
+      v: toBytes(given),
+      ...(given.some((value) => value !== 0)
+        ? { vector: Array.from(given, (value) => Number(value.toPrecision(digits))) }
+        : {})
+    })
   })
 
 export const vectorIn = ({ v }: Pick<PassageSource, "v">): Option.Option<Vector> =>

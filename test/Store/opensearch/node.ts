@@ -28,18 +28,13 @@ export const node = (answer: (asked: Asked, nth: number) => Told) =>
     Effect.acquireRelease(
       Effect.async<{ readonly server: Server; readonly asked: Array<Asked> }>((resume) => {
         const asked: Array<Asked> = []
-        const server = createServer((request, response) => {
-          void bodyOf(request).then((body) => {
-            const one: Asked = {
-              method: request.method!,
-              path: request.url!,
-              body,
-              authorization: request.headers.authorization
-            }
-            asked.push(one)
-            const [status, told] = answer(one, asked.length)
-            response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(told))
-          })
+        const server = createServer(async (request, response) => {
+          const body = await bodyOf(request)
+          const { headers, method, url } = request
+          const one: Asked = { method: method!, path: url!, body, authorization: headers.authorization }
+          asked.push(one)
+          const [status, told] = answer(one, asked.length)
+          response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(told))
         })
         server.listen(0, "127.0.0.1", () => resume(Effect.succeed({ server, asked })))
       }),

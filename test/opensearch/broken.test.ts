@@ -1,0 +1,197 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import { CollectionName } from "../../src/model/Collection.ts"
+import { DocumentId } from "../../src/model/Document.ts"
+import { Examiner, type Whole, whole } from "../../src/Store.ts"
+import * as OpenSearch from "../../src/Store/OpenSearch.ts"
+import * as OpenSearchExaminer from "../../src/Store/OpenSearchExaminer.ts"
+import { type Cluster, open } from "../../src/Store/opensearch/Cluster.ts"
+import { make } from "../../src/Store/opensearch/store.ts"
+import { document, embedder } from "../contracts/Store.ts"
+import { ask, options, removed } from "./index.ts"
+
+const name = CollectionName.make("c")
+const docId = DocumentId.make("d")
+
+const ranked = (store: Whole, keyword: string) =>
+  Effect.map(store.rank({ collection: name, keyword, alpha: 0, fusion: "rrf", filter: {}, limit: 100 }), (hits) =>
+    hits.map(({ passage }) => passage.text).sort()
+  )
+
+const index = Effect.gen(function* () {
+  const given = options()
+  yield* Effect.addFinalizer(() => Effect.promise(() => removed(given.prefix)))
+  const store = yield* Effect.provide(whole, yield* Layer.build(OpenSearch.layer(given)))
+  yield* store.createCollection(name, embedder)
+  return { given, store }
+})
+
+const examined = (given: OpenSearch.IndexOptions) =>
+  Effect.gen(function* () {
+    const examiner = yield* Examiner
+    const findings = yield* examiner.examine(() => Effect.void)
+    return { examiner, bad: findings.filter(({ status }) => status !== "ok") }
+  }).pipe(Effect.provide(OpenSearchExaminer.layer({ ...given, mode: "existing" })))
+
+/** A process that is gone before its request of this number that writes is sent. */
+const dying = (cluster: Cluster, before: number): Cluster => {
+  let writes = 0
+  return {
+    ...cluster,
+    bulk: (...args) =>
+      Effect.suspend(() => (args[0].length > 0 && writes++ >= before ? Effect.never : cluster.bulk(...args)))
+  }
+}
+
+for (const before of [0, 1, 2, 3]) {
+  it.scoped(`a process that dies at step ${before} of a put leaves the old document or the new one, whole`, () =>
+    Effect.gen(function* () {
+      const { given, store } = yield* index
+      const old = document("old one\nold two", { docId, source: "s" })
+      yield* store.put(name, [old])
+      const cluster = yield* open(given)
+      const doomed = yield* Effect.fork(
+        make(dying(cluster, before)).put(name, [document("new one\nnew two", { docId, source: "s" })])
+      )
+      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 1500)))
+      yield* Fiber.interrupt(doomed)
+      yield* Effect.promise(() => ask("POST", `/${given.prefix}-*/_refresh`))
+      const texts = yield* ranked(store, "one two")
+      // The head is written third: passages, the source, the head.
+      const kept = before > 2 ? ["new one", "new two"] : ["old one", "old two"]
+      assert.deepStrictEqual(texts, kept)
+      assert.strictEqual((yield* store.get(name, docId)).content, kept.join("\n"))
+      // Whoever indexes it again has nothing to mend.
+      yield* store.put(name, [document("last one", { docId, source: "s" })])
+      assert.deepStrictEqual(yield* ranked(store, "one two"), ["last one"])
+
+      yield* TestClock.adjust("1 hour")
+      const { bad, examiner } = yield* examined(given)
+      const isLeft = before === 1 || before === 2 || before === 3
+      assert.deepStrictEqual(
+        bad.map((finding) => finding.name),
+        isLeft ? ["orphans"] : []
+      )
+      if (!isLeft) return
+      yield* examiner.mend(bad.flatMap(({ cure }) => (cure === undefined ? [] : [cure])))
+      assert.deepStrictEqual((yield* examined(given)).bad, [])
+      assert.deepStrictEqual(yield* ranked(store, "one two"), ["last one"])
+    })
+  )
+}
+
+it.scopedLive(
+  "of two writers of one document the later one stays, whole, and both are told",
+  () =>
+    Effect.gen(function* () {
+      const { given, store } = yield* index
+      const other = yield* Effect.provide(whole, yield* Layer.build(Layer.fresh(OpenSearch.layer(given))))
+      const version = (n: number) => document(`word${n} left\nword${n} right`, { docId, source: "s" })
+      for (let round = 0; round < 5; round++) {
+        const outcomes = yield* Effect.all(
+          [store.put(name, [version(2 * round)]), other.put(name, [version(2 * round + 1)])],
+          {
+            concurrency: 2
+          }
+        )
+        assert.deepStrictEqual(
+          outcomes.map(([outcome]) => outcome!.docId),
+          [docId, docId]
+        )
+        const { content, passages } = yield* store.get(name, docId)
+        assert.lengthOf(passages, 2)
+        const own = content.split(" ")[0]!
+        assert.include([`word${2 * round}`, `word${2 * round + 1}`], own)
+        assert.deepStrictEqual(yield* ranked(store, "left right"), [`${own} left`, `${own} right`])
+      }
+    }),
+  300_000
+)
+
+it.scopedLive(
+  "readers see one generation of every document, while 5,000 are replaced",
+  () =>
+    Effect.gen(function* () {
+      const { store } = yield* index
+      const count = 25
+      const batch = (n: number) =>
+        Array.from({ length: count }, (_, at) =>
+          document(`tide v${n} first\ntide v${n} second`, { docId: DocumentId.make(`d${at}`), source: `s${at}` })
+        )
+      yield* store.put(name, batch(0))
+      const state = { done: false }
+      let seen = 0
+      const reader = Effect.gen(function* () {
+        while (!state.done) {
+          const hits = yield* store.rank({
+            collection: name,
+            keyword: "tide",
+            alpha: 0,
+            fusion: "rrf",
+            filter: {},
+            limit: 100
+          })
+          const versions = new Map<string, Set<string>>()
+          for (const { document, passage } of hits) {
+            const own = versions.get(document.docId) ?? new Set()
+            versions.set(document.docId, own.add(passage.text.split(" ")[1]!))
+          }
+          assert.lengthOf(hits, 2 * count)
+          assert.strictEqual(versions.size, count)
+          for (const own of versions.values()) assert.strictEqual(own.size, 1)
+          seen++
+        }
+      })
+      const readers = yield* Effect.fork(Effect.all([reader, reader], { concurrency: 2 }))
+      for (let n = 1; n <= 5000 / count; n++) yield* store.put(name, batch(n))
+      state.done = true
+      yield* Fiber.join(readers)
+      assert.isAbove(seen, 20)
+    }),
+  900_000
+)
+
+it.scopedLive(
+  "names what keeps it from writing: a full disk, a block, another mapping; and an index that is gone",
+  () =>
+    Effect.gen(function* () {
+      const { given, store } = yield* index
+      yield* store.put(name, [document("here", { source: "a" })])
+      const passages = `${given.prefix}-v1-c1-passages-1`
+      const block = (settings: object) => Effect.promise(() => ask("PUT", `/${passages}/_settings`, settings))
+      const refusal = Effect.map(
+        Effect.flip(store.put(name, [document("there", { source: "b" })])),
+        ({ message }) => message
+      )
+      yield* block({ "index.blocks.read_only_allow_delete": true })
+      assert.include(yield* refusal, "a disk of the cluster is nearly full")
+      assert.deepStrictEqual(
+        (yield* examined(given)).bad.map((finding) => finding.name),
+        ["blocks"]
+      )
+      assert.deepStrictEqual(yield* ranked(store, "here"), ["here"])
+      yield* block({ "index.blocks.read_only_allow_delete": null })
+      yield* block({ "index.blocks.write": true })
+      assert.include(yield* refusal, "blocked for writing")
+      yield* block({ "index.blocks.write": null })
+      yield* store.put(name, [document("there", { source: "b" })])
+
+      yield* Effect.promise(() => ask("DELETE", `/${passages}`))
+      assert.include((yield* Effect.flip(ranked(store, "here"))).message, "an index is gone")
+      assert.include(
+        (yield* examined(given)).bad.map((finding) => finding.name),
+        "indexes"
+      )
+      yield* Effect.promise(() =>
+        ask("PUT", `/${passages}`, { mappings: { properties: { gen: { type: "date" }, terms: { type: "integer" } } } })
+      )
+      assert.include(yield* refusal, "another mapping than Clew gave it")
+      assert.include(
+        (yield* examined(given)).bad.map((finding) => finding.name),
+        "mapping"
+      )
+    })
+)
