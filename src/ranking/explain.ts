@@ -1,4 +1,3 @@
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { explainedTerms, type Explanation, type RankReport, type Hit } from "../model/SearchResult.ts"
 import type { NearTerm, RankRequest } from "../model/Stored.ts"
@@ -26,13 +25,13 @@ export class Stages {
 
   /** Runs an effect under a span of the stage, and times it. */
   during<A, E, R>(stage: Stage, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    return spanning(effect, `Store.${stage}`).pipe(
-      Effect.timed,
-      Effect.map(([took, value]) => {
-        this.us[stage] = (this.us[stage] ?? 0) + Math.round(Duration.toMillis(took) * 1000)
+    return Effect.suspend(() => {
+      const from = performance.now()
+      return Effect.map(spanning(effect, `Store.${stage}`), (value) => {
+        this.us[stage] = (this.us[stage] ?? 0) + Math.round(1000 * (performance.now() - from))
         return value
       })
-    )
+    })
   }
 }
 

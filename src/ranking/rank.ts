@@ -257,12 +257,12 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     const first = best.slice(0, list.places)
     const early = yield* read(snapshot, asked, { ...ordered, best: first }, stages)
     const behind = early.slice(first.length)
-    let ranked = early.slice(0, first.length)
+    const ranked = early.slice(0, first.length)
     let filled = listing(ranked)
-    // The others are only read if some of these say the same, and would leave a gap.
-    if (first.length < best.length && (filled === undefined || filled.open < list.places)) {
-      const others = best.slice(first.length)
-      ranked = [...ranked, ...(yield* read(snapshot, asked, { ...ordered, best: others, led: [] }, stages))]
+    // What says the same as a better one leaves a gap: then some more are read.
+    while (ranked.length < best.length && filled !== undefined && filled.open < list.places) {
+      const more = best.slice(ranked.length, ranked.length + 2 * (list.places - filled.open) + 1)
+      ranked.push(...(yield* read(snapshot, asked, { ...ordered, best: more, led: [] }, stages)))
       filled = listing(ranked)
     }
     if (filled === undefined) continue

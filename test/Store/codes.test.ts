@@ -304,7 +304,7 @@ describe("codes in memory", () => {
       const searching = new Scanner()
       yield* read(sql, idsFound(sql, searching))
       assert.isAtLeast(searching.figures.bytes, many * 16)
-      yield* vectors.retire(sql, collection, "current")
+      yield* transaction(sql, "BEGIN IMMEDIATE")(vectors.retire(sql, collection, "current"))
       const query = new Float32Array(width).fill(1)
       const found = yield* read(
         sql,

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 const longest = 600_000
 
 interface State {
-  readonly version: string
+  readonly version: number
   readonly until: number
   /** What was read of it, by name. */
   readonly known: Map<string, unknown>
@@ -19,8 +19,8 @@ export const changing = (sql: SqlClient.SqlClient): void => {
   states.delete(sql)
 }
 
-/** Begins a read of the database in this version, which changes whenever any connection writes. */
-export const beginRead = (sql: SqlClient.SqlClient, version: string): void => {
+/** Begins a read of the database in this version, which changes whenever another connection writes. */
+export const beginRead = (sql: SqlClient.SqlClient, version: number): void => {
   const before = states.get(sql)
   const now = performance.now()
   if (before !== undefined && before.version === version && now <= before.until) before.isRead = true

@@ -75,13 +75,9 @@ export const make = (filename: string, readonly: boolean): Effect.Effect<SqliteC
  * Begins a snapshot, for `unchanged` with its version; it waits while another process is opening or closing the file.
  */
 const snapshot = (sql: SqlClient.SqlClient, connection: Connection): Effect.Effect<void, SqlError> =>
-  Effect.map(retryBusy(connection.execute(versions, [], undefined)), ([row]) => {
-    const { others, own } = row as { readonly others: number; readonly own: number }
-    beginRead(sql, `${others} ${own}`)
-  })
-
-/** Numbers that change when another connection writes, and when this one does. */
-const versions = "SELECT data_version AS others, total_changes() AS own FROM pragma_data_version"
+  Effect.map(retryBusy(connection.execute("PRAGMA data_version", [], undefined)), ([row]) =>
+    beginRead(sql, (row as { readonly data_version: number }).data_version)
+  )
 
 /**
  * Reads the database's schema, which preparing any statement needs. Do this first; it retries while another process is
