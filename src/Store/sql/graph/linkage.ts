@@ -50,13 +50,14 @@ export const titled = Effect.fnUntraced(function* (
             (SELECT ${dialectOf(sql).jsonRows("document")} FROM
               (SELECT passage_id - ordinal AS document FROM graph_mentions
                WHERE collection_id = ? AND entity = asked.value AND relation = 0 LIMIT ${mostDefining + 1}) AS d) AS documents
-     FROM json_each(?) AS asked`,
-    [collection, list([...new Set(entities)])]
+     FROM json_each(?) AS asked
+     WHERE EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = ? AND entity = asked.value AND relation = 0)`,
+    [collection, list([...new Set(entities)]), collection]
   )
   const defining = new Map<number, ReadonlyArray<number>>()
   for (const { documents, entity } of rows) {
     const found = (JSON.parse(documents) as ReadonlyArray<readonly [number]>).flat()
-    if (found.length > 0 && found.length <= mostDefining) defining.set(entity, found)
+    if (found.length <= mostDefining) defining.set(entity, found)
   }
   return defining
 })

@@ -60,13 +60,14 @@ export const entitiesOf = (
                     (SELECT relation, passage_id, ordinal FROM graph_mentions
                      WHERE collection_id = ? AND entity = asked.value
                      ORDER BY relation, passage_id LIMIT ${mostPlaces + 1}) AS m) AS places
-           FROM json_each(?) AS asked`,
-          [collection, list(hashes)]
+           FROM json_each(?) AS asked
+           WHERE EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = ? AND entity = asked.value)`,
+          // Most phrases of a question are nothing that the graph knows.
+          [collection, list(hashes), collection]
         ),
         (rows) => {
           const found = new Map<number, Entity>()
           for (const { entity, places } of rows) {
-            if (places === "[]") continue
             const parsed = JSON.parse(places) as ReadonlyArray<
               readonly [relation: number, passage: number, ordinal: number]
             >
