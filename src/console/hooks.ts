@@ -1,5 +1,5 @@
 import { createContext } from "preact"
-import { useContext, useEffect, useRef, useState } from "preact/hooks"
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { asFailure, call, type Failure, isAbort } from "./api.ts"
 import type { Right, Who } from "./wire.ts"
 
@@ -104,7 +104,8 @@ export const isWriting = (target: EventTarget | null): boolean =>
 export const useKeys = (keys: Readonly<Record<string, (event: KeyboardEvent) => void>>, isOn = true): void => {
   const latest = useRef(keys)
   latest.current = keys
-  useEffect(() => {
+  // What is shown has its keys at once.
+  useLayoutEffect(() => {
     if (!isOn) return undefined
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
