@@ -205,19 +205,15 @@ export const Judge = ({
   const grades = latest([...(value?.judgements ?? []), ...given])
   const graded = (hit: Hit) => gradeOf(placeOf(hit), grades)
   useEffect(() => {
-    // Passages that were judged before are passed over.
-    if (value !== undefined && at === undefined)
-      move(
-        Math.max(
-          0,
-          pool.findIndex((hit) => gradeOf(placeOf(hit), value.judgements) === undefined)
-        )
-      )
+    if (value === undefined) return
+    // Passages that were judged before are passed over, unless somebody has moved on already.
+    const first = pool.findIndex((hit) => gradeOf(placeOf(hit), value.judgements) === undefined)
+    move((now) => now ?? Math.max(0, first))
   }, [value])
   const position = at ?? 0
   const hit = pool[position]
 
-  const step = (by: number) => move(Math.max(0, Math.min(pool.length, position + by)))
+  const step = (by: number) => move((now = 0) => Math.max(0, Math.min(pool.length, now + by)))
   const judge = async (grade: number) => {
     if (hit === undefined) return
     const { metadata } = hit
