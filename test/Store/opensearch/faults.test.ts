@@ -7,7 +7,7 @@ import * as TestClock from "effect/TestClock"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import { whole } from "../../../src/Store.ts"
 import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
-import { greeting, node, options } from "./node.ts"
+import { certificate, greeting, node, options } from "./node.ts"
 
 const opening = (given: OpenSearch.IndexOptions) =>
   Effect.flip(Effect.scoped(Layer.build(OpenSearch.layer(given)))).pipe(Effect.map(({ reason }) => reason))
@@ -49,6 +49,16 @@ it.scoped("names a user that is refused, and shows no password", () =>
     assert.include(reason, "CLEW_STORE_PASSWORD")
     assert.notInclude(reason, "sesame")
     assert.strictEqual(asked[0]!.authorization, `Basic ${Buffer.from("clew:sesame").toString("base64")}`)
+  })
+)
+
+it.scoped("trusts a certificate that is configured, and names the setting for one that is not", () =>
+  Effect.gen(function* () {
+    const { asked, url } = yield* node(() => [200, { hello: "world" }], true)
+    assert.include(yield* opening(options(url)), "store.ca")
+    assert.lengthOf(asked, 0)
+    assert.include(yield* opening(options(url, { ca: certificate })), "is not OpenSearch")
+    assert.include(yield* opening(options(url, { ca: `${certificate}.gone` })), `${certificate}.gone`)
   })
 )
 

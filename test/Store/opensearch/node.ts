@@ -1,6 +1,9 @@
 import * as Effect from "effect/Effect"
-import { type IncomingMessage, type Server, createServer } from "node:http"
+import { readFileSync } from "node:fs"
+import * as Http from "node:http"
+import * as Https from "node:https"
 import type { AddressInfo } from "node:net"
+import { fileURLToPath } from "node:url"
 import type * as OpenSearch from "../../../src/Store/OpenSearch.ts"
 
 export interface Asked {
@@ -12,7 +15,7 @@ export interface Asked {
 
 type Told = readonly [status: number, body: unknown]
 
-const bodyOf = (request: IncomingMessage): Promise<string> =>
+const bodyOf = (request: Http.IncomingMessage): Promise<string> =>
   new Promise((resolve) => {
     let text = ""
     request.setEncoding("utf8").on("data", (chunk: string) => (text += chunk))
@@ -22,20 +25,28 @@ const bodyOf = (request: IncomingMessage): Promise<string> =>
 /** What a node of OpenSearch says of itself. */
 export const greeting = { version: { distribution: "opensearch", number: "2.19.1" } }
 
+const tls = (name: string) => fileURLToPath(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url))
+
+/** The certificate of nodes with TLS, which signs itself. */
+export const certificate = tls("certificate")
+
 /** A node on loopback that answers as told, and what it was asked. */
-export const node = (answer: (asked: Asked, nth: number) => Told) =>
+export const node = (answer: (asked: Asked, nth: number) => Told, isSecure = false) =>
   Effect.map(
     Effect.acquireRelease(
-      Effect.async<{ readonly server: Server; readonly asked: Array<Asked> }>((resume) => {
+      Effect.async<{ readonly server: Http.Server; readonly asked: Array<Asked> }>((resume) => {
         const asked: Array<Asked> = []
-        const server = createServer(async (request, response) => {
+        const listener: Http.RequestListener = async (request, response) => {
           const body = await bodyOf(request)
           const { headers, method, url } = request
           const one: Asked = { method: method!, path: url!, body, authorization: headers.authorization }
           asked.push(one)
           const [status, told] = answer(one, asked.length)
           response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(told))
-        })
+        }
+        const server = isSecure
+          ? Https.createServer({ cert: readFileSync(certificate), key: readFileSync(tls("key")) }, listener)
+          : Http.createServer(listener)
         server.listen(0, "127.0.0.1", () => resume(Effect.succeed({ server, asked })))
       }),
       ({ server }) =>
@@ -44,7 +55,10 @@ export const node = (answer: (asked: Asked, nth: number) => Told) =>
           server.close()
         })
     ),
-    ({ asked, server }) => ({ asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+    ({ asked, server }) => ({
+      asked,
+      url: `http${isSecure ? "s" : ""}://127.0.0.1:${(server.address() as AddressInfo).port}`
+    })
   )
 
 export const options = (url: string, given: Partial<OpenSearch.IndexOptions> = {}): OpenSearch.IndexOptions => ({
