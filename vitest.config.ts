@@ -43,7 +43,7 @@ export default defineConfig({
         test: {
           name: "opensearch",
           include: opensearch,
-          globalSetup: "test/opensearch/setup.ts",
+          globalSetup: ["test/globalSetup.ts", "test/opensearch/setup.ts"],
           fileParallelism: false
         }
       }
