@@ -79,7 +79,7 @@ const before: Readonly<Record<string, string>> = {
 }
 
 /** Go on until they are stopped. */
-const lasting = /^(?:\S+=\S+ )?clew (?:serve|watch|mcp(?! install))\b/
+const lasting = /^(?:\S+=\S+ )?clew (?:serve|console|watch|mcp(?! install))\b/
 
 /** Commands that ask a question first, which without a terminal need `--yes`. */
 const asking = /^clew delete (?!.*--yes)/
