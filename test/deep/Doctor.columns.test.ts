@@ -83,9 +83,9 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
           )
         }
         const told = Object.entries(untold).flatMap(([table, names]) => names.map((name) => `${table}.${name}`))
-        const rows = ["roots", "graph_linkages", "graph_names", "reserve"].map((table) => `a row of ${table}`)
+        const rows = new Set(["roots", "graph_linkages", "graph_names", "reserve"].map((table) => `a row of ${table}`))
         assert.deepStrictEqual(
-          missed.filter((what) => !told.includes(what) && !rows.includes(what)),
+          missed.filter((what) => !told.includes(what) && !rows.has(what)),
           []
         )
         const page = readFileSync(new URL("../../docs/doctor.md", import.meta.url), "utf8")
