@@ -2,7 +2,7 @@ import { assert } from "vitest"
 import type { Passage } from "../../src/model/Passage.ts"
 import { chunk, type ChunkOptions } from "../../src/chunking/chunk.ts"
 import { frontMatterSpan } from "../../src/chunking/frontMatter.ts"
-import { padding } from "../../src/chunking/chunk/unit.ts"
+import { unpadded } from "../../src/chunking/chunk/unit.ts"
 
 /** Words and marks: additive over pieces that white space parts. */
 export const countTokens = (text: string): number =>
@@ -54,7 +54,7 @@ export const assertLaws = (content: string, with_: ChunkOptions): ReadonlyArray<
           "no more overlap than asked for"
         )
     }
-    const said = text.replace(padding, " ")
+    const said = unpadded(text, " ")
     assert.isTrue(
       with_.countTokens(said) <= with_.size || codePoint(text),
       `${with_.countTokens(said)} tokens: ${text}`

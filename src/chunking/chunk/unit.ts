@@ -33,8 +33,19 @@ export interface Measure {
   readonly extra: (start: number, end: number) => number
 }
 
+const runs = /-{4,}| {3,}/g
+const barBefore = /\|[ :]{0,2}$/
+const barAfter = /^[ :]{0,2}\|/
+
+const isPadding = (run: string, at: number, text: string): boolean => {
+  const end = at + run.length
+  if (run.startsWith(" ")) return text[end] === "|"
+  return barAfter.test(text.slice(end, end + 3)) && barBefore.test(text.slice(Math.max(0, at - 3), at))
+}
+
 /** What aligns a table's columns says nothing; but for it, a passage would hold few rows, or only the head. */
-export const padding = /(?<=\|[ :]{0,2})-{4,}(?=[ :]{0,2}\|)|(?<! ) {3,}(?=\|)/g
+export const unpadded = (text: string, shown: string): string =>
+  text.replace(runs, (run, at: number, whole: string) => (isPadding(run, at, whole) ? shown : run))
 
 /** Lines of a table are rarely wider. */
 const mostPadded = 8
@@ -48,13 +59,9 @@ export const measure = (
   }
 ): Measure => {
   const width = options.size * widthPerToken
-  const isPadded = text.search(padding) >= 0
+  const isPadded = text.includes("|") && unpadded(text, "").length < text.length
   const isDense = dense.test(text)
-  const spare = (start: number, end: number): number =>
-    text
-      .slice(start, end)
-      .match(padding)
-      ?.reduce((sum, { length }) => sum + length, 0) ?? 0
+  const spare = (start: number, end: number): number => end - start - unpadded(text.slice(start, end), "").length
   return {
     text,
     size: options.size,
@@ -62,7 +69,7 @@ export const measure = (
     width,
     longest: isPadded ? width * mostPadded : width,
     count: isPadded
-      ? (start, end) => options.countTokens(text.slice(start, end).replace(padding, " "))
+      ? (start, end) => options.countTokens(unpadded(text.slice(start, end), " "))
       : (start, end) => options.countTokens(text.slice(start, end)),
     extra:
       isDense || isPadded
