@@ -162,7 +162,7 @@ const groupedHeaderOf = ([upper, lower, ...rest]: ReadonlyArray<Row>): ReadonlyA
   const cells = Array.from({ length: Math.max(upper.cells.length, lower.cells.length) }, (_, at) => {
     const [above = "", below = ""] = [upper.cells[at]?.trim(), lower.cells[at]?.trim()]
     if (above !== "") group = above
-    return below === "" ? above : `${group} ${below}`.trim()
+    return below === "" || below === above ? above : `${group} ${below}`.trim()
   })
   return lower.cells.some(isNumeric) ? undefined : headerOf([{ ...lower, cells }, ...rest])
 }

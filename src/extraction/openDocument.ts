@@ -67,7 +67,7 @@ const inline = (element: XmlElement, notes: Array<string>, places: Places, above
     return before + text()
   }, "")
 
-const tableRows = (table: XmlElement): ReadonlyArray<XmlElement> =>
+const tableRows = (table: XmlElement | undefined): ReadonlyArray<XmlElement> =>
   childrenOf(table).flatMap((part) =>
     part.name === "table:table-row"
       ? [part]
@@ -137,7 +137,10 @@ const stylesOf = (content: XmlElement, styles: XmlElement | undefined): Styles =
 
 class Reader {
   private code: Array<string> = []
-  constructor(readonly styles: Styles) {}
+  constructor(
+    readonly styles: Styles,
+    private readonly part: (name: string) => XmlElement | undefined
+  ) {}
 
   readonly writer = new MarkdownWriter()
   readonly notes: Array<string> = []
@@ -175,9 +178,20 @@ class Reader {
             .map((row) => cellsOf(row, this.styles.places))
             .filter((cells) => cells.some((cell) => cell !== ""))
         )
+      case "draw:object":
+        return this.chart((element.attributes["xlink:href"] ?? "").replace(/^\.\//, ""))
       default:
         if (!skipped.has(element.name)) this.blocks(element, lists)
     }
+  }
+
+  /** A chart as the table of its data, which its part has beside it. */
+  private chart(folder: string): void {
+    const [chart] = all(folder === "" ? undefined : this.part(`${folder}/content.xml`), "chart:chart")
+    const title = all(child(chart, "chart:title"), "text:p").map((part) => inline(part, [], this.styles.places))
+    this.writer.paragraph(title.join(" "))
+    const rows = tableRows(child(chart, "table:table"))
+    this.writer.table(rows.map((row) => cellsOf(row, this.styles.places).map((cell) => (cell === "NaN" ? "" : cell))))
   }
 
   /** The next number on each level, for lists that continue an earlier one. */
@@ -235,13 +249,39 @@ const writeSlides = (reader: Reader, slides: XmlElement): void => {
   }
 }
 
+/** Repeats a cell that is merged downwards in each of its rows; titles are merged over columns. */
+const spanDown = (
+  row: XmlElement,
+  cells: Array<string>,
+  spans: Map<number, { readonly text: string; left: number }>
+): void => {
+  for (const [at, span] of spans) {
+    if (span.left-- <= 0) spans.delete(at)
+    else if ((cells[at] ?? "") === "") cells[at] = span.text
+  }
+  let at = 0
+  for (const { attributes, name } of childrenOf(row)) {
+    if (name !== "table:table-cell" && name !== "table:covered-table-cell") continue
+    const left = Number(attributes["table:number-rows-spanned"] ?? 1) - 1
+    const text = cells[at] ?? ""
+    if (left > 0 && text !== "" && (attributes["table:number-columns-spanned"] ?? "1") === "1")
+      spans.set(at, { text, left })
+    at += Number(attributes["table:number-columns-repeated"] ?? 1) || 1
+    if (at >= mostRepeats) break
+  }
+}
+
 const writeSheets = ({ styles: { places }, writer }: Reader, sheets: XmlElement): void => {
   for (const table of childrenOf(sheets).filter(({ name }) => name === "table:table")) {
     const sheet = table.attributes["table:name"] ?? ""
     let number = 1
     const rows: Array<Row> = []
+    const spans = new Map<number, { readonly text: string; left: number }>()
     for (const row of tableRows(table)) {
-      const cells = cellsOf(row, places)
+      const cells = [...cellsOf(row, places)]
+      spanDown(row, cells, spans)
+      // Sheets have all their columns, most of them repeated without text.
+      cells.length = cells.findLastIndex((cell) => cell !== "") + 1
       const column = cells.findIndex((cell) => cell !== "")
       if (column >= 0)
         rows.push({ cells, place: { locator: { _tag: "Sheet", sheet, cell: `${columnName(column)}${number}` } } })
@@ -259,13 +299,16 @@ const columnName = (column: number): string =>
 
 /** A text, presentation or spreadsheet in OpenDocument, with changes accepted. */
 export const openDocument = (bytes: Uint8Array): Extracted => {
-  const { part, text } = partsOf(bytes, /^(?:content|meta|styles)\.xml$|^META-INF\/manifest\.xml$/)
+  const { part, text } = partsOf(
+    bytes,
+    /^(?:(?:Object [^/]{1,20}\/)?content|meta|styles)\.xml$|^META-INF\/manifest\.xml$/
+  )
   if (text("META-INF/manifest.xml")?.includes("encryption-data") === true)
     throw new NotExtracted("it is encrypted: save it without a password")
   const content = part("content.xml")
   if (content === undefined) throw new NotExtracted("not an OpenDocument file: it has no content")
   const body = child(content, "office:body")
-  const reader = new Reader(stylesOf(content, part("styles.xml")))
+  const reader = new Reader(stylesOf(content, part("styles.xml")), part)
   const slides = child(body, "office:presentation")
   const sheets = child(body, "office:spreadsheet")
   if (slides !== undefined) writeSlides(reader, slides)

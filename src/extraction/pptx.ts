@@ -2,6 +2,7 @@ import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 import { coreOf, partsOf, relations } from "./archive.ts"
 import { placed, unbroken } from "./raised.ts"
+import { isoDate, showsDate } from "./xlsx.ts"
 import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
 
 const wanted =
@@ -46,9 +47,30 @@ const writeTable = (writer: MarkdownWriter, table: XmlElement): void =>
 
 const valuesIn = (element: XmlElement | undefined): string => all(element, "c:v").map(textIn).join(" ")
 
-/** The points of a chart's data, by their index. */
-const pointsOf = (element: XmlElement | undefined): ReadonlyMap<string, string> =>
-  new Map(all(element, "c:pt").map((point) => [point.attributes["idx"] ?? "", textIn(child(point, "c:v"))]))
+/** The points of a chart's data, by their index; dates as such. */
+const pointsOf = (element: XmlElement | undefined, from1904 = false): ReadonlyMap<number, string> => {
+  const isDate = showsDate(textIn(all(element, "c:formatCode")[0]))
+  return new Map(
+    all(element, "c:pt").map((point) => {
+      const value = textIn(child(point, "c:v"))
+      return [Number(point.attributes["idx"]), isDate ? isoDate(Number(value), from1904) : value]
+    })
+  )
+}
+
+/** The categories of a chart, those of several levels with what is above them: an outer one counts until the next. */
+const categoriesOf = (element: XmlElement | undefined, from1904: boolean): ReadonlyMap<number, string> => {
+  const [inner, ...outer] = all(element, "c:lvl").map((level) => pointsOf(level))
+  if (inner === undefined) return pointsOf(element, from1904)
+  const above = (level: ReadonlyMap<number, string>, at: number) =>
+    [...level].filter(([from]) => from <= at).reduce((last, one) => (one[0] >= last[0] ? one : last), [-1, ""])[1]
+  return new Map(
+    [...inner].slice(0, mostPoints).map(([at, name]) => {
+      const names = [...outer.map((level) => above(level, at)).reverse(), name]
+      return [at, names.filter((part) => part !== "").join(" ")]
+    })
+  )
+}
 
 /** A chart as the table of its data: a row for each category, a column for each series. */
 const writeChart = (writer: MarkdownWriter, chart: XmlElement | undefined): void => {
@@ -59,8 +81,14 @@ const writeChart = (writer: MarkdownWriter, chart: XmlElement | undefined): void
   )
   const series = all(chart, "c:ser").slice(0, mostSeries)
   const values = series.map((one) => pointsOf(child(one, "c:val") ?? child(one, "c:yVal")))
-  const categories = pointsOf(series.map((one) => child(one, "c:cat") ?? child(one, "c:xVal")).find((it) => it))
-  const rows = [...new Set([...categories.keys(), ...values.flatMap((each) => [...each.keys()])])].slice(0, mostPoints)
+  const from1904 = /^(?:1|true)$/.test(child(chart, "c:date1904")?.attributes["val"] ?? "")
+  const categories = categoriesOf(
+    series.map((one) => child(one, "c:cat") ?? child(one, "c:xVal")).find((it) => it),
+    from1904
+  )
+  const rows = [...new Set([...categories.keys(), ...values.flatMap((each) => [...each.keys()])])]
+    .sort((a, b) => a - b)
+    .slice(0, mostPoints)
   if (rows.length === 0) return
   writer.table([
     ["", ...series.map((one) => valuesIn(child(one, "c:tx")))],

@@ -13,7 +13,7 @@ const day = 86_400_000
 const builtinDates = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 30, 36, 45, 46, 47, 50, 57])
 
 /** Whether a format's code shows a date: it has date letters outside quotes, brackets and escapes. */
-const showsDate = (code: string): boolean => {
+export const showsDate = (code: string): boolean => {
   if (/general/i.test(code)) return false
   for (let at = 0; at < code.length; at++) {
     const close = code[at] === '"' ? '"' : code[at] === "[" ? "]" : undefined
@@ -49,7 +49,7 @@ export const isoText = (date: Date): string => {
 }
 
 /** A serial day number as ISO 8601; days count from 1899-12-30, or from 1904-01-01. */
-const isoDate = (serial: number, from1904: boolean): string => {
+export const isoDate = (serial: number, from1904: boolean): string => {
   const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, 30)
   const date = new Date(epoch + Math.round(serial * 86_400) * 1000)
   return Number.isNaN(date.getTime()) ? String(serial) : isoText(date)
@@ -128,6 +128,24 @@ export const xlsx = (bytes: Uint8Array): Extracted => {
       const first = childrenOf(row)[0]?.attributes["r"] ?? `A${row.attributes["r"] ?? ""}`
       return { cells: Array.from(cells, (cell) => cell ?? ""), first }
     })
+    const rows = new Map(
+      all(child(data, "sheetData"), "row").map((row, at) => [Number(row.attributes["r"] ?? at + 1), at])
+    )
+    const lastRow = [...rows.keys()].at(-1) ?? 0
+    for (const { attributes } of all(child(data, "mergeCells"), "mergeCell")) {
+      // A cell merged downwards is what each of its rows says; titles are merged over columns.
+      const [, column = "", from = "", last, to = ""] =
+        /^([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})$/.exec(attributes["ref"] ?? "") ?? []
+      const at = columnOf(column)
+      const value = table[rows.get(Number(from)) ?? -1]?.cells[at] ?? ""
+      if (column !== last || value === "") continue
+      for (let row = Number(from) + 1; row <= Math.min(Number(to), lastRow); row++) {
+        const cells = table[rows.get(row) ?? -1]?.cells
+        if (cells === undefined) continue
+        while (cells.length <= at) cells.push("")
+        if (cells[at] === "") cells[at] = value
+      }
+    }
     writeSheet(writer, name, table)
   }
   return { text: writer.text, marks: writer.marks, ...coreOf(part("docProps/core.xml")) }

@@ -31,6 +31,10 @@ function* mailsOf(bytes: Uint8Array): Generator<{ readonly line: number; readonl
   if (start >= 0) yield { line: startLine, bytes: bytes.subarray(start) }
 }
 
+/** A mailbox marks lines of a mail that look like its own. */
+const unmarked = (bytes: Uint8Array): Uint8Array =>
+  Buffer.from(Buffer.from(bytes).toString("latin1").replaceAll("\n>From ", "\nFrom "), "latin1")
+
 const isMailbox = ({ head }: SourceFile): boolean => Buffer.from(head.subarray(0, 5)).toString("latin1") === "From "
 
 const header = /^(?:from|to|subject|date|message-id|received|return-path|mime-version|delivered-to|x-[a-z-]{1,60}):/im
@@ -98,7 +102,7 @@ export const format = (
     )
   return {
     name: "mail",
-    version: 5,
+    version: 6,
     accepts,
     load: (file) =>
       Stream.unwrap(
@@ -110,7 +114,7 @@ export const format = (
           return Stream.flatMap(Stream.fromIterable(mails), ({ bytes: one, line }) => {
             const record = line === undefined ? undefined : `L${line}`
             return Stream.unwrap(
-              extract(file.path, "mail", one).pipe(
+              extract(file.path, "mail", isMailbox(file) ? unmarked(one) : one).pipe(
                 Effect.map((read) =>
                   Stream.concat(
                     Stream.make<[Loaded]>({ ...toDocument(read), record, line }),

@@ -151,13 +151,13 @@ const extractables: ReadonlyArray<Extractable> = [
   ["docx", 4, mimes("docx", openXml("wordprocessingml.document")), bytes],
   [
     "opendocument",
-    4,
+    5,
     mimes("odt odp ods", oasis("text"), oasis("presentation"), oasis("spreadsheet")),
     bytes,
     "openDocument"
   ],
-  ["pptx", 3, mimes("pptx", openXml("presentationml.presentation")), bytes],
-  ["xlsx", 3, mimes("xlsx", openXml("spreadsheetml.sheet")), bytes],
+  ["pptx", 4, mimes("pptx", openXml("presentationml.presentation")), bytes],
+  ["xlsx", 4, mimes("xlsx", openXml("spreadsheetml.sheet")), bytes],
   ["oldOffice", 1, mimes("", "application/x-cfb"), bytes],
   ["epub", 4, mimes("epub", "application/epub+zip"), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],

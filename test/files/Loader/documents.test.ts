@@ -272,7 +272,8 @@ const related = (...links: ReadonlyArray<readonly [id: string, target: string]>)
   `<Relationships>${links.map(([id, target]) => `<Relationship Id="${id}" Type="x" Target="${target}"/>`).join("")}</Relationships>`
 
 describe("what stands around the text", () => {
-  const sheet = (...rows: ReadonlyArray<ReadonlyArray<string>>) =>
+  const sheet = (...rows: ReadonlyArray<ReadonlyArray<string>>) => merged("", ...rows)
+  const merged = (more: string, ...rows: ReadonlyArray<ReadonlyArray<string>>) =>
     zipped({
       "xl/workbook.xml": '<workbook><sheets><sheet name="S" r:id="r1"/></sheets></workbook>',
       "xl/_rels/workbook.xml.rels": related(["r1", "worksheets/sheet1.xml"]),
@@ -283,7 +284,7 @@ describe("what stands around the text", () => {
           )
           return `<row r="${row + 1}">${shown.join("")}</row>`
         })
-        .join("")}</sheetData></worksheet>`
+        .join("")}</sheetData>${more}</worksheet>`
     })
 
   it.effect("a sheet's merged title is a paragraph, and columns keep their names", () =>
@@ -390,15 +391,119 @@ describe("what stands around the text", () => {
     })
   )
 
+  it.effect("a chart's dates are dates, and its categories of two levels have both", () =>
+    Effect.gen(function* () {
+      const points = (...values: ReadonlyArray<readonly [at: number, value: string]>) =>
+        values.map(([at, value]) => `<c:pt idx="${at}"><c:v>${value}</c:v></c:pt>`).join("")
+      const values = `<c:val>${points([0, "1"], [1, "2"], [2, "3"])}</c:val>`
+      const chart = (categories: string) =>
+        load(
+          "a.pptx",
+          zipped({
+            "ppt/presentation.xml": '<p:presentation><p:sldIdLst><p:sldId r:id="r1"/></p:sldIdLst></p:presentation>',
+            "ppt/_rels/presentation.xml.rels": related(["r1", "slides/slide1.xml"]),
+            "ppt/slides/slide1.xml":
+              '<p:sld><p:cSld><p:spTree><p:graphicFrame><a:graphic><c:chart r:id="r2"/></a:graphic></p:graphicFrame></p:spTree></p:cSld></p:sld>',
+            "ppt/slides/_rels/slide1.xml.rels": related(["r2", "../charts/chart1.xml"]),
+            "ppt/charts/chart1.xml": `<c:chartSpace><c:ser><c:cat>${categories}</c:cat>${values}</c:ser></c:chartSpace>`
+          })
+        )
+      const dated = yield* chart(
+        `<c:numRef><c:numCache><c:formatCode>yyyy\\-mm\\-dd</c:formatCode>${points([0, "45292"], [1, "45323"], [2, "45352"])}</c:numCache></c:numRef>`
+      )
+      assert.include(document(dated).content, "| 2024-01-01 | 1 |\n| 2024-02-01 | 2 |\n| 2024-03-01 | 3 |")
+      const nested = yield* chart(
+        `<c:multiLvlStrRef><c:multiLvlStrCache><c:lvl>${points([0, "East"], [1, "West"], [2, "North"])}</c:lvl><c:lvl>${points([0, "Honey"], [2, "Wax"])}</c:lvl></c:multiLvlStrCache></c:multiLvlStrRef>`
+      )
+      assert.include(document(nested).content, "| Honey East | 1 |\n| Honey West | 2 |\n| Wax North | 3 |")
+    })
+  )
+
+  const spreadsheet = (rows: string) =>
+    zipped({
+      "content.xml": `<office:document-content><office:body><office:spreadsheet><table:table table:name="S">${rows}</table:table></office:spreadsheet></office:body></office:document-content>`
+    })
+  const cell = (text: string, more = "") => `<table:table-cell ${more}><text:p>${text}</text:p></table:table-cell>`
+  const rest = (columns: number) => `<table:table-cell table:number-columns-repeated="${columns}"/>`
+
+  it.effect("a sheet of LibreOffice, whose rows have 16384 cells, keeps its columns' names", () =>
+    Effect.gen(function* () {
+      const rows = [
+        ["name", "town"],
+        ["Ada", "Bath"],
+        ["Bea", "York"]
+      ].map((cells) => `<table:table-row>${cells.map((text) => cell(text)).join("")}${rest(16_382)}</table:table-row>`)
+      const loaded = yield* load("a.ods", spreadsheet(rows.join("")))
+      assert.strictEqual(document(loaded).content, "## S\n\n- name: Ada; town: Bath\n- name: Bea; town: York")
+    })
+  )
+
+  it.effect("a cell that is merged downwards counts in each of its rows", () =>
+    Effect.gen(function* () {
+      const table = [
+        ["region", "town", "mayor"],
+        ["north", "Ayr", "Ann"],
+        ["", "Bute", "Ben"],
+        ["south", "Cork", "Cy"]
+      ]
+      const expected =
+        "- region: north; town: Ayr; mayor: Ann\n- region: north; town: Bute; mayor: Ben\n- region: south; town: Cork; mayor: Cy"
+      const excel = yield* load("a.xlsx", merged('<mergeCells><mergeCell ref="A2:A3"/></mergeCells>', ...table))
+      assert.strictEqual(document(excel).content, `## S\n\n${expected}`)
+      const rows = table.map((cells) =>
+        cells.map((text) =>
+          text === ""
+            ? "<table:covered-table-cell/>"
+            : cell(text, text === "north" ? 'table:number-rows-spanned="2" table:number-columns-spanned="1"' : "")
+        )
+      )
+      const open = yield* load(
+        "a.ods",
+        spreadsheet(rows.map((cells) => `<table:table-row>${cells.join("")}${rest(9)}</table:table-row>`).join(""))
+      )
+      assert.strictEqual(document(open).content, `## S\n\n${expected}`)
+      // In a header of two rows, as in each.
+      const header = merged(
+        '<mergeCells><mergeCell ref="A1:A2"/><mergeCell ref="B1:C1"/><mergeCell ref="D1:E1"/></mergeCells>',
+        ["port", "high water", "", "low water", ""],
+        ["", "time", "height", "time", "height"],
+        ["Ayr", "4", "6", "11", "1"]
+      )
+      assert.include(
+        document(yield* load("b.xlsx", header)).content,
+        "- port: Ayr; high water time: 4; high water height: 6; low water time: 11; low water height: 1"
+      )
+    })
+  )
+
+  it.effect("a chart in a presentation of LibreOffice is the table of its data", () =>
+    Effect.gen(function* () {
+      const row = (...cells: ReadonlyArray<string>) =>
+        `<table:table-row>${cells.map((text) => cell(text)).join("")}</table:table-row>`
+      const loaded = yield* load(
+        "a.odp",
+        zipped({
+          "content.xml":
+            '<office:document-content><office:body><office:presentation><draw:page><draw:frame><draw:object xlink:href="./Object 1"/></draw:frame></draw:page></office:presentation></office:body></office:document-content>',
+          "Object 1/content.xml": `<office:document-content><office:body><office:chart><chart:chart><chart:title><text:p>Honey by month</text:p></chart:title><table:table><table:table-header-rows>${row("", "quarry", "belfry")}</table:table-header-rows><table:table-rows>${row("March", "3", "NaN")}${row("May", "9", "7")}</table:table-rows></table:table></chart:chart></office:chart></office:body></office:document-content>`
+        })
+      )
+      assert.include(
+        document(loaded).content,
+        "Honey by month\n\n|  | quarry | belfry |\n| --- | --- | --- |\n| March | 3 |  |\n| May | 9 | 7 |"
+      )
+    })
+  )
+
   it.effect("a mail that begins with a mailbox's line is one mail", () =>
     Effect.gen(function* () {
       const mail =
-        "From ada@example.org Mon Nov 23 10:00:00 2026\nFrom: ada@example.org\nSubject: Tides\n\nOne.\n\nFrom here on it rains.\n"
+        "From ada@example.org Mon Nov 23 10:00:00 2026\nFrom: ada@example.org\nSubject: Tides\n\nOne.\n\nFrom here on it rains.\n>From the pier one sees it.\n"
       const loaded = yield* load("a.eml", strToU8(mail))
       assert.lengthOf(loaded, 1)
       assert.isUndefined(document(loaded).record)
       assert.strictEqual(document(loaded).title, "Tides")
-      assert.include(document(loaded).content, "From here on it rains.")
+      assert.include(document(loaded).content, "From here on it rains.\nFrom the pier one sees it.")
       assert.isAbove((yield* load("a.mbox", strToU8(mail))).length, 1)
     })
   )
