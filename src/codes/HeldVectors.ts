@@ -35,6 +35,8 @@ export class HeldVectors {
   readonly most: number
   private readonly places = new Map<number, number>()
   private readonly owners: Float64Array
+  /** Each one's collection. */
+  private readonly homes: Float64Array
   private readonly memory: SharedMemory
   private readonly kernel: Kernel
   /** The width, filled up to a multiple of 4. */
@@ -50,6 +52,7 @@ export class HeldVectors {
     this.filled = 4 * Math.ceil(width / 4)
     this.most = Math.max(batch, Math.floor(mostBytes / (4 * this.filled)))
     this.owners = new Float64Array(this.most).fill(free)
+    this.homes = new Float64Array(this.most)
     // The query, what is taken off, the numbers of the rows, and for each its product and its square.
     this.base = 4 * (2 * this.filled + 3 * batch)
     const end = this.base + 4 * this.filled * this.most
@@ -58,8 +61,10 @@ export class HeldVectors {
     this.bytes = new Uint8Array(this.memory.buffer)
   }
 
-  has(passage: number): boolean {
-    return this.places.has(passage)
+  /** Whether a passage of a collection is here. */
+  has(passage: number, home = 0): boolean {
+    const place = this.places.get(passage)
+    return place !== undefined && this.homes[place] === home
   }
 
   /** Forgets all. */
@@ -69,14 +74,23 @@ export class HeldVectors {
     this.next = 0
   }
 
-  /** Adds a vector, as little-endian bytes. */
-  add(passage: number, vector: Uint8Array): void {
+  /** A passage's place: its own, or the oldest one's. */
+  private placeOf(passage: number): number {
+    const known = this.places.get(passage)
+    if (known !== undefined) return known
     const place = this.next
     this.next = (place + 1) % this.most
     const owner = this.owners[place]!
     if (owner !== free) this.places.delete(owner)
     this.owners[place] = passage
     this.places.set(passage, place)
+    return place
+  }
+
+  /** Adds a vector, as little-endian bytes, of a passage of a collection. */
+  add(passage: number, vector: Uint8Array, home = 0): void {
+    const place = this.placeOf(passage)
+    this.homes[place] = home
     const at = this.base + 4 * this.filled * place
     const end = at + 4 * this.filled
     if (end > this.bytes.length) {

@@ -46,6 +46,17 @@ describe("vectors in memory", () => {
     db.close()
   })
 
+  it("have one place each, also if they are added again", () => {
+    const held = new HeldVectors(4, 0)
+    const vector = bytes(Float32Array.of(1, 2, 3, 4))
+    held.add(1, vector)
+    held.add(1, vector)
+    for (let passage = 2; passage <= held.most; passage++) held.add(passage, vector)
+    assert.isTrue(held.has(1))
+    held.add(held.most + 1, vector)
+    assert.isFalse(held.has(1))
+  })
+
   it("give their places to new ones, the oldest first", () => {
     const held = new HeldVectors(4, 0)
     const vector = Float32Array.of(1, 2, 3, 4)

@@ -115,8 +115,8 @@ type Among = ArrayLike<number> | { readonly all: number }
 export const makeScoring = (mostBytes = heldBytes): Scoring => {
   let state: Map<string, unknown> | undefined
   const held = new Map<number, HeldVectors>()
-  /** Passages that have none, or one without a direction. */
-  const without = new Set<number>()
+  /** Passages that have none in a collection, or one without a direction. */
+  const without = new Map<number, Set<number>>()
   const forget = () => {
     state = undefined
     without.clear()
@@ -132,10 +132,16 @@ export const makeScoring = (mostBytes = heldBytes): Scoring => {
     return known
   }
 
-  const hold = (vectors: HeldVectors, id: number, vector: Uint8Array) => {
+  const withoutIn = (collection: number): Set<number> => {
+    const known = without.get(collection) ?? new Set()
+    without.set(collection, known)
+    return known
+  }
+
+  const hold = (vectors: HeldVectors, collection: number, id: number, vector: Uint8Array) => {
     if (vector.length !== 4 * vectors.width) damaged(differently)
-    if (vector.every((byte) => byte === 0)) without.add(id)
-    else vectors.add(id, vector)
+    if (vector.every((byte) => byte === 0)) withoutIn(collection).add(id)
+    else vectors.add(id, vector, collection)
   }
 
   /** All passages of a collection that have a vector. */
@@ -146,7 +152,7 @@ export const makeScoring = (mostBytes = heldBytes): Scoring => {
       Effect.suspend(() => {
         const ids: Array<number> = []
         const use = (id: number, vector: Uint8Array) => {
-          hold(vectors, id, vector)
+          hold(vectors, collection, id, vector)
           ids.push(id)
         }
         return Effect.as(readWhole(sql, collection, passages, use), ids)
@@ -169,12 +175,13 @@ export const makeScoring = (mostBytes = heldBytes): Scoring => {
         scores[places[at]!] = off === undefined ? cosine : 1 - (1 - cosine) * scale
       })
     }
+    const silentHere = withoutIn(collection)
     const there: Array<number> = []
     const unread: Array<number> = []
     for (let place = 0; place < passages.length; place++) {
       const passage = passages[place]!
-      if (vectors.has(passage)) there.push(place)
-      else if (!without.has(passage)) unread.push(place)
+      if (vectors.has(passage, collection)) there.push(place)
+      else if (!silentHere.has(passage)) unread.push(place)
     }
     // First, since what is read may take their places.
     score(there)
@@ -184,11 +191,13 @@ export const makeScoring = (mostBytes = heldBytes): Scoring => {
         `SELECT ${columns} FROM json_each(?) AS asked CROSS JOIN vectors_${collection} ON passage_id = asked.value`,
         [list(some.map((place) => passages[place]!))]
       )
-      compare(row!, (id, vector) => hold(vectors, id, vector))
-      const missing = some.map((place) => passages[place]!).filter((id) => !vectors.has(id) && !without.has(id))
+      compare(row!, (id, vector) => hold(vectors, collection, id, vector))
+      const missing = some
+        .map((place) => passages[place]!)
+        .filter((id) => !vectors.has(id, collection) && !silentHere.has(id))
       if (missing.length > 0) yield* silent(sql, collection, missing)
-      for (const passage of missing) without.add(passage)
-      score(some.filter((place) => vectors.has(passages[place]!)))
+      for (const passage of missing) silentHere.add(passage)
+      score(some.filter((place) => vectors.has(passages[place]!, collection)))
     }
     return scores
   })
