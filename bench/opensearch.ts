@@ -1,18 +1,13 @@
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import { mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import * as App from "../src/App.ts"
-import { noApiKeys } from "../src/Config/Env.ts"
-import { Settings } from "../src/Config/Settings.ts"
 import { percentile } from "../src/measuring/Benchmark.ts"
 import { mean } from "../src/measuring/evaluation.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import type { RankRequest } from "../src/model/Stored.ts"
-import { type Whole, whole } from "../src/Store.ts"
 import { startCluster } from "../test/opensearch/cluster/start.ts"
+import { besideEachOther } from "./beside.ts"
 import { documents, requestOf } from "./million/clew.ts"
 import { type Data, prepare, topK } from "./million/data.ts"
 
@@ -66,28 +61,7 @@ const stores = {
 type Name = keyof typeof stores
 const names = Object.keys(stores) as ReadonlyArray<Name>
 
-const opened = (name: Name, store: "create" | "readonly") =>
-  App.layer({
-    settings: Schema.decodeSync(Settings)({
-      embedding: { backend: "builtin" },
-      graph: { enabled: !values["no-graph"] },
-      store: stores[name]
-    }),
-    apiKeys: noApiKeys,
-    store,
-    pooled: store === "readonly"
-  })
-
-const on = <A, E>(
-  mode: "create" | "readonly",
-  use: (stores: Readonly<Record<Name, Whole>>) => Effect.Effect<A, E>
-): Promise<A> =>
-  Effect.gen(function* () {
-    const built = yield* Effect.forEach(names, (name) =>
-      Effect.flatMap(Layer.build(opened(name, mode)), (context) => Effect.provide(whole, context))
-    )
-    return yield* use({ SQLite: built[0]!, OpenSearch: built[1]! })
-  }).pipe(Effect.scoped, Effect.runPromise)
+const on = besideEachOther<Name>(stores, !values["no-graph"])
 
 /** Seconds of processor time that the nodes have taken; their own ticks are a hundredth of a second. */
 const serverSeconds = (): number =>

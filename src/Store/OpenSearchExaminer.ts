@@ -19,7 +19,7 @@ import {
   fromBytes,
   headId,
   headPlace,
-  passageId,
+  rewriting,
   textOf,
   vectorFields
 } from "./opensearch/sources.ts"
@@ -280,15 +280,7 @@ const make = (options: IndexOptions) => {
           (hits.hits as ReadonlyArray<Answer>).map(({ _primary_term, _seq_no, _source }): Write => {
             const { v: _, ...source } = _source as PassageSource
             return {
-              action: {
-                index: {
-                  _index: record.passages,
-                  _id: passageId(source),
-                  routing: source.key,
-                  if_seq_no: _seq_no,
-                  if_primary_term: _primary_term
-                }
-              },
+              action: rewriting(record.passages, source, _seq_no, _primary_term),
               source: { ...source, ...vectorFields(vectors.get(source.id) ?? Option.none()) }
             }
           }),

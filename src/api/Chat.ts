@@ -6,7 +6,7 @@ import { flag, int, list, number, text } from "../model/fields.ts"
 import { SearchRequest } from "../model/Query.ts"
 import { freshness } from "../model/SearchResult.ts"
 import { Temperature } from "./Ask.ts"
-import { about, ofSearches, Authorization } from "./endpoint.ts"
+import { about, ofSearches, respondInEvents, Authorization } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 /** The model's name for clients. */
@@ -165,12 +165,6 @@ export const ModelList = Schema.Struct({
 }).annotations({ identifier: "ModelList", description: "Names for requests" })
 export type ModelList = typeof ModelList.Type
 
-const streamed = {
-  "text/event-stream": {
-    schema: { type: "string", description: "With stream: events whose data is a ChatChunk each, then [DONE]" }
-  }
-}
-
 export class ChatGroup extends HttpApiGroup.make("chat")
   .add(
     HttpApiEndpoint.post("chat", "/v1/chat/completions")
@@ -183,18 +177,7 @@ export class ChatGroup extends HttpApiGroup.make("chat")
         about(
           "Chat",
           "Answers the last question of a conversation from the index, in the form of OpenAI's chat completions. Errors have OpenAI's form.",
-          {
-            transform: (operation) => ({
-              ...operation,
-              responses: {
-                ...operation["responses"],
-                200: {
-                  ...operation["responses"][200],
-                  content: { ...operation["responses"][200].content, ...streamed }
-                }
-              }
-            })
-          }
+          { transform: respondInEvents("With stream: events whose data is a ChatChunk each, then [DONE]") }
         )
       )
   )

@@ -7,7 +7,7 @@ import { int, list, text } from "../model/fields.ts"
 import { GraphBuilt } from "../model/Graph.ts"
 import { ReindexResponse } from "./Collections.ts"
 import { IndexResponse } from "./Documents.ts"
-import { about, Authorization, Needs } from "./endpoint.ts"
+import { about, Authorization, Needs, respondInEvents } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 import { FilesResponse, ImportResponse } from "./Files.ts"
 import { ProblemBody } from "./Problem.ts"
@@ -64,23 +64,7 @@ export class JobsGroup extends HttpApiGroup.make("jobs")
         about(
           "Follow a job",
           "The job as it is now. With Accept: text/event-stream, server-sent events: progress with the job whenever it comes on, and at the end done, failed or cancelled, with the job.",
-          {
-            transform: (operation) => ({
-              ...operation,
-              responses: {
-                ...operation["responses"],
-                200: {
-                  ...operation["responses"][200],
-                  content: {
-                    ...operation["responses"][200].content,
-                    "text/event-stream": {
-                      schema: { type: "string", description: "Events; the data of each is a Job" }
-                    }
-                  }
-                }
-              }
-            })
-          }
+          { transform: respondInEvents("Events; the data of each is a Job") }
         )
       )
   )

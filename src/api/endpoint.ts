@@ -81,6 +81,15 @@ export const respondAsync = (operation: Record<string, any>): Record<string, any
   }
 })
 
+/** Adds to an operation of the OpenAPI document that it may answer with server-sent events. */
+export const respondInEvents =
+  (description: string) =>
+  (operation: Record<string, any>): Record<string, any> => {
+    const answer = operation["responses"][200]
+    const content = { ...answer.content, "text/event-stream": { schema: { type: "string", description } } }
+    return { ...operation, responses: { ...operation["responses"], 200: { ...answer, content } } }
+  }
+
 /** A whole number in the query string. */
 export const wholeNumber = (name: string, min: number, max: number, description: string) =>
   Schema.NumberFromString.pipe(

@@ -4,14 +4,13 @@ import { asFailure, begin, call, type Failure } from "./api.ts"
 import { inTypeScript } from "./asking.ts"
 import { useGet, useMay, useShell } from "./hooks.ts"
 import { count, when } from "./matching.ts"
-import { CopyAs, Dialog, Progress, Trouble, Waiting } from "./Parts.tsx"
+import { Confirm, CopyAs, Dialog, Progress, Trouble, Waiting } from "./Parts.tsx"
 import type { Collection, Collections, Deleted, Job } from "./wire.ts"
 
 /** How often a change of embedder that this page did not start is looked at, in milliseconds. */
 const again = 2000
 
 const Drop = ({ collection, onDone }: { readonly collection: Collection; readonly onDone: () => void }) => {
-  const [text, set] = useState("")
   const [failure, fail] = useState<Failure>()
   const run = async () => {
     try {
@@ -21,39 +20,15 @@ const Drop = ({ collection, onDone }: { readonly collection: Collection; readonl
       fail(asFailure(error))
     }
   }
-  const asked = String(collection.documents)
   return (
     <Dialog title={`Drop ${collection.name}?`} onClose={onDone}>
-      <form
-        class="fields"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (text.trim() === asked) void run()
-        }}
-      >
+      <Confirm action="Drop" asked={collection.documents} onConfirm={() => void run()} onKeep={onDone}>
         <p>
           Its {count(collection.documents, "document")} with {count(collection.chunks, "passage")} will be gone from the
           index.
         </p>
         {failure && <Trouble failure={failure} />}
-        <label>
-          <span>Enter {asked} to confirm</span>
-          <input
-            value={text}
-            inputMode="numeric"
-            autoComplete="off"
-            onInput={(event) => set(event.currentTarget.value)}
-          />
-        </label>
-        <p class="actions">
-          <button type="submit" class="danger" disabled={text.trim() !== asked}>
-            Drop
-          </button>
-          <button type="button" onClick={onDone}>
-            Keep
-          </button>
-        </p>
-      </form>
+      </Confirm>
     </Dialog>
   )
 }

@@ -6,7 +6,7 @@ import { CollectionList } from "./Collections.tsx"
 import { DocumentList, type Listing } from "./DocumentList.tsx"
 import { useGet, useHome, useMay, useShell } from "./hooks.ts"
 import { count } from "./matching.ts"
-import { CopyAs, Dialog, Progress, Trouble } from "./Parts.tsx"
+import { Confirm, CopyAs, Dialog, Progress, Trouble } from "./Parts.tsx"
 import { Passages } from "./Passages.tsx"
 import { CollectionField } from "./Settings.tsx"
 import { Upload } from "./Upload.tsx"
@@ -35,7 +35,6 @@ const Deletion = ({
   readonly onDone: (deleted: boolean) => void
 }) => {
   const { announce } = useShell()
-  const [text, set] = useState("")
   const [done, setDone] = useState<number>()
   const [failure, fail] = useState<Failure>()
   const passages = chosen.reduce((sum, { chunks }) => sum + chunks, 0)
@@ -60,12 +59,12 @@ const Deletion = ({
       title={`Delete ${count(chosen.length, "document")}?`}
       onClose={done === undefined ? () => onDone(false) : undefined}
     >
-      <form
-        class="fields"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (text.trim() === String(chosen.length)) void run()
-        }}
+      <Confirm
+        action="Delete"
+        asked={chosen.length}
+        onConfirm={() => void run()}
+        onKeep={() => onDone(false)}
+        running={done === undefined ? undefined : <Progress label="Deleting" done={done} total={chosen.length} />}
       >
         <p>
           {count(passages, "passage")} will be gone from the index. Files stay where they are
@@ -79,30 +78,7 @@ const Deletion = ({
           </ul>
         )}
         {failure && <Trouble failure={failure} />}
-        {done === undefined ? (
-          <>
-            <label>
-              <span>Enter {chosen.length} to confirm</span>
-              <input
-                value={text}
-                inputMode="numeric"
-                autoComplete="off"
-                onInput={(event) => set(event.currentTarget.value)}
-              />
-            </label>
-            <p class="actions">
-              <button type="submit" class="danger" disabled={text.trim() !== String(chosen.length)}>
-                Delete
-              </button>
-              <button type="button" onClick={() => onDone(false)}>
-                Keep
-              </button>
-            </p>
-          </>
-        ) : (
-          <Progress label="Deleting" done={done} total={chosen.length} />
-        )}
-      </form>
+      </Confirm>
     </Dialog>
   )
 }

@@ -5,6 +5,58 @@ import { formsOf, type Request } from "./asking.ts"
 import { type Failure, key } from "./api.ts"
 import { useMay, useShell } from "./hooks.ts"
 
+/** Asks for a number before something is gone for good; `running` stands in place of the question meanwhile. */
+export const Confirm = ({
+  action,
+  asked,
+  children,
+  onConfirm,
+  onKeep,
+  running
+}: {
+  readonly action: string
+  readonly asked: number
+  readonly children: ComponentChildren
+  readonly onConfirm: () => void
+  readonly onKeep: () => void
+  readonly running?: ComponentChildren
+}) => {
+  const [text, set] = useState("")
+  const isEntered = text.trim() === String(asked)
+  return (
+    <form
+      class="fields"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (isEntered) onConfirm()
+      }}
+    >
+      {children}
+      {running ?? (
+        <>
+          <label>
+            <span>Enter {asked} to confirm</span>
+            <input
+              value={text}
+              inputMode="numeric"
+              autoComplete="off"
+              onInput={(event) => set(event.currentTarget.value)}
+            />
+          </label>
+          <p class="actions">
+            <button type="submit" class="danger" disabled={!isEntered}>
+              {action}
+            </button>
+            <button type="button" onClick={onKeep}>
+              Keep
+            </button>
+          </p>
+        </>
+      )}
+    </form>
+  )
+}
+
 /** A modal dialog; Esc, its button and a click beside it close it, if it can be closed. */
 export const Dialog = ({
   children,

@@ -71,6 +71,10 @@ export interface ExportPosition {
   readonly after: number
 }
 
+/** The position after a full page's last document, or after a page that was not full: documents without passages come last. */
+export const positionAfter = ({ isBare }: ExportPosition, last: number | undefined): ExportPosition | undefined =>
+  last !== undefined ? { isBare, after: last } : isBare ? undefined : { isBare: true, after: 0 }
+
 export interface ExportPage {
   readonly documents: ReadonlyArray<ExportedDocument>
   /** Undefined at the end. */

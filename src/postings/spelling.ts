@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { NearTerm } from "../model/Stored.ts"
 import { likeliest, splits } from "../terms/compounds.ts"
+import type { Language } from "../terms/languages.ts"
 import { distance } from "../terms/nearest.ts"
 import { type Spelled, allowance, spelledWords, termsNearby } from "../terms/spelling.ts"
 import { weighted } from "../terms/terms.ts"
@@ -150,53 +151,44 @@ const nearby = (firsts: ReadonlyArray<Buffer>, term: string) => {
 }
 
 /** The weight of each part of a compound that no passage has as a whole. */
-export const partWeight = 0.6
+const partWeight = 0.6
+
+/** What some collections are asked about the words of a query. */
+interface Vocabulary<E> {
+  /** For each term, the number of passages that have it. */
+  readonly frequencies: (terms: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<number>, E>
+  /** Shows terms spelled like a word, which is one of so many. */
+  readonly showNear: (word: Spelled, nearest: Nearest, of: number) => Effect.Effect<void, E>
+}
 
 /**
  * For each word of a query that matches nothing: the terms of its parts, if it is a compound of words in the
  * collections, else the most similarly spelled terms there.
  */
-export const nearTerms = Effect.fnUntraced(function* <E>(
-  store: SegmentStore<E>,
-  collections: ReadonlyArray<number>,
-  query: string
+export const nearTermsIn = Effect.fnUntraced(function* <E>(
+  { frequencies, showNear }: Vocabulary<E>,
+  words: ReadonlyArray<Spelled>,
+  language: Language
 ) {
-  const words = spelledWords(query)
-  if (words.length === 0) return []
-  const segments = yield* segmentsIn(store, collections)
-  if (segments.length === 0) return []
-  const language = yield* queryLanguageIn(segments, query)
   const known = new Map<string, ReadonlyArray<string>>()
   const termsOf = (word: string): ReadonlyArray<string> => {
     const terms = known.get(word) ?? [...weighted(word, language).keys()]
     known.set(word, terms)
     return terms
   }
-  /** The number of passages that have any of a word's terms, and the segments. */
-  const counting = (all: ReadonlyArray<string>) =>
-    Arena.using(
-      Effect.fnUntraced(function* (arena) {
-        const loaded = yield* loadSegments(store, arena, segments)
-        const needles = [...new Set(all.flatMap(termsOf))].map((term) => ({ term, isPrefix: false }))
-        yield* loadPostings(store, arena, segments, loaded, needles)
-        const passagesWith = (word: string) =>
-          termsOf(word).reduce(
-            (most, term) =>
-              Math.max(
-                most,
-                loaded.reduce((sum, { postings }) => sum + postings.get(term)!.count, 0)
-              ),
-            0
-          )
-        return { loaded, counts: new Map(all.map((word) => [word, passagesWith(word)])) }
-      })
-    )
-  const { counts, loaded } = yield* counting(words.map(({ word }) => word))
+  /** The number of passages that have any of a word's terms. */
+  const counting = Effect.fnUntraced(function* (all: ReadonlyArray<string>) {
+    const terms = [...new Set(all.flatMap(termsOf))]
+    const counts = yield* frequencies(terms)
+    const of = new Map(terms.map((term, at) => [term, counts[at]!]))
+    return new Map(all.map((word) => [word, Math.max(0, ...termsOf(word).map((term) => of.get(term)!))]))
+  })
+  const counts = yield* counting(words.map(({ word }) => word))
   const unknown = words.filter(({ word }) => counts.get(word) === 0).slice(0, mostWords)
   const found: Array<NearTerm> = []
   for (const word of unknown) {
     const ways = splits(word.word, language)
-    const parts = ways.length === 0 ? counts : (yield* counting(ways.flat())).counts
+    const parts = ways.length === 0 ? counts : yield* counting(ways.flat())
     const compound = likeliest(ways, (part) => parts.get(part)!)
     if (compound !== undefined) {
       for (const part of compound) {
@@ -206,21 +198,46 @@ export const nearTerms = Effect.fnUntraced(function* <E>(
       }
       continue
     }
-    const refs = loaded
-      .flatMap(({ firsts }, at) =>
-        nearby(firsts, word.term).map((near) => ({ ...near, segment: segments[at]!.id, at }))
-      )
-      .sort((a, b) => b.shared - a.shared)
-      .slice(0, Math.floor(mostBlocks / unknown.length))
     const nearest = new Nearest(word)
-    for (const { at, block } of refs) nearest.see(loaded[at]!.firsts[block]!.toString(), often)
-    yield* store.readSmallBlocks(refs, smallBlock, (data) => {
+    yield* showNear(word, nearest, unknown.length)
+    found.push(...nearest.best())
+  }
+  return found
+})
+
+/** The same of collections whose postings are in segments. */
+export const nearTerms = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
+  collections: ReadonlyArray<number>,
+  query: string
+) {
+  const words = spelledWords(query)
+  if (words.length === 0) return []
+  const segments = yield* segmentsIn(store, collections)
+  if (segments.length === 0) return []
+  let firsts: ReadonlyArray<ReadonlyArray<Buffer>> = []
+  const frequencies = (terms: ReadonlyArray<string>) =>
+    Arena.using(
+      Effect.fnUntraced(function* (arena) {
+        const loaded = yield* loadSegments(store, arena, segments)
+        firsts = loaded.map((each) => each.firsts)
+        const needles = terms.map((term) => ({ term, isPrefix: false }))
+        yield* loadPostings(store, arena, segments, loaded, needles)
+        return terms.map((term) => loaded.reduce((sum, { postings }) => sum + postings.get(term)!.count, 0))
+      })
+    )
+  const showNear = ({ term }: Spelled, nearest: Nearest, of: number) => {
+    const refs = firsts
+      .flatMap((blocks, at) => nearby(blocks, term).map((near) => ({ ...near, segment: segments[at]!.id, at })))
+      .sort((a, b) => b.shared - a.shared)
+      .slice(0, Math.floor(mostBlocks / of))
+    for (const { at, block } of refs) nearest.see(firsts[at]![block]!.toString(), often)
+    return store.readSmallBlocks(refs, smallBlock, (data) => {
       const reader = new BlockReader(data)
       while (reader.next()) {
         if (nearest.mayBe(reader.term, reader.termLength)) nearest.see(reader.currentTerm.toString(), reader.count)
       }
     })
-    found.push(...nearest.best())
   }
-  return found
+  return yield* nearTermsIn({ frequencies, showNear }, words, yield* queryLanguageIn(segments, query))
 })

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { type Facet, type Facets, type OwnFacet, facetLimits } from "../../model/Facets.ts"
-import { MetadataValues, type Values, ownValues } from "../sql/facetValues.ts"
+import { MetadataValues, type Values, ofCollections, ownValues } from "../sql/facetValues.ts"
 import type { Answer } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
 import { type Query, all, keyPattern, readTerm } from "./filter.ts"
@@ -98,13 +98,6 @@ export const facetsOf = Effect.fnUntraced(function* (
     if (count > 0) inCollections.push({ value: each.record.name, count })
   }
   const facetOf = (name: string): Facet =>
-    name === "collection"
-      ? {
-          values: inCollections
-            .toSorted((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
-            .slice(0, facetLimits.values),
-          others: Math.max(0, inCollections.length - facetLimits.values)
-        }
-      : counters.get(name)!.facet
+    name === "collection" ? ofCollections(inCollections) : counters.get(name)!.facet
   return Object.fromEntries(names.map((name) => [name, facetOf(name)])) satisfies Facets as Facets
 })

@@ -22,8 +22,8 @@ import {
   type PassageSource,
   graphFields,
   headingIn,
-  passageId,
   placesOf,
+  rewriting,
   vectorFields,
   vectorIn
 } from "./sources.ts"
@@ -232,15 +232,7 @@ const rewrite = Effect.fnUntraced(function* (
       const { source: from, title } = head.own
       const { ordinal, text } = source.part
       return {
-        action: {
-          index: {
-            _index: record.passages,
-            _id: passageId(source),
-            routing: source.key,
-            if_seq_no: seq,
-            if_primary_term: term
-          }
-        },
+        action: rewriting(record.passages, source, seq, term),
         source: {
           ...source,
           ...vectorFields(vectorIn(source)),

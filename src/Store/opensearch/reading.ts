@@ -4,17 +4,18 @@ import { DocumentNotFound } from "../../Store.ts"
 import { fromStored } from "../../entities/said.ts"
 import { damaged, parsed } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"
-import type {
-  DocumentPassages,
-  EmbeddedPassage,
-  ExportedDocument,
-  ExportPage,
-  ExportPosition,
-  ListedDocument,
-  ListPage,
-  RecentDocument,
-  SampledPassage,
-  StoredDocument
+import {
+  type DocumentPassages,
+  type EmbeddedPassage,
+  type ExportedDocument,
+  type ExportPage,
+  type ExportPosition,
+  type ListedDocument,
+  type ListPage,
+  type RecentDocument,
+  type SampledPassage,
+  type StoredDocument,
+  positionAfter
 } from "../../model/Stored.ts"
 import { askedOf } from "../sql/graph/edges.ts"
 import { join, toPassage } from "../sql/passage.ts"
@@ -282,14 +283,8 @@ export const exported = Effect.fnUntraced(function* (
       })
     })
   }
-  const last = heads.at(-1)?.head
-  const next: ExportPosition | undefined =
-    last !== undefined && heads.length === limit
-      ? { isBare: from.isBare, after: last.first ?? last.gen }
-      : from.isBare
-        ? undefined
-        : { isBare: true, after: 0 }
-  return { documents, next } satisfies ExportPage
+  const last = heads.length === limit ? heads.at(-1)?.head : undefined
+  return { documents, next: positionAfter(from, last && (last.first ?? last.gen)) } satisfies ExportPage
 })
 
 /** What a model said about a passage as it is now. */

@@ -80,6 +80,11 @@ export interface PassageSource extends Found {
 
 export const passageId = ({ gen, ordinal }: Pick<PassageSource, "gen" | "ordinal">): string => `${gen}:${ordinal}`
 
+/** Writes a passage anew, unless it was written since it was read. */
+export const rewriting = (index: string, source: PassageSource, seq: number, term: number) => ({
+  index: { _index: index, _id: passageId(source), routing: source.key, if_seq_no: seq, if_primary_term: term }
+})
+
 /** Where a passage is. */
 export const placeOf = (index: string, at: Pick<PassageSource, "gen" | "key" | "ordinal">) => ({
   index,

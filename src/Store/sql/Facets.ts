@@ -7,7 +7,7 @@ import type { Mask } from "../../model/Passage.ts"
 import type { Searched } from "../../ranking/Snapshot.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { dialectOf } from "./dialect.ts"
-import { MetadataValues, Numbers, ownValues, type Values } from "./facetValues.ts"
+import { MetadataValues, Numbers, ofCollections, ownValues, type Values } from "./facetValues.ts"
 import { allDocuments } from "./filter.ts"
 import { type Masks, type PassageRanges, inOrder } from "./Masks.ts"
 import { forEachNumber, inList, list } from "./rows.ts"
@@ -97,12 +97,7 @@ export class Facets {
     }
     const facetOf = (name: string): Facet =>
       name === "collection"
-        ? {
-            values: inCollections
-              .toSorted((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
-              .slice(0, facetLimits.values),
-            others: Math.max(0, inCollections.length - facetLimits.values)
-          }
+        ? ofCollections(inCollections)
         : (this.known.get(name)?.values.facet(counts.get(name)!) ?? { values: [], others: 0 })
     const found: Counted = Object.fromEntries([...counts.keys()].map((name) => [name, facetOf(name)]))
     if (filter !== undefined) this.answers.set(key, found)

@@ -19,7 +19,13 @@ import { inList, list } from "./rows.ts"
 import { fromStored } from "../../entities/said.ts"
 import { damaged, parsed } from "../../model/Damaged.ts"
 import type { DocumentId, Metadata } from "../../model/Document.ts"
-import type { EmbeddedPassage, ExportPage, ExportPosition, ExportedDocument } from "../../model/Stored.ts"
+import {
+  type EmbeddedPassage,
+  type ExportPage,
+  type ExportPosition,
+  type ExportedDocument,
+  positionAfter
+} from "../../model/Stored.ts"
 import { vectorTable } from "./vectorTable.ts"
 
 interface ExportedRow extends CheckedRow {
@@ -102,14 +108,8 @@ export const exported = Effect.fnUntraced(function* (
       }
     )
   )
-  const last = rows.at(-1)
-  const next: ExportPosition | undefined =
-    last !== undefined && rows.length === limit
-      ? { isBare: from.isBare, after: last.first_passage ?? last.id }
-      : from.isBare
-        ? undefined
-        : { isBare: true, after: 0 }
-  return { documents, next } satisfies ExportPage
+  const last = rows.length === limit ? rows.at(-1) : undefined
+  return { documents, next: positionAfter(from, last && (last.first_passage ?? last.id)) } satisfies ExportPage
 })
 
 /** Passages read at once: as many as a large document has, few enough for memory. */

@@ -67,6 +67,12 @@ const best = (
   }
 }
 
+/** The facet of collections by how many of their documents match, most first. */
+export const ofCollections = (counted: ReadonlyArray<FacetValue>): Facet => ({
+  values: counted.toSorted((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)).slice(0, facetLimits.values),
+  others: Math.max(0, counted.length - facetLimits.values)
+})
+
 /** Values with numbers, from 0. */
 class Numbered<A> {
   readonly all: Array<A> = []

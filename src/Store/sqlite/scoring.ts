@@ -222,20 +222,26 @@ export const makeScoring = (mostBytes = heldBytes): Scoring => {
     return found
   })
 
-  /** A statement's rest that scores a whole collection, and its parameters. */
+  /** Those of a whole collection's scored rows that a statement takes; its own parameter is the last. */
   const inDatabase = Effect.fnUntraced(function* (
     sql: SqlClient.SqlClient,
     collection: number,
     query: Direction,
-    passages: number
+    among: Among,
+    statement: (scored: string) => string,
+    last: number
   ) {
     yield* unchanged(
       sql,
       `checked vectors of ${collection}`,
-      readWhole(sql, collection, passages, () => {})
+      readWhole(sql, collection, (among as { readonly all: number }).all, () => {})
     )
     const { given, similarity } = scoreBy(measureBy(query))
-    return { rest: `${similarity} FROM ${vectorTable(sql).of(collection)}`, params: given }
+    const rows = yield* sql.unsafe<{ readonly id: number; readonly score: number | null }>(
+      statement(`SELECT passage_id AS id, ${similarity} FROM ${vectorTable(sql).of(collection)}`),
+      [...given, last]
+    )
+    return rows.filter((row): row is Scored => row.score !== null)
   })
 
   const scored = (sql: SqlClient.SqlClient, collection: number, query: Direction, among: ArrayLike<number>) =>
@@ -247,22 +253,13 @@ export const makeScoring = (mostBytes = heldBytes): Scoring => {
     top: Effect.fnUntraced(function* (sql, collection, query, among, limit) {
       const found = yield* inMemory(sql, collection, query, among)
       if (found !== undefined) return found.sort((a, b) => b.score - a.score || a.id - b.id).slice(0, limit)
-      const { params, rest } = yield* inDatabase(sql, collection, query, (among as { readonly all: number }).all)
-      const rows = yield* sql.unsafe<{ readonly id: number; readonly score: number | null }>(
-        `SELECT passage_id AS id, ${rest} ORDER BY score DESC, id LIMIT ?`,
-        [...params, limit]
-      )
-      return rows.filter((row): row is Scored => row.score !== null)
+      return yield* inDatabase(sql, collection, query, among, (all) => `${all} ORDER BY score DESC, id LIMIT ?`, limit)
     }, comparable),
     equal: Effect.fnUntraced(function* (sql, collection, query, among, score) {
-      const found = yield* inMemory(sql, collection, query, among)
-      if (found !== undefined) return found.flatMap((one) => (one.score === score ? [one.id] : []))
-      const { params, rest } = yield* inDatabase(sql, collection, query, (among as { readonly all: number }).all)
-      const rows = yield* sql.unsafe<{ readonly id: number }>(
-        `SELECT id FROM (SELECT passage_id AS id, ${rest}) WHERE score = ?`,
-        [...params, score]
-      )
-      return rows.map(({ id }) => id)
+      const found =
+        (yield* inMemory(sql, collection, query, among)) ??
+        (yield* inDatabase(sql, collection, query, among, (all) => `SELECT * FROM (${all}) WHERE score = ?`, score))
+      return found.flatMap((one) => (one.score === score ? [one.id] : []))
     }, comparable)
   }
 }
