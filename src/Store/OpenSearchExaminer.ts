@@ -14,15 +14,7 @@ import { typed } from "./opensearch/errors.ts"
 import { type Query, all } from "./opensearch/filter.ts"
 import { format, template } from "./opensearch/mapping.ts"
 import * as records from "./opensearch/records.ts"
-import {
-  type PassageSource,
-  fromBytes,
-  headId,
-  headPlace,
-  passageId,
-  textOf,
-  vectorFields
-} from "./opensearch/sources.ts"
+import { type PassageSource, fromBytes, headId, headPlace, passageId, textOf, rewritten } from "./opensearch/sources.ts"
 
 const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
 
@@ -278,7 +270,7 @@ const make = (options: IndexOptions) => {
         const vectors = new Map(given.map(({ id, vector }) => [id, vector]))
         yield* cluster.bulk(
           (hits.hits as ReadonlyArray<Answer>).map(({ _primary_term, _seq_no, _source }): Write => {
-            const { v: _, ...source } = _source as PassageSource
+            const source = _source as PassageSource
             return {
               action: {
                 index: {
@@ -289,7 +281,7 @@ const make = (options: IndexOptions) => {
                   if_primary_term: _primary_term
                 }
               },
-              source: { ...source, ...vectorFields(vectors.get(source.id) ?? Option.none()) }
+              source: rewritten(source, vectors.get(source.id) ?? Option.none())
             }
           }),
           { refresh: "true", repeatable: true }

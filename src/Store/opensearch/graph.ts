@@ -24,7 +24,7 @@ import {
   headingIn,
   passageId,
   placesOf,
-  vectorFields,
+  rewritten,
   vectorIn
 } from "./sources.ts"
 
@@ -242,8 +242,7 @@ const rewrite = Effect.fnUntraced(function* (
           }
         },
         source: {
-          ...source,
-          ...vectorFields(vectorIn(source)),
+          ...rewritten(source, vectorIn(source)),
           ...graphFields({ ordinal, text, heading: headingIn(source), title, source: from, said })
         }
       }
