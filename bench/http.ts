@@ -31,13 +31,13 @@ const batch = (size: number, words: number) =>
 
 const agent = new Http.Agent({ keepAlive: true, maxSockets: connections })
 
-const ask = (port: number, path: string, body?: unknown, via: Http.Agent = agent): Promise<string> =>
+const ask = (port: number, path: string, body?: unknown): Promise<string> =>
   new Promise((resolve, reject) => {
     const content = body === undefined ? undefined : JSON.stringify(body)
     const headers =
       content === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(content) }
     const request = Http.request(
-      { host: "127.0.0.1", port, path, method: content === undefined ? "GET" : "POST", headers, agent: via },
+      { host: "127.0.0.1", port, path, method: content === undefined ? "GET" : "POST", headers, agent },
       (response) => {
         let all = ""
         response.setEncoding("utf8")
@@ -154,68 +154,6 @@ const bare = async (): Promise<Figures> => {
   return figures
 }
 
-const every = 5
-
-/**
- * Sends requests at fixed times until it is stopped, whether or not earlier answers have come, and times each from when it
- * was due: a stall delays all requests due meanwhile, and shows in each of them.
- */
-const atFixedTimes = (one: (via: Http.Agent) => Promise<unknown>): (() => Promise<ReadonlyArray<number>>) => {
-  const via = new Http.Agent({ keepAlive: true })
-  const state = { going: true }
-  const asked: Array<Promise<number>> = []
-  const run = async () => {
-    const started = performance.now()
-    for (let n = 0; state.going; n++) {
-      const due = started + n * every
-      const early = due - performance.now()
-      if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
-      asked.push(one(via).then(() => performance.now() - due))
-    }
-    return Promise.all(asked)
-  }
-  const running = run()
-  return () => {
-    state.going = false
-    return running
-  }
-}
-
-/** How long /health and queries take while a batch is indexed, several times. */
-const whileIndexing = async (name: string, port: number, rounds: number, body: () => object): Promise<void> => {
-  const own = new Http.Agent({ keepAlive: true, maxSockets: 1 })
-  const timed = async (into: Array<number>): Promise<void> => {
-    const from = performance.now()
-    await ask(port, "/query", query(), own)
-    into.push(performance.now() - from)
-  }
-  const idle: Array<number> = []
-  for (let n = 0; n < 200; n++) await timed(idle)
-  const { p50 } = report("query, alone, nothing else going on", idle)
-  const health: Array<number> = []
-  const queries: Array<number> = []
-  const indexing: Array<number> = []
-  for (let round = 0; round < rounds; round++) {
-    const documents = body()
-    const stopHealth = atFixedTimes((via) => ask(port, "/health", undefined, via))
-    const from = performance.now()
-    const state = { going: true }
-    const done = ask(port, "/index", documents).finally(() => {
-      state.going = false
-      indexing.push(performance.now() - from)
-    })
-    while (state.going) {
-      await timed(queries)
-      await new Promise((resolve) => setTimeout(resolve, every))
-    }
-    await done
-    health.push(...(await stopHealth()))
-  }
-  report(`POST /index, ${name}`, indexing)
-  report(`/health meanwhile, due every ${every} ms`, health, undefined, "p99 under 50 ms")
-  report("query meanwhile", queries, undefined, `under ${(2 * p50 + 20).toFixed(1)} ms`)
-}
-
 type Documents = ReadonlyArray<{ readonly content: string; readonly metadata: object }>
 
 /** Indexes the result of `part` for each part, until it is empty. */
@@ -252,9 +190,6 @@ try {
   console.log(`/health costs ${door.toFixed(0)} µs more than bare node:http, at the same load`)
   await load("query, hybrid, 16 connections", 4, () => ask(first.port, "/query", query()))
   const alone = await load("query, hybrid, one connection", 4, () => ask(first.port, "/query", query()), { atOnce: 1 })
-  await whileIndexing("1000 documents", first.port, 3, () => ({ documents: batch(1000, 200) }))
-  // About 5 MB of text.
-  await whileIndexing("one document of 5 MB", first.port, 1, () => ({ documents: batch(1, 800_000) }))
   await stop(first.child)
   const engine = await inProcess(database)
   console.log(`the door costs a query ${(alone.p50 - engine.p50).toFixed(2)} ms (p50, goal: under 1 ms)`)

@@ -1,5 +1,4 @@
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -15,7 +14,7 @@ import { keepingSlow } from "./Search/slow.ts"
 import { makeStaleness } from "./Search/staleness.ts"
 import { fused, placesOfEach, together } from "./Search/several.ts"
 import { embedded, type Like, likenessOf, shortcomings } from "./Search/vectors.ts"
-import { RankingStore, Store, StoreUnavailable } from "./Store.ts"
+import { type EmbedderChanged, RankingStore, Store, StoreUnavailable } from "./Store.ts"
 import { embeddedText } from "./chunking/embedded.ts"
 import { filterHint } from "./filterHint.ts"
 import { type Collection, type CollectionName, type CollectionSummary, hasBackground } from "./model/Collection.ts"
@@ -98,7 +97,9 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const wordsAlone = alpha === 0
       // Relevance means the same without the vector leg, so it needs the query's vector there too.
       const wanted = wordsAlone ? collections.filter(isFitted) : collections
-      const [embedding, vectors] = yield* Effect.timed(embedded(embedders, words, wanted, like))
+      const embeds = performance.now()
+      const vectors = yield* embedded(embedders, words, wanted, like)
+      const embedding = performance.now() - embeds
       const failures = vectors.flatMap(({ answer }) => (Either.isLeft(answer) ? [answer.left] : []))
       // Search the collections that can be searched; if none can, report why.
       if (!wordsAlone && failures.length > 0 && failures.length === collections.length) {
@@ -169,11 +170,10 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const relevanceOf = lazily(() => judging(collections, found.unscaled, words, found.near))
       const judged = (hit: Hit): Hit => (hit.relevance === undefined ? { ...hit, relevance: relevanceOf()(hit) } : hit)
       const listed = likeness === undefined ? found.hits : yield* refined(likeness, ranking, found, judged)
-      const [reranking, { hits: all, missing }] = yield* Effect.timed(
-        reranker === undefined
-          ? Effect.succeed({ hits: listed, missing: undefined })
-          : reranked(reranker, words, listed)
-      )
+      const reranks = performance.now()
+      const { hits: all, missing } =
+        reranker === undefined ? { hits: listed, missing: undefined } : yield* reranked(reranker, words, listed)
+      const reranking = reranker && performance.now() - reranks
       const hits = all.slice(0, limit).map(judged)
       const names = collections.map(({ name }) => name)
       const hint =
@@ -198,7 +198,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           undefined,
         hint,
         facets: found.facets,
-        explain: explained(found, reading, embedding, reranker && reranking)
+        explain: explained(found, reading, embedding, reranking)
       } satisfies Outcome as Outcome
     })
 
@@ -219,19 +219,26 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         }
         const names = collections.map(({ name }) => name)
         if (like !== undefined) return yield* searchFor(request, collections, plainly(request.query), like)
-        const reading = yield* Effect.provide(read(request.query, names), stores)
+        const reading = yield* read(documents, store, request.query, names)
         const found = yield* searchFor(request, collections, reading)
         if (found.hits.length > 0 || reading.readAs === undefined) return found
         // Pasted text must not find nothing only because of its quotes.
         if (reading.hasWords) return yield* searchFor(request, collections, relaxed(request.query))
         return { ...found, hint: [found.hint, unmet(reading.readAs)].filter((why) => why !== undefined).join("; ") }
       })
+      type Failure = Effect.Effect.Error<typeof outcome>
       // Between listing and searching a collection may be dropped, or get another embedder.
       const isPassing = ({ _tag }: { readonly _tag: string }) =>
         _tag === "EmbedderChanged" || (_tag === "CollectionNotFound" && request.collection === undefined)
-      return Effect.retry(outcome, { times: 2, while: isPassing }).pipe(
-        Effect.catchTag("EmbedderChanged", ({ message }) => new StoreUnavailable({ reason: message }))
-      )
+      const attempt = (again: number): Effect.Effect<Outcome, Exclude<Failure, EmbedderChanged> | StoreUnavailable> =>
+        Effect.catchAll(outcome, (error) =>
+          again > 0 && isPassing(error)
+            ? attempt(again - 1)
+            : error._tag === "EmbedderChanged"
+              ? new StoreUnavailable({ reason: error.message })
+              : Effect.fail(error)
+        )
+      return attempt(2)
     }
 
     /** What several queries find together. */
@@ -340,14 +347,14 @@ const staged = (collections: ReadonlyArray<CollectionSummary>): string | undefin
     )
     .join("; ") || undefined
 
-const microseconds = (time: Duration.Duration): number => Math.round(Duration.toMillis(time) * 1000)
+const microseconds = (ms: number): number => Math.round(1000 * ms)
 
-/** The store's report with what was done around it. */
+/** The store's report with what was done around it, and the milliseconds that it took. */
 const explained = (
   { report, unchecked }: Found,
   { readAs }: Reading,
-  embedding: Duration.Duration,
-  reranking: Duration.Duration | undefined
+  embedding: number,
+  reranking: number | undefined
 ): SearchExplanation | undefined =>
   report && {
     ...(readAs && { read_as: { ...readAs, ...(unchecked > 0 && { unchecked }) } }),
@@ -355,6 +362,6 @@ const explained = (
     stages_us: {
       ...report.stages_us,
       embed: microseconds(embedding),
-      ...(reranking && { rerank: microseconds(reranking) })
+      ...(reranking !== undefined && { rerank: microseconds(reranking) })
     }
   }

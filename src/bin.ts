@@ -26,6 +26,7 @@ const cwd = () => {
 
 const { program, untilStopped } = main({
   argv: process.argv.slice(2),
+  script: process.argv[1],
   cwd: cwd(),
   env: process.env,
   meeting: typeof __meeting === "undefined" ? undefined : __meeting

@@ -3,7 +3,7 @@ import type { CollectionName } from "../model/Collection.ts"
 import { type Filter, isEmptyFilter, type Scalar } from "../model/Filter.ts"
 import type { Demands, ReadAs } from "../model/SearchResult.ts"
 import { spannedGen } from "../runtime/tracing.ts"
-import { RankingStore, Store } from "../Store.ts"
+import type { RankingStore, Store } from "../Store.ts"
 import { demandsOf } from "../citations/remarks.ts"
 import { hasOperators, inSentence, positiveWords, type QueryPart, queryParts, wordOf } from "../terms/operators.ts"
 
@@ -101,18 +101,22 @@ const assembled = (query: string, parts: ReadonlyArray<QueryPart>): Reading => {
  * Reads quotes, `-word` and `field:value` in a query. A field that no document has, and a `-word` that documents
  * contain with its dash, like a flag, count as words.
  */
-export const read = spannedGen("Search.read")(function* (query: string, collections: ReadonlyArray<CollectionName>) {
+export const read = spannedGen("Search.read")(function* (
+  documents: typeof Store.Service,
+  ranking: typeof RankingStore.Service,
+  query: string,
+  collections: ReadonlyArray<CollectionName>
+) {
   const written = queryParts(query)
   const parts = inSentence(written)
   if (!hasOperators(parts)) {
     return hasOperators(written) ? asWords(query, "its quotes and dashes are part of a sentence") : plainly(query)
   }
-  const store = yield* Store
   const asked = parts.flatMap((part) => (part.kind === "field" && !ownFields.has(nameOf(part)) ? [part.field] : []))
   const dashed = parts.flatMap((part) => (part.kind === "without" ? [`-${part.value}`] : []))
   const [{ unknown }, dashes] = yield* Effect.all([
-    asked.length === 0 ? Effect.succeed({ unknown: [] }) : store.metadataKeys([...new Set(asked)]),
-    dashed.length === 0 ? Effect.succeed([]) : (yield* RankingStore).written(collections, dashed)
+    asked.length === 0 ? Effect.succeed({ unknown: [] }) : documents.metadataKeys([...new Set(asked)]),
+    dashed.length === 0 ? Effect.succeed([]) : ranking.written(collections, dashed)
   ])
   const words = new Set<string>(unknown)
   const flags = new Set(dashes)

@@ -1,13 +1,12 @@
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import { dirname } from "node:path"
 import type { Dated, ReadFile } from "../model/SearchResult.ts"
 import { Store } from "../Store.ts"
 
-/** How long a search waits for the file system; a network drive may never answer. */
-const patience = Duration.millis(100)
+/** Milliseconds that a search waits for the file system; a network drive may never answer. */
+const patienceMs = 100
 
 /** Milliseconds that the event loop may wait for a disk that answers. */
 const longestMs = 2
@@ -41,32 +40,44 @@ export const makeStaleness = Effect.map(Store, (store) => {
   /** Questions that the file system has not answered in time; while there are any, it is not asked again. */
   let overdue = 0
 
-  const stat = (path: string) =>
-    Effect.async<Found>((resume) => {
-      let isLate = false
-      NodeFs.stat(path, { bigint: true }, (error, stats) => {
-        if (isLate) overdue--
-        resume(Effect.succeed(error === null ? stats : outcomeOf(error)))
-      })
-      return Effect.sync(() => {
-        isLate = true
-        overdue++
-      })
-    })
-
+  /** What stands at each path, one after another; of none if the file system does not answer in time. */
   const look = (paths: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Found>> =>
     overdue > 0
       ? Effect.succeed([])
-      : Effect.gen(function* () {
+      : Effect.async<ReadonlyArray<Found>>((resume) => {
           const found: Array<Found> = []
-          while (found.length < paths.length) {
-            // A thread asks first. If it gets an answer, others are probably cached, and cost a tenth without a thread.
-            found.push(yield* stat(paths[found.length]!))
+          let isLeft = false
+          const leave = () => {
+            isLeft = true
+            overdue++
+          }
+          const answered = (error: NodeJS.ErrnoException | null, stats: NodeFs.BigIntStats): void => {
+            if (isLeft) {
+              overdue--
+              return
+            }
+            found.push(error === null ? stats : outcomeOf(error))
             const until = performance.now() + longestMs
             while (found.length < paths.length && performance.now() < until) found.push(statNow(paths[found.length]!))
+            if (found.length < paths.length) return ask()
+            clearTimeout(timer)
+            resume(Effect.succeed(found))
           }
-          return found
-        }).pipe(Effect.timeoutTo({ duration: patience, onSuccess: (found) => found, onTimeout: () => [] }))
+          // A thread asks first. If it gets an answer, others are probably cached, and cost a tenth without a thread.
+          const ask = () => NodeFs.stat(paths[found.length]!, { bigint: true }, answered)
+          const giveUp = () => {
+            if (found.length === paths.length) return
+            leave()
+            resume(Effect.succeed([]))
+          }
+          // If the event loop was busy for long, timers come before what has been answered meanwhile.
+          const timer = setTimeout(() => setImmediate(giveUp), patienceMs)
+          ask()
+          return Effect.sync(() => {
+            clearTimeout(timer)
+            leave()
+          })
+        })
 
   /** Those of the missing files that were here: the folder of the path that was indexed still exists. */
   const gone = Effect.fnUntraced(function* (missing: ReadonlyArray<Dated>) {

@@ -77,12 +77,35 @@ const short = 500
 const isSmall = ({ demands, explain, filter, keyword = "", passages }: FindRequest): boolean =>
   passages <= few && keyword.length <= short && demands === undefined && explain !== true && isEmptyFilter(filter)
 
-/** A small search on the caller's thread, unless another one is under way: several at once take turns in the threads. */
-const nearby = (own: Whole["find"], pooled: Whole["find"]): Whole["find"] => {
+/** After a write, in milliseconds, another one is likely to follow. */
+const lull = 100
+
+/** The store, and whether documents are being put into it, or are likely to be at once. */
+const noticingPuts = (store: Whole) => {
+  let [running, ended] = [0, -Infinity]
+  const put: Whole["put"] = (...args) =>
+    Effect.suspend(() => {
+      running++
+      return Effect.ensuring(
+        store.put(...args),
+        Effect.sync(() => {
+          running--
+          ended = performance.now()
+        })
+      )
+    })
+  return { near: { ...store, put }, isIndexing: () => running > 0 || performance.now() - ended < lull }
+}
+
+/**
+ * A small search on the caller's thread, unless another one is under way, since several at once take turns in the
+ * threads; or documents come in: each search has to read what is new, and the caller's thread has enough to do.
+ */
+const nearby = (own: Whole["find"], pooled: Whole["find"], isIndexing: () => boolean): Whole["find"] => {
   let running = 0
   return (request) =>
     Effect.suspend(() => {
-      const find = running++ === 0 && isSmall(request) ? own : pooled
+      const find = running++ === 0 && isSmall(request) && !isIndexing() ? own : pooled
       return Effect.ensuring(
         find(request),
         Effect.sync(() => running--)
@@ -104,13 +127,13 @@ export const layerPooled = ({
       const own = { ...options, cache: cache?.admit() }
       return Layer.scopedContext(
         Effect.gen(function* () {
-          const near = yield* whole
+          const { isIndexing, near } = noticingPuts(yield* whole)
           const known = yield* Effect.orElseSucceed(near.collections, () => [])
           const isLarge = known.reduce((sum, { passages }) => sum + passages, 0) > few
           const pooled = { ...near, ...inPool(yield* reading(options, readers, isLarge, cache), reads) }
           return ports({
             ...pooled,
-            find: nearby(near.find, pooled.find),
+            find: nearby(near.find, pooled.find, isIndexing),
             // Whether the store answers is asked of who answers.
             lookup: (collection, keys) => (isLarge || keys.length > 0 ? pooled : near).lookup(collection, keys)
           })

@@ -72,7 +72,7 @@ export const ChatRequest = Schema.Struct({
   identifier: "ChatRequest",
   title: "Chat",
   description:
-    "A conversation in the form of OpenAI's API, with top_k, collection, filter and fusion as in POST /query. Other fields are ignored.",
+    "A conversation in the form of OpenAI's API, with top_k, collection, filter and fusion as in POST /query. Tools, and formats of the answer other than text, are refused; other fields are ignored.",
   parseOptions: { onExcessProperty: "ignore", errors: "all" }
 })
 export type ChatRequest = typeof ChatRequest.Type

@@ -24,6 +24,8 @@ export class Place extends Context.Tag("clew/cli/Place")<
     readonly globals: Globals
     /** The command as typed: `clew query`. */
     readonly command: string
+    /** The file of this program, as it was started. */
+    readonly script?: string | undefined
     /** Where other processes join this one, if that is decided. */
     readonly meeting?: Meeting | undefined
   }

@@ -5,7 +5,6 @@ import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Meeting } from "../mcp/meeting.ts"
 import { version } from "../version.ts"
 import { read, typed } from "./arguments.ts"
 import { ask } from "./ask.ts"
@@ -200,15 +199,12 @@ const answer = Effect.fnUntraced(function* ({ globals, path, request }: Invoked)
   }
 })
 
-interface Start {
+interface Start extends Omit<typeof Place.Service, "command" | "globals"> {
   readonly argv: ReadonlyArray<string>
-  readonly cwd: string
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly meeting?: Meeting | undefined
 }
 
 /** The whole program, up to its exit code. It reports failures itself; only interruption propagates. */
-export const main = ({ argv, cwd, env, meeting }: Start) => {
+export const main = ({ argv, ...place }: Start) => {
   const invocation = read(clew, argv)
   const { globals, path } = invocation
   const stopped = path.at(-1)?.untilStopped
@@ -217,7 +213,7 @@ export const main = ({ argv, cwd, env, meeting }: Start) => {
       const { outputGone } = yield* Terminal
       const answered = Effect.as(answer(invocation), exitCode.done)
       return yield* Effect.raceFirst(Effect.catchAllCause(answered, report), outputGone)
-    }).pipe(Effect.provideService(Place, { cwd, env, globals, command: typed(path), meeting })),
+    }).pipe(Effect.provideService(Place, { ...place, globals, command: typed(path) })),
     /** A signal is the regular end of this command. */
     untilStopped:
       stopped === true ||

@@ -7,7 +7,7 @@ import * as path from "node:path"
 import { Collections } from "../Collections.ts"
 import { StoreConfig, indexName } from "../Config.ts"
 import { Store, UpkeepStore } from "../Store.ts"
-import type { FileEvent } from "../files/FileEvent.ts"
+import { type FileEvent, skipsText } from "../files/FileEvent.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
 import { CollectionName, type EmbedderIdentity, defaultCollection, describeEmbedder } from "../model/Collection.ts"
 import { Embedding } from "../model/Stats.ts"
@@ -115,35 +115,6 @@ export const showFailures = Effect.fnUntraced(function* (report: IndexReport, cw
   if (report.failed > listed) yield* note(`  and ${numberText(report.failed - listed)} more; --json lists them`)
 })
 
-/** Reasons to skip files, as words after their number: of one file, of several. */
-const counted: Readonly<Record<string, readonly [one: string, many: string]>> = {
-  "a file of the index": ["file of the index itself", "files of the index itself"],
-  "it holds no text": ["without text", "without text"],
-  "lock file": ["lock file", "lock files"],
-  "only links": ["with only links", "with only links"],
-  "style sheet": ["style sheet", "style sheets"]
-}
-
-const skipped = (reason: string, times: number): string => {
-  const unread = " is not read yet"
-  const words =
-    counted[reason]?.[times === 1 ? 0 : 1] ??
-    (reason.endsWith(unread)
-      ? `of a type not read yet (${reason.slice(0, -unread.length)})`
-      : // A kind of file is counted; a reason in more words stands beside the number.
-        /^(?:binary\b|\w+(?: \w+)?$)/.test(reason)
-        ? reason
-        : `(${reason})`)
-  return `${numberText(times)} ${words}`
-}
-
-const skips = ({ skipped_by_reason }: IndexReport): string =>
-  Object.entries(skipped_by_reason)
-    .sort(([, a], [, b]) => b - a)
-    .map(([reason, times]) => skipped(reason, times))
-    .slice(0, 8)
-    .join(", ")
-
 /** Reasons for which a file is only skipped if nobody names it. */
 const leftOut = ["generated", "lock file", "style sheet", "only links"]
 
@@ -167,7 +138,7 @@ export const showReport = Effect.fnUntraced(function* (report: IndexReport) {
   if (report.skipped > 0) {
     const ofPrograms = leftOut.some((reason) => reason in report.skipped_by_reason)
     const how = ofPrograms ? "; a file that you name, or whose name --include has, is read whatever it is" : ""
-    yield* print(`Skipped: ${skips(report)}${how}`)
+    yield* print(`Skipped: ${skipsText(report.skipped_by_reason)}${how}`)
   }
   if (report.deleted_documents > 0) {
     yield* print(

@@ -35,7 +35,7 @@ import type { Needs } from "../mcp/Tool.ts"
 import { selectTools, toolNames, writingTools } from "../mcp/toolNames.ts"
 import { version } from "../version.ts"
 import { following, watchedBy } from "./watch.ts"
-import { sparing } from "../runtime/Memory.ts"
+import { usualHeap } from "../runtime/Memory.ts"
 import { listen, listening, writable } from "./listen.ts"
 import * as logging from "./logging.ts"
 
@@ -207,7 +207,7 @@ const defaultIndex = (env: Readonly<Record<string, string | undefined>>, home: s
 
 /** How the client starts the server; says what of the settings here it will not have. */
 const startOf = Effect.fnUntraced(function* (client: Client, scope: Scope, given: Installing) {
-  const { cwd, env, globals } = yield* Place
+  const { cwd, env, globals, script: started } = yield* Place
   const { note } = yield* Terminal
   const home = env["HOME"] || os.homedir()
   const engine = yield* Engine
@@ -216,8 +216,7 @@ const startOf = Effect.fnUntraced(function* (client: Client, scope: Scope, given
   const unnamed = config === undefined
   const found = unnamed ? yield* engine.configFile : Option.none()
   for (const left of leftBehind({ cwd, env }, found, unnamed && isOnServer(store))) yield* note(left)
-  const argv1 = process.argv[1]
-  const script = argv1 === undefined ? undefined : path.resolve(cwd, argv1)
+  const script = started === undefined ? undefined : path.resolve(cwd, started)
   const shared = scope === "project"
   // As the client understands it on any machine: the project's folder is not this one everywhere.
   const place = (flag: string, given: string) => {
@@ -522,7 +521,7 @@ const serve = Cli.define(
     const { cwd, meeting } = yield* Place
     const { mcp } = yield* engine.settings
     if (!mcp.join) yield* Effect.sync(() => meeting?.close())
-    yield* sparing(watched.length === 0)
+    if (watched.length > 0) yield* usualHeap
     const opened = Layer.unwrapEffect(
       Effect.map(offer.config, ({ readOnly }) =>
         engine.open(readOnly ? "readonly" : writes ? "write" : "read", { pooled: true })
@@ -535,6 +534,7 @@ const serve = Cli.define(
       ...offer,
       engine: opened,
       ...(watched.length === 0 ? {} : { beside: following(watched, cwd) }),
+      streams: terminal.streams,
       empty: engine.open("preview"),
       exists: engine.exists,
       loggerOf: (format) => logging.loggerOf(format, terminal),

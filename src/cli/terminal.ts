@@ -36,6 +36,14 @@ interface Keyboard extends Readable {
   readonly setRawMode?: (mode: boolean) => unknown
 }
 
+/** A process's streams, or others in their place, which have no process to end. */
+interface Streams {
+  readonly stdin: Keyboard
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number }
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }
+  readonly exit?: (code: number) => void
+}
+
 /** Ctrl-C and Ctrl-D of a terminal in raw mode. */
 const ends = new Set(["\u0003", "\u0004"])
 
@@ -104,8 +112,8 @@ export class Terminal extends Context.Tag("clew/cli/Terminal")<
     readonly isInteractive: boolean
     /** True for yes; anything else, also the end of input, is no. */
     readonly confirm: (question: string) => Effect.Effect<boolean>
-    /** Standard input as it comes. */
-    readonly stdin: Effect.Effect<Readable & { readonly isTTY?: boolean }>
+    /** The streams as they are, for what speaks a protocol of its own on them. */
+    readonly streams: Streams
     /** All of standard input. */
     readonly input: Effect.Effect<Uint8Array, InputUnreadable>
     /** Standard input key by key, as long as the scope is open: the next one, undefined at the end. */
@@ -181,13 +189,6 @@ export const logTo = (stream: Pick<Writable, "write">): LogLines => {
   }
 }
 
-/** A process's streams, or others in their place. */
-interface Streams {
-  readonly stdin: Keyboard
-  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number }
-  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }
-}
-
 /** A terminal on these streams. */
 export const layer = (
   env: Readonly<Record<string, string | undefined>>,
@@ -230,7 +231,7 @@ export const layer = (
         noteInPlace: (text) => write(stderr, `\r\u001b[2K${said(text)}`),
         isInteractive: stdin.isTTY === true && stderr.isTTY === true,
         confirm: (question) => confirm(question, streams),
-        stdin: Effect.succeed(stdin),
+        streams,
         input: readAll(stdin),
         keys: keysOf(stdin),
         outputGone: Deferred.await(gone),

@@ -202,7 +202,7 @@ const kept = Effect.fnUntraced(function* (source: Readable, what: string) {
 
 const imported = Effect.fnUntraced(function* (name: string) {
   const { cwd } = yield* Place
-  const stdin = yield* (yield* Terminal).stdin
+  const { stdin } = (yield* Terminal).streams
   if (name === "-" && stdin.isTTY === true) return yield* usage("- reads standard input: pipe an export into it")
   const file = name === "-" ? "standard input" : path.resolve(cwd, name)
   const cannot = (error: unknown) => new FileUnusable({ message: `cannot read ${file}: ${(error as Error).message}` })

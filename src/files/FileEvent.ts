@@ -53,3 +53,33 @@ export type WatchEvent =
   | ({ readonly _tag: "Scanned" } & Scanned)
   /** A scan failed and will be repeated. */
   | { readonly _tag: "Broken"; readonly reason: string }
+
+/** Reasons to skip files, as words after their number: of one file, of several. */
+const counted: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  "a file of the index": ["file of the index itself", "files of the index itself"],
+  "it holds no text": ["without text", "without text"],
+  "lock file": ["lock file", "lock files"],
+  "only links": ["with only links", "with only links"],
+  "style sheet": ["style sheet", "style sheets"]
+}
+
+const skipped = (reason: string, times: number): string => {
+  const unread = " is not read yet"
+  const words =
+    counted[reason]?.[times === 1 ? 0 : 1] ??
+    (reason.endsWith(unread)
+      ? `of a type not read yet (${reason.slice(0, -unread.length)})`
+      : // A kind of file is counted; a reason in more words stands beside the number.
+        /^(?:binary\b|\w+(?: \w+)?$)/.test(reason)
+        ? reason
+        : `(${reason})`)
+  return `${times.toLocaleString("en")} ${words}`
+}
+
+/** What was skipped, the most frequent reasons first: `3 lock files, 1 binary (image/png)`. */
+export const skipsText = (byReason: Readonly<Record<string, number>>): string =>
+  Object.entries(byReason)
+    .sort(([, a], [, b]) => b - a)
+    .map(([reason, times]) => skipped(reason, times))
+    .slice(0, 8)
+    .join(", ")

@@ -193,6 +193,9 @@ const makeStart = (server: Http.Server, trustProxy: boolean, life: Lifecycle) =>
   }
 }
 
+/** Takes a request whose head has arrived. */
+type Begin = (request: Http.IncomingMessage, response: Http.ServerResponse) => void
+
 interface Options {
   readonly host: string
   readonly port: number
@@ -228,40 +231,45 @@ const make = ({
     Object.assign(server, { httpAllowHalfOpen: true })
     server.on("clientError", yield* makeRefuse)
     const start = makeStart(server, trustProxy, life)
+    /** Those who come before the routes are made wait for them. */
+    let begin: Begin = (request, response) => early.push(() => begin(request, response))
+    const early: Array<() => void> = []
+    const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse) => {
+      expect(request.socket, response)
+      life.open.add(response)
+      response.once("close", () => life.open.delete(response))
+      if (!request.url!.startsWith("/")) toOriginForm(request)
+      const writeHead = response.writeHead.bind(response) as (...args: ReadonlyArray<unknown>) => Http.ServerResponse
+      response.writeHead = (...args: ReadonlyArray<unknown>) => {
+        // While draining, a connection gets no further response.
+        if (life.isEnding) response.setHeader("connection", "close")
+        if (isUnread(request) && !upgrades.has(request)) leaveUnread(request, response)
+        return writeHead(...args)
+      }
+      if (life.isFull) cut(response)
+      else begin(request, response)
+    }
+    const onHandover = (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) =>
+      whenAnswered(socket, () => {
+        const { response, upgrade } = adopt(request, socket, head)
+        upgrades.set(request, upgrade)
+        onRequest(request, response)
+      })
+    server.on("request", onRequest)
+    // The routes decide: they ask for the body only when they read it.
+    server.on("checkContinue", onRequest)
+    server.on("checkExpectation", onRequest)
+    server.on("connect", onHandover)
+    server.on("upgrade", (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) =>
+      isWebSocket(request)
+        ? onHandover(request, socket, head)
+        : whenAnswered(socket, () => withoutUpgrade(server, request, socket, head))
+    )
     const address = yield* Effect.acquireRelease(listen(server, host, port), () => drain(server, life))
 
-    const serve = (handler: (request: Http.IncomingMessage, response: Http.ServerResponse) => void) => {
-      const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse) => {
-        expect(request.socket, response)
-        life.open.add(response)
-        response.once("close", () => life.open.delete(response))
-        if (!request.url!.startsWith("/")) toOriginForm(request)
-        const writeHead = response.writeHead.bind(response) as (...args: ReadonlyArray<unknown>) => Http.ServerResponse
-        response.writeHead = (...args: ReadonlyArray<unknown>) => {
-          // While draining, a connection gets no further response.
-          if (life.isEnding) response.setHeader("connection", "close")
-          if (isUnread(request) && !upgrades.has(request)) leaveUnread(request, response)
-          return writeHead(...args)
-        }
-        if (life.isFull) cut(response)
-        else start(request, response, () => handler(request, response))
-      }
-      const onHandover = (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) =>
-        whenAnswered(socket, () => {
-          const { response, upgrade } = adopt(request, socket, head)
-          upgrades.set(request, upgrade)
-          onRequest(request, response)
-        })
-      server.on("request", onRequest)
-      // The routes decide: they ask for the body only when they read it.
-      server.on("checkContinue", onRequest)
-      server.on("checkExpectation", onRequest)
-      server.on("connect", onHandover)
-      server.on("upgrade", (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) =>
-        isWebSocket(request)
-          ? onHandover(request, socket, head)
-          : whenAnswered(socket, () => withoutUpgrade(server, request, socket, head))
-      )
+    const serve = (handler: Begin) => {
+      begin = (request, response) => start(request, response, () => handler(request, response))
+      for (const wait of early.splice(0)) wait()
     }
 
     const http = HttpServer.make({

@@ -98,9 +98,29 @@ export const embeddingsFault = (body: unknown): InvalidRequest | undefined => {
   return undefined
 }
 
-/** Reports a message or a part of a kind that a conversation with Clew cannot have, by its name. */
+/** Reports by its name what a conversation with Clew cannot have: tools, formats, kinds of messages and of their parts. */
 export const chatFault = (body: unknown): InvalidRequest | undefined => {
-  const messages = isObject(body) ? body["messages"] : undefined
+  if (!isObject(body)) return undefined
+  const { messages, response_format: format } = body
+  for (const [name, choice] of [
+    ["tools", "tool_choice"],
+    ["functions", "function_call"]
+  ] as const) {
+    const offered = body[name]
+    if (Array.isArray(offered) && offered.length > 0 && body[choice] !== "none") {
+      return badField(
+        name,
+        `${name} are not supported, since Clew searches by itself and calls none: leave them out, or say "${choice}": "none"`
+      )
+    }
+  }
+  if (isObject(format) && format["type"] !== "text") {
+    const type = JSON.stringify(String(format["type"]).slice(0, 60))
+    return badField(
+      "response_format",
+      `response_format ${type} is not supported: answers are text with citations; leave it out`
+    )
+  }
   if (!Array.isArray(messages)) return undefined
   for (const [index, message] of messages.entries()) {
     if (!isObject(message)) continue

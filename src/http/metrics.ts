@@ -136,7 +136,10 @@ export const measured = (tracer: Tracer.Tracer): Tracer.Tracer => {
       return span
     }
   })
-  return collected === undefined ? made : ofNames(made, [...collected, ...stages.keys()])
+  if (collected === undefined) return made
+  const alone = [...stages].filter(([name]) => !collected.has(name))
+  const timers = alone.map(([name, histogram]) => [name, (took: number) => histogram.unsafeUpdate(took, [])] as const)
+  return ofNames(made, [...collected, ...stages.keys()], new Map(timers))
 }
 
 /** One metric with its series, as complete lines in order. */

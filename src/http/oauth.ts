@@ -53,14 +53,19 @@ const readMetadata = async (issuer: string, address: string): Promise<URL> => {
   return new URL(said.jwks_uri)
 }
 
-const asFault = (error: unknown) => new IssuerFault({ reason: error instanceof Error ? error.message : String(error) })
+/** An issuer's failure by what caused it: what `fetch` says of itself tells nothing. */
+const asFault = (address: string) => (error: unknown) => {
+  const { cause, message } = error as { readonly cause?: { readonly message?: string }; readonly message?: string }
+  const why = cause?.message ?? message ?? String(error)
+  return new IssuerFault({ reason: why.includes(address) ? why : `${address}: ${why}` })
+}
 
 /** Loads jose only where tokens come. */
 const verifier = (issuer: string) =>
   Effect.gen(function* () {
     const jose = yield* Effect.promise(() => import("jose"))
     const [first, second] = addressesOf(issuer).map((address) =>
-      Effect.tryPromise({ try: () => readMetadata(issuer, address), catch: asFault })
+      Effect.tryPromise({ try: () => readMetadata(issuer, address), catch: asFault(address) })
     )
     const keys = jose.createRemoteJWKSet(yield* Effect.orElse(first!, () => second!), {
       timeoutDuration: limits.ms,
@@ -130,7 +135,8 @@ export const make = (server: typeof ServerConfig.Service): Effect.Effect<OAuth |
         reason: `The token is not accepted: ${reason}`,
         challenge: `${challenge}, error="invalid_token", error_description="${quotable(reason)}"`
       })
-    const unavailable = ({ reason }: IssuerFault) => new AccessUnavailable({ reason: `The tokens' issuer: ${reason}` })
+    const unavailable = ({ reason }: IssuerFault) =>
+      new AccessUnavailable({ reason: `The issuer of tokens cannot be asked: ${reason}` })
 
     const check = (token: string) =>
       Effect.gen(function* () {
@@ -151,7 +157,7 @@ export const make = (server: typeof ServerConfig.Service): Effect.Effect<OAuth |
           catch: (error) =>
             ofToken.has(String((error as { readonly code?: unknown }).code))
               ? invalid((error as Error).message)
-              : unavailable(asFault(error))
+              : unavailable(asFault(issuer)(error))
         })
         if (scope !== undefined && !scopesOf(payload).includes(scope)) {
           return yield* new InsufficientScope({ scope, challenge: `${challenge}, error="insufficient_scope"` })

@@ -1,6 +1,6 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import type { JSONRPCMessage, JSONRPCRequest } from "@modelcontextprotocol/sdk/types.js"
-import type { Readable } from "node:stream"
+import type { Readable, Writable } from "node:stream"
 import { type JsonFault, readJsonAtOnce } from "../model/readJson.ts"
 import {
   type Id,
@@ -17,12 +17,19 @@ import { type Frame, makeSplitter } from "./lines.ts"
 import { pathText } from "../model/kinds.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
 
+/** A process's streams, or others in their place, which have no process to end. */
+export interface Streams {
+  readonly stdin: Readable & { readonly isTTY?: boolean }
+  readonly stdout: Writable
+  readonly stderr: Writable
+  readonly exit?: (code: number) => void
+}
+
 /**
  * Reserves standard output for the server: whatever else prints there, console.log and worker threads included, goes to
  * standard error instead.
  */
-export const takeStdout = (): Output => {
-  const { stderr, stdout } = process
+export const takeStdout = ({ stderr, stdout }: Pick<Streams, "stderr" | "stdout">): Output => {
   const write = stdout.write.bind(stdout)
   stdout.write = stderr.write.bind(stderr)
   return {

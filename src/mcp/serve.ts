@@ -22,7 +22,7 @@ import * as ClientLog from "./ClientLog.ts"
 import { type Hello, longestHello, type Meeting, refusal, type Welcome } from "./meeting.ts"
 import type { Overview } from "./overview.ts"
 import { checkOpening, type Configured, firstEra, make, type Service } from "./Server.ts"
-import { type Output, StdioTransport, takeStdout } from "./Stdio.ts"
+import { type Output, StdioTransport, type Streams, takeStdout } from "./Stdio.ts"
 import { writingTools } from "./toolNames.ts"
 import { makeWatching, type Use, type Watching } from "./Watching.ts"
 import { version } from "../version.ts"
@@ -80,11 +80,11 @@ const grace = { answers: Duration.seconds(30), exit: 900 }
 const parentPoll = Duration.millis(250)
 
 /** Signals the end of input, and the end of the client: output broken, parent gone. */
-const farewell = Effect.gen(function* () {
+const farewell = Effect.fnUntraced(function* ({ stdin, stdout }: Streams) {
   const over = yield* Deferred.make<void>()
   const gone = yield* Deferred.make<void>()
   const end = () => Deferred.unsafeDone(over, Effect.void)
-  const { ppid, stdin, stdout } = process
+  const { ppid } = process
   yield* Effect.acquireRelease(
     Effect.sync(() => {
       for (const event of ["end", "close", "error"]) stdin.once(event, end)
@@ -230,6 +230,7 @@ export const serve = <E, R>(
   options: Offer & {
     /** Opened at first use, and created if a call writes. */
     readonly engine: Layer.Layer<OpenIndex | Watcher, E>
+    readonly streams: Streams
     /** Background work, started once a client is initialized. */
     readonly beside?: Effect.Effect<void, never, Watcher>
     /** Replaces the engine for calls that write nothing while there is no index: an empty index in memory. */
@@ -242,7 +243,7 @@ export const serve = <E, R>(
 ) => {
   const log = ClientLog.makeOwn(options.loggerOf)
   return Effect.gen(function* () {
-    const { joining } = options
+    const { joining, streams } = options
     const left = joining?.meeting.left
     yield* logUnhandled()
     const engine = yield* lazyLayer(options.engine)
@@ -279,22 +280,22 @@ export const serve = <E, R>(
       )
     }
     const others = joined?.settled ?? Effect.void
-    const exits = Effect.sync(() => setTimeout(() => process.exit(0), grace.exit).unref())
+    const exits = Effect.sync(() => setTimeout(() => streams.exit?.(0), grace.exit).unref())
     if (left !== undefined) {
       yield* config.pipe(Effect.ignoreLogged, Effect.zipRight(greeted))
       yield* Effect.promise(() => left)
       yield* Effect.timeoutOption(others, grace.answers)
       return yield* Effect.asVoid(exits)
     }
-    const stdout = takeStdout()
+    const stdout = takeStdout(streams)
     const service = yield* make({ version, ...options, use, watching, config, greeted })
-    const transport = yield* attend(service, log, process.stdin, stdout)
-    if (process.stdin.isTTY) {
+    const transport = yield* attend(service, log, streams.stdin, stdout)
+    if (streams.stdin.isTTY === true) {
       yield* Effect.logInfo(
         "This is an MCP server: it speaks JSON-RPC on standard input and output, and an MCP client should start it. `clew mcp install --client NAME` sets one up; Ctrl-D ends this one"
       )
     }
-    const { gone, over } = yield* farewell
+    const { gone, over } = yield* farewell(streams)
     yield* Effect.raceFirst(over, gone)
     // A full pipe holds the answers until they are read.
     const written = Effect.async<void>((resume) => stdout.write("", () => resume(Effect.void)))
@@ -309,6 +310,6 @@ export const serve = <E, R>(
       transport.abandon("The server is shutting down before this was done; what was indexed so far stays")
       yield* Effect.timeoutOption(written, grace.exit / 4)
     }
-    yield* Effect.sync(() => process.stdin.destroy())
+    yield* Effect.sync(() => streams.stdin.destroy())
   }).pipe(Effect.scoped, Effect.provide(log.layer))
 }

@@ -30,8 +30,7 @@ export const reclaiming: Effect.Effect<Effect.Effect<void>, never, Scope.Scope> 
 })
 
 /**
- * For a process that mostly waits, one per client and index: the heap stays smaller, and searches take no longer. Indexing
- * takes half as much processor time again, so whoever indexes turns it off. `clew mcp` begins with it (scripts/launcher.mjs).
+ * `clew mcp`, of which one per client and index mostly waits, starts with a smaller heap, in which searches take no longer
+ * (scripts/launcher.mjs). Indexing takes half as much processor time again in it: whoever indexes wants the usual one.
  */
-export const sparing = (does: boolean): Effect.Effect<void> =>
-  Effect.sync(() => setFlagsFromString(does ? "--optimize-for-size" : "--no-optimize-for-size"))
+export const usualHeap: Effect.Effect<void> = Effect.sync(() => setFlagsFromString("--no-optimize-for-size"))

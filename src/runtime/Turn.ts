@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
+import { afterwards } from "./afterwards.ts"
 
 /** What waits, by who waits for it: each owner in turn, and what one owner waits for in its order. */
 export class FairQueue<A> {
@@ -96,7 +97,8 @@ export const makeTurns = (places: number): Turns => {
     (kind: typeof urgent): Turn =>
     (effect) =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(FiberRef.get(current), (client) => {
+        Effect.withFiberRuntime((fiber) => {
+          const client = fiber.getFiberRef(current)
           const me: Place = { begin: () => {}, hasBegun: false }
           kind.waiting.push(client, me)
           advance()
@@ -104,12 +106,12 @@ export const makeTurns = (places: number): Turns => {
             if (me.hasBegun) resume(Effect.void)
             else me.begin = () => resume(Effect.void)
           })
-          const leave = Effect.sync(() => {
+          // A place that is free costs no wait.
+          return afterwards(me.hasBegun ? restore(effect) : Effect.zipRight(restore(begun), restore(effect)), () => {
             if (me.hasBegun) kind.running--
             else kind.waiting.delete(client, me)
             advance()
           })
-          return Effect.ensuring(Effect.zipRight(restore(begun), restore(effect)), leave)
         })
       )
 

@@ -1,5 +1,4 @@
 import { assert, describe, it } from "@effect/vitest"
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
@@ -12,14 +11,14 @@ import * as codes from "../../src/codes/CodeStore.ts"
 import { connect, memory } from "../../src/Store/sqlite/connect.ts"
 import { nextTurn } from "../../src/runtime/EventLoop.ts"
 import { cosine, randomVectors } from "../codes/random.ts"
-import { transaction } from "../../src/Store/sqlite/client.ts"
+import { type SqliteClient, transaction } from "../../src/Store/sqlite/client.ts"
 import { codesOn } from "../../src/Store/sql/codes.ts"
 import { makeScoring } from "../../src/Store/sqlite/scoring.ts"
 import { vectorTable } from "../../src/Store/sql/vectorTable.ts"
 import * as vectors from "../../src/Store/sql/vectors.ts"
 import { indexFile } from "./opened.ts"
 
-type Sql = SqlClient.SqlClient
+type Sql = SqliteClient
 
 const width = 16
 const collection = 1

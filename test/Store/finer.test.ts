@@ -1,5 +1,4 @@
 import { assert, describe, it } from "@effect/vitest"
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { BlockCache } from "../../src/codes/BlockCache.ts"
@@ -8,13 +7,13 @@ import { blockRows } from "../../src/codes/layout.ts"
 import { Scanner } from "../../src/codes/Scanner.ts"
 import { connect, memory } from "../../src/Store/sqlite/connect.ts"
 import { randomVectors } from "../codes/random.ts"
-import { transaction } from "../../src/Store/sqlite/client.ts"
+import { type SqliteClient, transaction } from "../../src/Store/sqlite/client.ts"
 import { codesOn } from "../../src/Store/sql/codes.ts"
 import { makeScoring } from "../../src/Store/sqlite/scoring.ts"
 import { vectorTable } from "../../src/Store/sql/vectorTable.ts"
 import * as vectors from "../../src/Store/sql/vectors.ts"
 
-type Sql = SqlClient.SqlClient
+type Sql = SqliteClient
 
 const width = 64
 const collection = 1

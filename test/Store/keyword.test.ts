@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -9,7 +8,7 @@ import * as Scope from "effect/Scope"
 import { Store } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { Cancelled } from "../../src/Store/sql/Cancelled.ts"
-import { transaction } from "../../src/Store/sqlite/client.ts"
+import { type SqliteClient, transaction } from "../../src/Store/sqlite/client.ts"
 import * as collections from "../../src/Store/sql/collections.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import * as documents from "../../src/Store/sql/documents.ts"
@@ -100,7 +99,7 @@ interface Row {
   readonly text: string
 }
 
-const stored = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
+const stored = Effect.fnUntraced(function* (sql: SqliteClient, collection: number) {
   const rows = yield* sql.unsafe<Row>(
     `SELECT p.id, d.metadata ->> '$.half' AS half, coalesce(d.title, '') AS title, p.heading, p.text
      FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ? ORDER BY p.id`,
@@ -119,7 +118,7 @@ const maskOf = (ids: ReadonlySet<number>): Mask => {
 const close = 1e-9
 
 /** Holds what is found for all queries, filtered and not, against FTS5 over what is stored. */
-const agrees = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, depth = 10) {
+const agrees = Effect.fnUntraced(function* (sql: SqliteClient, collection: number, depth = 10) {
   const rows = yield* stored(sql, collection)
   const halves = new Set(rows.filter(({ half }) => half === 1).map(({ id }) => id))
   const reference = fts5(rows)
@@ -150,35 +149,35 @@ const agrees = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
   reference.close()
 })
 
-const holds = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
+const holds = Effect.fnUntraced(function* (sql: SqliteClient, collection: number) {
   assert.deepStrictEqual(yield* keyword.verify(sql, collection), [])
 })
 
-const write = (sql: SqlClient.SqlClient) => transaction(sql, "BEGIN IMMEDIATE")
+const write = (sql: SqliteClient) => transaction(sql, "BEGIN IMMEDIATE")
 
 /** So little that a step ends with the first block that it reads. */
 const small = { bytes: 1, largePassages: 1e9 }
 /** The same, with a step to begin and one to end. */
 const smallest = { bytes: 1, largePassages: 0 }
 
-const segmentsIn = (sql: SqlClient.SqlClient, state: number) =>
+const segmentsIn = (sql: SqliteClient, state: number) =>
   Effect.map(
     sql.unsafe<{ readonly n: number }>("SELECT count(*) AS n FROM keyword_segments WHERE state = ?", [state]),
     ([row]) => row!.n
   )
 
-const make = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+const make = Effect.fnUntraced(function* (sql: SqliteClient) {
   return yield* write(sql)(collections.create(sql, defaultCollection, embedder, 0))
 })
 
-const put = (sql: SqlClient.SqlClient, name: number, content: Content) =>
+const put = (sql: SqliteClient, name: number, content: Content) =>
   write(sql)(
     Effect.flatMap(collections.find(sql, defaultCollection), (collection) =>
       putDocuments(sql, collection, [prepared(name, content)], 0)
     )
   )
 
-const remove = (sql: SqlClient.SqlClient, collection: number, name: number) =>
+const remove = (sql: SqliteClient, collection: number, name: number) =>
   write(sql)(documents.removeWhere(sql, collection, "doc_id", `d${name}`))
 
 const one = (text: string): Content => ({ title: "", passages: [{ heading: "", text }] })

@@ -12,7 +12,13 @@ const face = (isTTY: boolean) => faceOf({ isTTY }, { TERM: "xterm" })
 
 const around = (isTTY: boolean) =>
   Layer.merge(
-    Layer.mock(Terminal, { out: face(isTTY), err: face(isTTY), isInteractive: false, log: logTo(process.stderr) }),
+    Layer.mock(Terminal, {
+      out: face(isTTY),
+      err: face(isTTY),
+      streams: process,
+      isInteractive: false,
+      log: logTo(process.stderr)
+    }),
     Layer.succeed(Place, {
       cwd: "/here",
       env: {},

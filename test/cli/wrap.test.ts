@@ -15,6 +15,7 @@ const around = (columns: number) =>
     Layer.mock(Terminal, {
       out: faceOf({ isTTY: true, columns }, { TERM: "xterm" }),
       err: faceOf({}, {}),
+      streams: process,
       isInteractive: false,
       log: logTo(process.stderr)
     }),

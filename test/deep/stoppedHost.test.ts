@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { bread, connect, connectWith, endClients, sea, temporaryFolder } from "../mcp/client.ts"
+import { bread, start, startWith, endClients, sea, temporaryFolder } from "../mcp/client.ts"
 
 describe.skipIf(process.platform !== "linux")("a process of clew mcp whose engine does not answer", () => {
   it("goes on with one of its own, and says that nobody knows of a write", async () => {
     const folder = temporaryFolder()
-    const first = await connectWith([sea, bread], { folder })
-    const second = await connect({ folder })
+    const first = await startWith([sea, bread], { folder })
+    const second = await start({ folder })
     const search = async () =>
       (await second.call("search", { query: "tides" })).structuredContent.results[0].metadata.source
     try {

@@ -579,6 +579,7 @@ it.scopedLive("fails as OpenAI does", () =>
     const create = (body: object, its = client) =>
       failing(() => its.chat.completions.create({ model: "clew", messages: [question], ...body } as never))
     const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: "wrong", maxRetries: 0 })
+    const tool = { type: "function", function: { name: "weather", parameters: { type: "object", properties: {} } } }
     const cases = [
       [yield* create({}, stranger), 401, "invalid_api_key", null],
       [yield* failing(() => stranger.models.list()), 401, "invalid_api_key", null],
@@ -616,7 +617,10 @@ it.scopedLive("fails as OpenAI does", () =>
       [yield* failing(() => client.post("/moderations", { body: {} })), 404, "route_not_found", null],
       [yield* failing(() => client.get("/chat/completions")), 405, "method_not_allowed", null],
       [yield* failing(() => client.get("/models/%ff")), 400, "invalid_request", "model"],
-      [yield* create({ temperature: 3 }), 400, "invalid_request", "temperature"]
+      [yield* create({ temperature: 3 }), 400, "invalid_request", "temperature"],
+      [yield* create({ tools: [tool] }), 400, "invalid_request", "tools"],
+      [yield* create({ functions: [tool.function], function_call: "auto" }), 400, "invalid_request", "functions"],
+      [yield* create({ response_format: { type: "json_object" } }), 400, "invalid_request", "response_format"]
     ] as const
     for (const [error, status, code, param] of cases) {
       assert.strictEqual(error.status, status, code)
@@ -626,6 +630,15 @@ it.scopedLive("fails as OpenAI does", () =>
     }
     assert.include(cases[8][0].message, "tool messages are not supported")
     assert.include(cases[9][0].message, '"image_url" parts are not supported')
+    // What asks for nothing is taken, as clients send it unasked.
+    for (const body of [
+      { tools: [], tool_choice: "auto" },
+      { tools: [tool], tool_choice: "none" },
+      { response_format: { type: "text" }, functions: null }
+    ]) {
+      const asked = { model: "clew", messages: [question], ...body } as OpenAI.ChatCompletionCreateParamsNonStreaming
+      assert.isNotEmpty((yield* Effect.promise(() => client.chat.completions.create(asked))).choices)
+    }
     const clew = yield* Effect.promise(() => client.models.retrieve("clew"))
     assert.deepStrictEqual(clew, { id: "clew", object: "model", created: 0, owned_by: "clew" })
   })

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as jose from "jose"
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
-import { ask, start } from "./server.ts"
+import { ask, type Line, start } from "./server.ts"
 
 const audience = "https://search.example.org/mcp"
 
@@ -187,6 +187,24 @@ it.scopedLive("finds a new key of the issuer, and says when it cannot ask", () =
           assert.strictEqual((yield* get(fourth.port, replaced)).status, 401)
         }),
       (now) => Effect.sync(() => (Date.now = now))
+    )
+  })
+)
+
+it.scopedLive("logs what keeps it from asking the issuer, and tells callers without the address", () =>
+  Effect.gen(function* () {
+    const { server, signer, url } = yield* issuer
+    const token = yield* Effect.promise(() => signer("a").then(({ sign }) => sign()))
+    server.close()
+    const log: Array<Line> = []
+    const { port } = yield* start({ settings: setting(url), log })
+    const { json, status } = yield* get(port, token)
+    assert.strictEqual(status, 503)
+    assert.match(json.detail, /^The issuer of tokens cannot be asked: .*ECONNREFUSED/)
+    assert.notInclude(json.detail, url)
+    assert.include(
+      log.map(({ message }) => message).join("\n"),
+      `${url}/.well-known/openid-configuration: connect ECONNREFUSED`
     )
   })
 )

@@ -2,10 +2,10 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { program, type Running, startHere } from "../cli/program/sandbox.ts"
 
 /** The built program. */
-export const bin = process.env["TEST_BIN"] ?? fileURLToPath(new URL("../../dist/bin.js", import.meta.url))
+export const bin = process.env["TEST_BIN"] ?? program
 
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any
@@ -35,13 +35,11 @@ export const cleanEnv = (folder: string, extra: Readonly<Record<string, string>>
 export interface StartOptions {
   readonly args?: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>>
-  readonly nodeArgs?: ReadonlyArray<string>
   readonly folder?: string
 }
 
-/** `clew mcp` behind real pipes, seen as raw lines: what a client library would hide is what is tested. */
+/** `clew mcp`, seen as raw lines: what a client library would hide is what is tested. */
 export class Client {
-  readonly child: ChildProcessWithoutNullStreams
   readonly folder: string
   /** Every line on standard output, as it came. */
   readonly lines: Array<string> = []
@@ -49,29 +47,30 @@ export class Client {
   private rest = ""
   private lastId = 0
   private waiting: Array<() => void> = []
-  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null; readonly at: number }>
+  private hasEnded = false
+  private readonly server: Running
+  readonly exited: Promise<Awaited<Running["ended"]> & { readonly at: number }>
 
-  constructor({ args = [], env = {}, folder = temporaryFolder(), nodeArgs = [] }: StartOptions = {}) {
+  constructor({ args = [], env = {}, folder = temporaryFolder() }: StartOptions = {}, serve = startHere) {
     this.folder = folder
-    this.child = spawn(process.execPath, [...nodeArgs, bin, "mcp", "--db", join(folder, "index.db"), ...args], {
+    this.server = serve({
+      argv: ["mcp", "--db", join(folder, "index.db"), ...args],
       cwd: folder,
-      env: cleanEnv(folder, { CLEW_EMBEDDING_BACKEND: "builtin", ...env }),
-      stdio: "pipe"
+      env: cleanEnv(folder, { CLEW_EMBEDDING_BACKEND: "builtin", ...env })
     })
-    this.child.stdin.on("error", () => {})
-    this.child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    this.server.stdin.on("error", () => {})
+    this.server.stdout.setEncoding("utf8").on("data", (text: string) => {
       const parts = (this.rest + text).split("\n")
       this.rest = parts.pop() ?? ""
       this.lines.push(...parts)
       this.wake()
     })
-    this.child.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text))
-    this.exited = new Promise((resolve) =>
-      this.child.once("close", (code, signal) => {
-        resolve({ code, signal, at: Date.now() })
-        this.wake()
-      })
-    )
+    this.server.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text))
+    this.exited = this.server.ended.then((ended) => {
+      this.hasEnded = true
+      this.wake()
+      return { ...ended, at: Date.now() }
+    })
     clients.push(this)
   }
 
@@ -79,8 +78,13 @@ export class Client {
     for (const resolve of this.waiting.splice(0)) resolve()
   }
 
-  write(data: string | Buffer): void {
-    this.child.stdin.write(data)
+  /** False if what is sent waits until more is read. */
+  write(data: string | Buffer): boolean {
+    return this.server.stdin.write(data)
+  }
+
+  drained(): Promise<void> {
+    return new Promise((resolve) => this.server.stdin.once("drain", resolve))
   }
 
   send(message: unknown): void {
@@ -94,9 +98,7 @@ export class Client {
         const message = JSON.parse(this.lines[at] as string)
         if (fits(message)) return message
       }
-      if (this.child.exitCode !== null || this.child.signalCode !== null) {
-        throw new Error(`the server ended with ${this.child.exitCode ?? this.child.signalCode}:\n${this.stderr}`)
-      }
+      if (this.hasEnded) throw new Error(`the server ended: ${JSON.stringify(await this.exited)}\n${this.stderr}`)
       await new Promise<void>((resolve) => this.waiting.push(resolve))
     }
   }
@@ -144,20 +146,47 @@ export class Client {
   /** Closes its input; the exit code, and how long it took. */
   async end(): Promise<{ readonly code: number | null; readonly signal: string | null; readonly ms: number }> {
     const started = Date.now()
-    this.child.stdin.end()
+    this.server.stdin.end()
     const { at, code, signal } = await this.exited
     return { code, signal, ms: at - started }
   }
 
   async kill(): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill("SIGKILL")
+    this.server.kill()
     await this.exited
+  }
+}
+
+/** The built program, as a process of its own behind real pipes. */
+export class Program extends Client {
+  readonly child: ChildProcessWithoutNullStreams
+
+  constructor(options: StartOptions & { readonly nodeArgs?: ReadonlyArray<string> } = {}) {
+    let child: ChildProcessWithoutNullStreams
+    super(options, ({ argv, cwd, env }) => {
+      const { stderr, stdin, stdout } = (child = spawn(process.execPath, [...(options.nodeArgs ?? []), bin, ...argv], {
+        cwd,
+        env,
+        stdio: "pipe"
+      }))
+      const ended = new Promise<Awaited<Running["ended"]>>((resolve) =>
+        child.once("close", (code, signal) => resolve({ code, signal }))
+      )
+      return { stdin, stdout, stderr, ended, kill: () => child.kill("SIGKILL") }
+    })
+    this.child = child!
   }
 }
 
 /** A server that is past its greeting. */
 export const connect = async (options: StartOptions = {}): Promise<Client> => {
   const client = new Client(options)
+  await client.initialize()
+  return client
+}
+
+export const start = async (options: ConstructorParameters<typeof Program>[0] = {}): Promise<Program> => {
+  const client = new Program(options)
   await client.initialize()
   return client
 }
@@ -171,6 +200,15 @@ export const bread = { content: "Bread needs flour, water, salt and time.", meta
 
 export const connectWith = async (documents: ReadonlyArray<unknown>, options: StartOptions = {}): Promise<Client> => {
   const client = await connect(options)
+  await client.call("index_documents", { documents })
+  return client
+}
+
+export const startWith = async (
+  documents: ReadonlyArray<unknown>,
+  options: Parameters<typeof start>[0] = {}
+): Promise<Program> => {
+  const client = await start(options)
   await client.call("index_documents", { documents })
   return client
 }

@@ -1,27 +1,29 @@
 import { assert, describe, it } from "@effect/vitest"
-import { execFile, spawn } from "node:child_process"
+import { execFile } from "node:child_process"
 import { createRequire } from "node:module"
 import { afterEach } from "vitest"
-import { bin, cleanEnv, temporaryFolder } from "./client.ts"
-import { listening } from "../cli/program/sandbox.ts"
+import { cleanEnv, temporaryFolder } from "./client.ts"
+import { listening, run, type Running, startHere } from "../cli/program/sandbox.ts"
 
-const children: Array<ReturnType<typeof spawn>> = []
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill("SIGKILL")
+const running: Array<Running> = []
+afterEach(async () => {
+  for (const server of running.splice(0)) {
+    server.kill()
+    await server.ended
+  }
+})
+
+const placeOf = (folder: string) => ({
+  cwd: folder,
+  env: cleanEnv(folder, { CLEW_EMBEDDING_BACKEND: "builtin", CLEW_STORE_PATH: "index.db" })
 })
 
 /** `clew mcp --http`, listening. */
 const serve = async (...args: ReadonlyArray<string>) => {
-  const folder = temporaryFolder()
-  const child = spawn(process.execPath, [bin, "mcp", "--http", "--port", "0", ...args], {
-    cwd: folder,
-    env: cleanEnv(folder, { CLEW_EMBEDDING_BACKEND: "builtin", CLEW_STORE_PATH: "index.db" }),
-    stdio: ["ignore", "pipe", "pipe"]
-  })
-  children.push(child)
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
-  const url = await listening(child)
-  return { child, ended, url }
+  const server = startHere({ argv: ["mcp", "--http", "--port", "0", ...args], ...placeOf(temporaryFolder()) })
+  running.push(server)
+  server.stdout.resume()
+  return { ...server, url: await listening(server) }
 }
 
 const meta = {
@@ -51,8 +53,8 @@ describe("clew mcp --http", () => {
     assert.include(await listed((await serve("--allow-write", ".")).url), "index_paths,sync,delete_document")
   })
 
-  it("serves MCP alone, with its flags, until it is stopped", async () => {
-    const { child, ended, url } = await serve("--filter", "search,get_document", "--name", "Notes")
+  it("serves MCP alone, with its flags", async () => {
+    const { url } = await serve("--filter", "search,get_document", "--name", "Notes")
     assert.strictEqual(await listed(url), "search,get_document")
     assert.strictEqual((await fetch(`${url}/health`)).status, 200)
     for (const path of ["/stats", "/openapi.json", "/query", "/ws"]) {
@@ -60,8 +62,6 @@ describe("clew mcp --http", () => {
       assert.strictEqual(answer.status, 404, path)
       assert.include(await answer.text(), "here are only /mcp, /health, /ready, /metrics")
     }
-    child.kill("SIGTERM")
-    assert.strictEqual(await ended, 0)
   })
 
   it("opens a client's stream at once, and again after a lost connection", async () => {
@@ -86,12 +86,7 @@ describe("clew mcp --http", () => {
       [["--allow-unauthenticated"], "--http"],
       [["--http", "--filter", "serch"], "search"]
     ] as const) {
-      const folder = temporaryFolder()
-      const { code, stderr } = await new Promise<any>((resolve) =>
-        execFile(process.execPath, [bin, "mcp", ...args], { cwd: folder, env: cleanEnv(folder) }, (error, _, stderr) =>
-          resolve({ code: error?.code, stderr })
-        )
-      )
+      const { code, stderr } = await run({ argv: ["mcp", ...args], ...placeOf(temporaryFolder()) })
       assert.strictEqual(code, 2, args.join(" "))
       assert.include(stderr, words)
     }

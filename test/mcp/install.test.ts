@@ -2,7 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { parse as parseToml } from "smol-toml"
 import { parse as parseYaml } from "yaml"
-import { execFile } from "node:child_process"
 import {
   chmodSync,
   existsSync,
@@ -16,20 +15,18 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { dropEntry, formats, parseJsonc as parse, setEntry } from "../../src/cli/mcp/formats.ts"
-import { bin, cleanEnv, type Json, temporaryFolder } from "./client.ts"
+import { program, run } from "../cli/program/sandbox.ts"
+import { cleanEnv, type Json, temporaryFolder } from "./client.ts"
 
 type Given = ReadonlyArray<string | Readonly<Record<string, string>>>
 
 /** Runs it in a home; an object among the arguments is environment. */
 const install = (home: string, ...given: Given) =>
-  new Promise<{ readonly status: unknown; readonly stderr: string; readonly stdout: string }>((resolve) =>
-    execFile(
-      process.execPath,
-      [bin, "mcp", "install", ...given.filter((part) => typeof part === "string")],
-      { cwd: home, env: cleanEnv(home, Object.assign({}, ...given.filter((part) => typeof part !== "string"))) },
-      (error, stdout, stderr) => resolve({ status: error === null ? 0 : error.code, stderr, stdout })
-    )
-  )
+  run({
+    argv: ["mcp", "install", ...given.filter((part) => typeof part === "string")],
+    cwd: home,
+    env: cleanEnv(home, Object.assign({}, ...given.filter((part) => typeof part !== "string")))
+  })
 
 const put = (file: string, text: string) => {
   mkdirSync(dirname(file), { recursive: true })
@@ -46,14 +43,14 @@ describe("clew mcp install", () => {
     assert.include(printed.stdout, `"${join(home, "notes")}"`)
     assert.notInclude(printed.stderr, "no index")
     const refused = await install(home, "--client", "cursor", "--watch", "notes", "--read-only")
-    assert.strictEqual(refused.status, 2)
+    assert.strictEqual(refused.code, 2)
     assert.include(refused.stderr, "--watch")
   })
 
   it("writes each client's own file in its own form, and the entry starts a server", async () => {
     const home = temporaryFolder()
     const db = join(home, "my index.db")
-    const args = [bin, "mcp", "--db", db]
+    const args = [program, "mcp", "--db", db]
     const start = { command: process.execPath, args }
     const shared = { command: "clew", args: ["mcp", "--db", "${CLAUDE_PROJECT_DIR:-.}/my index.db"] }
     const cases: ReadonlyArray<readonly [string, string, (text: string) => Json, Json]> = [
@@ -89,7 +86,7 @@ describe("clew mcp install", () => {
     for (const [client, path, read, wanted] of cases) {
       const file = join(home, path)
       const done = await install(home, "--client", client, "--db", db)
-      assert.strictEqual(done.status, 0, done.stderr)
+      assert.strictEqual(done.code, 0, done.stderr)
       assert.deepStrictEqual(JSON.parse(JSON.stringify(read(readFileSync(file, "utf8")))), wanted, client)
       assert.deepStrictEqual(backups(file), [])
     }
@@ -118,7 +115,7 @@ describe("clew mcp install", () => {
     for (const [client, path, read, section, wanted] of cases) {
       if (client === "cursor" || client === "codex") await install(home, "--client", client, "--db", "x.db")
       const done = await install(home, "--client", client, "--http", "http://127.0.0.1:8484")
-      assert.strictEqual(done.status, 0, done.stderr)
+      assert.strictEqual(done.code, 0, done.stderr)
       const written = read(readFileSync(join(home, path), "utf8"))
       assert.deepStrictEqual(JSON.parse(JSON.stringify(written[section].clew)), wanted, client)
     }
@@ -131,7 +128,7 @@ describe("clew mcp install", () => {
       ["cursor", "--http", url, "--uninstall"]
     ]) {
       const refused = await install(home, "--client", client!, ...given)
-      assert.strictEqual(refused.status, 2, given.join(" "))
+      assert.strictEqual(refused.code, 2, given.join(" "))
       assert.include(refused.stderr, "--http")
     }
     const open = await install(home, "--client", "cursor", "--http", "http://team.example:8484/mcp", "--print")
@@ -169,7 +166,7 @@ describe("clew mcp install", () => {
     const before = `// My settings\n{\n\t"theme": "One", // dark\n\t"context_servers": {\n\t\t// mine\n\t\t"other": { "command": "x", "args": [] }, // keep\n\t},\n\t"z": [1, 2,],\n}\n`
     const file = put(join(home, ".config", "zed", "settings.json"), before)
     chmodSync(file, 0o640)
-    const { status, stderr } = await install(
+    const { code, stderr } = await install(
       home,
       "--client",
       "zed",
@@ -181,7 +178,7 @@ describe("clew mcp install", () => {
       "--name",
       "my-docs"
     )
-    assert.strictEqual(status, 0, stderr)
+    assert.strictEqual(code, 0, stderr)
     const after = readFileSync(file, "utf8")
     for (const kept of ["// My settings", "// dark", "// mine", "// keep", '"z": [1, 2,]']) assert.include(after, kept)
     const value = parse(after) as Json
@@ -208,7 +205,7 @@ describe("clew mcp install", () => {
     const link = join(home, ".cursor", "mcp.json")
     mkdirSync(dirname(link))
     symlinkSync(real, link)
-    assert.strictEqual((await install(home, "--client", "cursor", "--db", "x.db")).status, 0)
+    assert.strictEqual((await install(home, "--client", "cursor", "--db", "x.db")).code, 0)
     assert.isTrue(lstatSync(link).isSymbolicLink())
     const { mcpServers } = JSON.parse(readFileSync(real, "utf8"))
     assert.deepStrictEqual(mcpServers.clew.env, { A: "b" })
@@ -222,7 +219,7 @@ describe("clew mcp install", () => {
       join(home, ".codex", "config.toml"),
       '# mine\nmodel = "x"\n\n[mcp_servers.clew]\ncommand = "old"\nstartup_timeout_sec = 9\n\n[mcp_servers.other]\ncommand = "y" # keep\n'
     )
-    assert.strictEqual((await install(home, "--client", "codex", "--db", "x.db")).status, 0)
+    assert.strictEqual((await install(home, "--client", "codex", "--db", "x.db")).code, 0)
     const after = readFileSync(file, "utf8")
     assert.include(after, "# mine")
     assert.include(after, "# keep")
@@ -244,8 +241,8 @@ describe("clew mcp install", () => {
       ["goose", ".config/goose/config.yaml", "extensions: [\n"]
     ] as const) {
       const file = put(join(home, path), text)
-      const { status, stderr } = await install(home, "--client", client, "--db", "x.db")
-      assert.strictEqual(status, 1, `${text}: ${stderr}`)
+      const { code, stderr } = await install(home, "--client", client, "--db", "x.db")
+      assert.strictEqual(code, 1, `${text}: ${stderr}`)
       assert.include(stderr, `${file} was left untouched`)
       assert.include(stderr, "clew")
       assert.strictEqual(readFileSync(file, "utf8"), text)
@@ -259,7 +256,7 @@ describe("clew mcp install", () => {
       join(home, ".config", "zed", "settings.json"),
       '{\n  "context_servers": {\n    "clew": {\n      // slow disk\n      "command": "old", // was here\n      "timeout": 9\n    }\n  }\n}\n'
     )
-    assert.strictEqual((await install(home, "--client", "zed", "--db", "x.db")).status, 0)
+    assert.strictEqual((await install(home, "--client", "zed", "--db", "x.db")).code, 0)
     const after = readFileSync(file, "utf8")
     for (const kept of ["// slow disk", "// was here", '"timeout": 9']) assert.include(after, kept)
     const { clew } = (parse(after) as Json).context_servers
@@ -280,16 +277,16 @@ describe("clew mcp install", () => {
     ] as const
     for (const [client, path, text] of cases) {
       const file = put(join(home, path), text)
-      assert.strictEqual((await install(home, "--client", client, "--db", "x.db")).status, 0)
+      assert.strictEqual((await install(home, "--client", client, "--db", "x.db")).code, 0)
       assert.notStrictEqual(readFileSync(file, "utf8"), text)
       const shown = await install(home, "--client", client, "--uninstall", "--print")
-      assert.include(shown.stdout, bin)
-      const { status, stdout } = await install(home, "--client", client, "--uninstall", "--json")
-      assert.strictEqual(status, 0)
+      assert.include(shown.stdout, program)
+      const { code, stdout } = await install(home, "--client", client, "--uninstall", "--json")
+      assert.strictEqual(code, 0)
       assert.deepInclude(JSON.parse(stdout), { client, file, scope: "user", written: true, removed: true })
       assert.strictEqual(readFileSync(file, "utf8"), text, client)
       const again = await install(home, "--client", client, "--uninstall")
-      assert.deepStrictEqual([again.status, again.stdout.includes("nothing to remove")], [0, true])
+      assert.deepStrictEqual([again.code, again.stdout.includes("nothing to remove")], [0, true])
     }
   })
 
@@ -299,15 +296,15 @@ describe("clew mcp install", () => {
       join(home, ".codex", "config.toml"),
       'model = "x"\n\n[mcp_servers.clew]\ncommand = "old"\n\n[mcp_servers.clew.env]\nA = "b"\n\n[mcp_servers.clews]\ncommand = "y"\n'
     )
-    assert.strictEqual((await install(home, "--client", "codex", "--uninstall")).status, 0)
+    assert.strictEqual((await install(home, "--client", "codex", "--uninstall")).code, 0)
     assert.strictEqual(readFileSync(file, "utf8"), 'model = "x"\n\n[mcp_servers.clews]\ncommand = "y"\n')
   })
 
   it("writes for you or for the folder, as the client has it", async () => {
     const home = temporaryFolder()
     const where = async (client: string, scope: string) => {
-      const { status, stderr, stdout } = await install(home, "--client", client, "--scope", scope, "--print", "--json")
-      return status === 0 ? JSON.parse(stdout).file : stderr
+      const { code, stderr, stdout } = await install(home, "--client", client, "--scope", scope, "--print", "--json")
+      return code === 0 ? JSON.parse(stdout).file : stderr
     }
     assert.strictEqual(await where("claude-code", "user"), join(home, ".claude.json"))
     assert.strictEqual(await where("claude-code", "project"), join(home, ".mcp.json"))
@@ -329,8 +326,8 @@ describe("clew mcp install", () => {
     ] as const
     for (const [client, path, text] of cases) {
       const file = put(join(home, path), text)
-      const { status, stderr } = await install(home, "--client", client, "--db", "x.db")
-      assert.strictEqual(status, 0, stderr)
+      const { code, stderr } = await install(home, "--client", client, "--db", "x.db")
+      assert.strictEqual(code, 0, stderr)
       assert.include(stderr, "clew is switched off there")
       const after = readFileSync(file, "utf8")
       assert.isTrue(/"disabled": ?true|"enabled": ?false|"excluded"/.test(after), after)
@@ -349,8 +346,8 @@ describe("clew mcp install", () => {
       ["--client", "windsurf", "--scope", "project"],
       ["--client", "cursor", "--uninstall", "--read-only"]
     ]) {
-      const { status, stderr } = await install(home, ...args)
-      assert.strictEqual(status, 2, stderr)
+      const { code, stderr } = await install(home, ...args)
+      assert.strictEqual(code, 2, stderr)
     }
     assert.deepStrictEqual(readdirSync(home), [])
   })
@@ -362,8 +359,8 @@ describe("clew mcp install", () => {
     mkdirSync(dirname(file))
     symlinkSync(join("..", "dotfiles", "mcp.json"), file)
     for (const [at, name] of ["one", "two", "three", "four"].entries()) {
-      const { status, stderr } = await install(home, "--client", "cursor", "--name", name)
-      assert.strictEqual(status, 0, stderr)
+      const { code, stderr } = await install(home, "--client", "cursor", "--name", name)
+      assert.strictEqual(code, 0, stderr)
       assert.isTrue(lstatSync(file).isSymbolicLink())
       assert.lengthOf(backups(join(home, "dotfiles", "mcp.json")), at)
     }
@@ -389,8 +386,8 @@ describe("clew mcp install", () => {
     for (const [client, file] of clients) {
       const given = ["--db", "data/x.db", "--config", "clew.toml", "--watch", "notes"]
       put(join(project, "clew.toml"), "[search]\ntop_k = 3\n")
-      const { status, stderr } = await run(client, ...given)
-      assert.strictEqual(status, 0, stderr)
+      const { code, stderr } = await run(client, ...given)
+      assert.strictEqual(code, 0, stderr)
       assert.include(stderr, "clew from the PATH")
       assert.strictEqual(stderr.includes("Paths in the entry are relative"), client === "zed")
       const text = readFileSync(join(project, file), "utf8")
@@ -403,7 +400,7 @@ describe("clew mcp install", () => {
       assert.deepStrictEqual(args, ["mcp", ...paths])
     }
     const outside = await run("cursor", "--db", join(home, "x.db"))
-    assert.strictEqual(outside.status, 2)
+    assert.strictEqual(outside.code, 2)
     assert.include(outside.stderr, `--db ${join(home, "x.db")} is outside this folder`)
     assert.isFalse(existsSync(join(project, ".cursor")))
     assert.deepStrictEqual(JSON.parse((await run("cursor", "--print")).stdout).mcpServers.clew.args, ["mcp"])
@@ -414,13 +411,13 @@ describe("clew mcp install", () => {
     const before = '{\n  "projects": {\n    "/other": {\n      "mcpServers": {}\n    }\n  }\n}\n'
     const file = put(join(home, ".claude.json"), before)
     const run = (...given: Given) => install(home, "--client", "claude-code", "--scope", "local", ...given)
-    assert.strictEqual((await run("--db", "x.db")).status, 0)
+    assert.strictEqual((await run("--db", "x.db")).code, 0)
     const { mcpServers, projects } = JSON.parse(readFileSync(file, "utf8"))
     assert.isUndefined(mcpServers)
     assert.deepStrictEqual(projects["/other"], { mcpServers: {} })
     assert.deepStrictEqual(projects[home].mcpServers.clew.args.slice(1), ["mcp", "--db", join(home, "x.db")])
     assert.include((await run("--db", "x.db")).stdout, "already set up")
-    assert.strictEqual((await run("--uninstall")).status, 0)
+    assert.strictEqual((await run("--uninstall")).code, 0)
     assert.deepStrictEqual(JSON.parse(readFileSync(file, "utf8")).projects[home], { mcpServers: {} })
   })
 

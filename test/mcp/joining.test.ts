@@ -14,34 +14,24 @@ import * as net from "node:net"
 import { tmpdir } from "node:os"
 import { join as pathOf } from "node:path"
 import { claim, join } from "../../src/mcp/meeting.ts"
-import {
-  bin,
-  bread,
-  cleanEnv,
-  Client,
-  connect,
-  connectWith,
-  sea,
-  type StartOptions,
-  temporaryFolder
-} from "./client.ts"
+import { bin, bread, cleanEnv, Program, start, startWith, sea, type StartOptions, temporaryFolder } from "./client.ts"
 
 /** Whether a process has loaded SQLite: those that joined have not. */
-const hasEngine = ({ child }: Client) => readFileSync(`/proc/${child.pid}/maps`, "latin1").includes("better_sqlite3")
+const hasEngine = ({ child }: Program) => readFileSync(`/proc/${child.pid}/maps`, "latin1").includes("better_sqlite3")
 
-const found = async (client: Client, query = "tides") =>
+const found = async (client: Program, query = "tides") =>
   (await client.call("search", { query })).structuredContent.results[0].metadata.source
 
 /** An index, a client whose process has it open, and others that may join. */
 const party = async (...others: ReadonlyArray<StartOptions>) => {
   const folder = temporaryFolder()
-  const first = await connectWith([sea, bread], { folder })
-  const rest = await Promise.all(others.map((options) => connect({ folder, ...options })))
+  const first = await startWith([sea, bread], { folder })
+  const rest = await Promise.all(others.map((options) => start({ folder, ...options })))
   await Promise.all(rest.map((client) => found(client)))
   return [first, ...rest] as const
 }
 
-const killed = (client: Client) => {
+const killed = (client: Program) => {
   client.child.kill("SIGKILL")
   return client.exited
 }
@@ -58,7 +48,7 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
 
   it("have one engine however many start at once", async () => {
     const folder = temporaryFolder()
-    const clients = Array.from({ length: 6 }, () => new Client({ folder }))
+    const clients = Array.from({ length: 6 }, () => new Program({ folder }))
     await Promise.all(clients.map((client) => client.initialize()))
     await Promise.all(clients.map((client) => client.call("index_documents", { documents: [sea] })))
     assert.lengthOf(clients.filter(hasEngine), 1)
@@ -70,8 +60,8 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
       { args: ["--read-only"] }
     )
     assert.isFalse(hasEngine(filtered!) || hasEngine(reader!))
-    const names = async (client: Client) =>
-      (await client.result("tools/list")).tools.map(({ name }: Client["child"] & { name: string }) => name)
+    const names = async (client: Program) =>
+      (await client.result("tools/list")).tools.map(({ name }: Program["child"] & { name: string }) => name)
     assert.deepStrictEqual(await names(filtered!), ["search", "get_document"])
     assert.notInclude(await names(reader!), "index_documents")
     assert.include((await reader!.callError("index_documents", { documents: [sea] })).message, "no tool")
@@ -79,8 +69,8 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
 
   it("open an engine of their own where another would do something else", async () => {
     const folder = temporaryFolder()
-    const first = await connectWith([sea], { folder, args: ["--no-join"] })
-    const alone = await connect({ folder })
+    const first = await startWith([sea], { folder, args: ["--no-join"] })
+    const alone = await start({ folder })
     await found(alone)
     assert.isTrue(hasEngine(first) && hasEngine(alone))
     writeFileSync(pathOf(folder, "other.toml"), "[search]\ntop_k = 3\n")
@@ -91,28 +81,28 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
       { args: ["--watch", folder] },
       { env: { CLEW_MCP_JOIN: "false" } }
     ]) {
-      const client = await connect({ folder, ...options })
+      const client = await start({ folder, ...options })
       await found(client)
       assert.isTrue(hasEngine(client), JSON.stringify(options))
     }
-    const wrong = new Client({ folder, args: ["--filter", "serach"] })
+    const wrong = new Program({ folder, args: ["--filter", "serach"] })
     assert.strictEqual((await wrong.exited).code, 2)
     assert.include(wrong.stderr, "did you mean search")
   })
 
   it("do not join one that may not write as they may", async () => {
     const folder = temporaryFolder()
-    await (await connectWith([sea], { folder })).end()
-    const reader = await connect({ folder, args: ["--read-only"] })
+    await (await startWith([sea], { folder })).end()
+    const reader = await start({ folder, args: ["--read-only"] })
     await found(reader)
-    const writer = await connectWith([bread], { folder })
+    const writer = await startWith([bread], { folder })
     assert.isTrue(hasEngine(writer))
     assert.strictEqual(await found(reader, "flour"), "notes/bread.txt")
   })
 
   it("join clew serve, which has the same index and configuration", async () => {
     const folder = temporaryFolder()
-    await (await connectWith([sea], { folder })).end()
+    await (await startWith([sea], { folder })).end()
     const server = spawn(process.execPath, [bin, "serve", "--port", "0", "--db", pathOf(folder, "index.db")], {
       cwd: folder,
       env: cleanEnv(folder, { CLEW_EMBEDDING_BACKEND: "builtin", SERVICE_API_KEY: "secret" })
@@ -121,7 +111,7 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
     await new Promise<void>((resolve) => {
       server.stderr.setEncoding("utf8").on("data", (text: string) => text.includes("Listening") && resolve())
     })
-    const client = await connect({ folder })
+    const client = await start({ folder })
     assert.strictEqual(await found(client), "docs/sea.md")
     assert.isFalse(hasEngine(client))
     server.kill("SIGTERM")
@@ -149,7 +139,7 @@ describe.skipIf(process.platform !== "linux")("when the process with the engine 
       Array.from(left, () => "docs/sea.md")
     )
     // A newcomer joins too, and the socket of the killed process is in nobody's way.
-    const newcomer = await connect({ folder: first.folder })
+    const newcomer = await start({ folder: first.folder })
     assert.strictEqual(await found(newcomer), "docs/sea.md")
     assert.isFalse(hasEngine(newcomer))
   })

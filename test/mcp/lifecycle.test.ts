@@ -9,10 +9,22 @@ import { spawn } from "node:child_process"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { lazyLayer } from "../../src/mcp/serve.ts"
-import { bin, bread, cleanEnv, Client, connect, connectWith, sea, temporaryFolder } from "./client.ts"
+import {
+  bin,
+  bread,
+  cleanEnv,
+  Client,
+  connect,
+  connectWith,
+  Program,
+  sea,
+  start,
+  startWith,
+  temporaryFolder
+} from "./client.ts"
 
 /** Milliseconds from SIGTERM to the end. */
-const terminated = async ({ child, exited }: Client) => {
+const terminated = async ({ child, exited }: Program) => {
   const sent = Date.now()
   child.kill("SIGTERM")
   return { ms: (await exited).at - sent }
@@ -39,7 +51,7 @@ const hastened = (event: (later: string) => string) =>
     if (isMainThread) { ${event("later")} }
   `)
 
-const later = ({ child }: Client) =>
+const later = ({ child }: Program) =>
   new Promise<void>((resolve) => {
     let said = ""
     child.stderr.on("data", (text: string) => {
@@ -134,7 +146,7 @@ describe("start", () => {
 
 describe("the end", () => {
   it("comes within a second of the end of input, with an idle engine or none", async () => {
-    for (const client of [await connect(), await connectWith([sea])]) {
+    for (const client of [await start(), await startWith([sea])]) {
       const { code, ms } = await client.end()
       assert.strictEqual(code, 0)
       assert.isBelow(ms, 1000)
@@ -155,7 +167,7 @@ describe("the end", () => {
   })
 
   it("comes within a second of SIGTERM", async () => {
-    const client = await connectWith([sea])
+    const client = await startWith([sea])
     const sent = Date.now()
     client.child.kill("SIGTERM")
     const { at, code } = await client.exited
@@ -165,7 +177,7 @@ describe("the end", () => {
 
   it("comes within a second of SIGTERM while a long document is cut, and others are answered meanwhile", async () => {
     const content = "Some words of a long document stand here, one after the other. ".repeat(160_000)
-    const client = await connectWith([sea])
+    const client = await startWith([sea])
     client.send({
       jsonrpc: "2.0",
       id: "long",
@@ -181,7 +193,7 @@ describe("the end", () => {
     const folder = temporaryFolder()
     // All different: of passages that repeat each other, one is answered.
     const words = (n: number) => Array.from({ length: 1500 }, (_, at) => `word${n * 1500 + at}`).join(" ")
-    await connectWith(
+    await startWith(
       Array.from({ length: 20 }, (_, n) => ({ content: `The tides. ${words(n)}` })),
       { folder }
     )
@@ -195,7 +207,7 @@ describe("the end", () => {
           return written
         }`
     )
-    const client = new Client({ folder, nodeArgs, args: ["--no-join"] })
+    const client = new Program({ folder, nodeArgs, args: ["--no-join"] })
     const waitsForReader = later(client)
     client.child.stdout.pause()
     const request = (id: number, method: string, params: object) =>
@@ -220,7 +232,7 @@ describe("the end", () => {
 
   it("comes in order while another process holds the index's lock", async () => {
     const nodeArgs = hastened((later) => `process.stdin.once("end", ${later})`)
-    const client = await connectWith([sea], { nodeArgs })
+    const client = await startWith([sea], { nodeArgs })
     const waited = later(client)
     const holder = new Database(join(client.folder, "index.db"))
     holder.exec("BEGIN IMMEDIATE")
@@ -272,7 +284,7 @@ describe("the end", () => {
   })
 
   it("comes when nobody reads any more", async () => {
-    const client = await connectWith([sea])
+    const client = await startWith([sea])
     client.child.stdout.destroy()
     const gone = Date.now()
     client.send({ jsonrpc: "2.0", id: 1, method: "tools/list" })
@@ -295,7 +307,7 @@ describe("standard output", () => {
         new Worker('setInterval(() => console.log("from a worker"), 1)', { eval: true }).unref()
       })
     `)
-    const client = await connect({ nodeArgs })
+    const client = await start({ nodeArgs })
     client.child.kill("SIGUSR2")
     for (let i = 0; i < 5; i++)
       await client.call("index_documents", { documents: [{ ...sea, content: `${sea.content}${i}` }] })
@@ -306,7 +318,7 @@ describe("standard output", () => {
 
   it("carries JSON-RPC alone when the process dies", async () => {
     for (const death of ["process.abort()", "const a = []; for (;;) a.push(new Array(1e5).fill({}))"]) {
-      const client = new Client({
+      const client = new Program({
         nodeArgs: ["--max-old-space-size=64", ...preload(`process.on("SIGUSR2", () => { ${death} })`)]
       })
       await client.initialize()

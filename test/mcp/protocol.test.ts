@@ -87,7 +87,7 @@ describe("a line of 100 MB", () => {
   const write = async (client: Client, start: string, end: string) => {
     client.write(start)
     for (let i = 0; i < 100; i++) {
-      if (!client.child.stdin.write(megabyte)) await new Promise((resolve) => client.child.stdin.once("drain", resolve))
+      if (!client.write(megabyte)) await client.drained()
     }
     client.write(`${end}\n`)
   }

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { connectWith, sea, temporaryFolder } from "./client.ts"
+import { startWith, sea, temporaryFolder } from "./client.ts"
 
 /** Runs in every thread that reads: ends it as the query says. */
 const deadly = `
@@ -21,7 +21,7 @@ const server = async () => {
   const folder = temporaryFolder()
   const preload = join(folder, "preload.cjs")
   writeFileSync(preload, deadly)
-  return connectWith([sea], { folder, nodeArgs: ["--max-old-space-size=64", "--require", preload] })
+  return startWith([sea], { folder, nodeArgs: ["--max-old-space-size=64", "--require", preload] })
 }
 
 /** A search of a small index that is explained always runs in a thread. */

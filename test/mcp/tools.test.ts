@@ -3,7 +3,6 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { execFileSync } from "node:child_process"
 import { utimesSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -11,7 +10,8 @@ import { join } from "node:path"
 import { whileProgressing } from "../../src/mcp/tools/indexDocuments.ts"
 import { packagedTokenizer } from "../../src/packaged/Tokenizer.ts"
 import { songQuestion, songs } from "../songs.ts"
-import { bin, bread, cleanEnv, connect, connectWith, type Json, sea, temporaryFolder } from "./client.ts"
+import { run } from "../cli/program/sandbox.ts"
+import { bread, cleanEnv, connect, connectWith, type Json, sea, temporaryFolder } from "./client.ts"
 
 const names = ["search", "similar", "get_prompt", "get_document", "list_sources", "collection_info", "index_documents"]
 const secondEra = {
@@ -381,7 +381,9 @@ describe("search", () => {
     const folder = temporaryFolder()
     const file = join(folder, "tide.md")
     writeFileSync(file, "The tide is high.\n")
-    execFileSync(process.execPath, [bin, "index", file, "--db", join(folder, "index.db")], {
+    await run({
+      argv: ["index", file, "--db", join(folder, "index.db")],
+      cwd: folder,
       env: cleanEnv(folder, { CLEW_EMBEDDING_BACKEND: "builtin" })
     })
     utimesSync(file, new Date(), new Date())

@@ -1,14 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Client, connect, temporaryFolder } from "./client.ts"
+import { setImmediate } from "node:timers/promises"
+import { Client, connect, type Json, temporaryFolder } from "./client.ts"
 
-/** Asks until something is found. */
-const find = async (client: Client, query: string) => {
+/** Asks until the first that is found is so. */
+const find = async (client: Client, query: string, isIt: (found: Json) => boolean = () => true) => {
   for (;;) {
     const { structuredContent } = await client.call("search", { query })
     const [first] = structuredContent.results
-    if (first !== undefined) return first
+    if (first !== undefined && isIt(first)) return first
+    await setImmediate()
   }
 }
 
@@ -20,10 +22,7 @@ describe("clew mcp --watch", () => {
     const client = await connect({ folder, args: ["--watch", "notes", "--filter", "search"] })
     assert.strictEqual((await find(client, "tides")).metadata.source, join(folder, "notes", "tides.md"))
     writeFileSync(join(folder, "notes", "bread.md"), "# Bread\n\nKnead the sourdough.\n")
-    for (;;) {
-      const { structuredContent } = await client.call("search", { query: "sourdough" })
-      if (structuredContent.results[0]?.metadata.source === join(folder, "notes", "bread.md")) break
-    }
+    await find(client, "sourdough", ({ metadata }) => metadata.source === join(folder, "notes", "bread.md"))
     const { code } = await client.end()
     assert.strictEqual(code, 0, client.stderr)
   })

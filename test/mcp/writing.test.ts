@@ -57,6 +57,14 @@ describe("tools that write within the user's folders", () => {
     assert.strictEqual(found.structuredContent.results[0].metadata.source, join(notes, "tide.md"))
   })
 
+  it("say why they skip a file", async () => {
+    const { client, notes } = await setUp()
+    writeFileSync(join(notes, "blank.md"), "\n")
+    writeFileSync(join(notes, "picture.txt"), Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"))
+    const { structuredContent } = await client.call("index_paths", { paths: ["blank.md", "picture.txt"] })
+    assert.match(structuredContent.notice, /; 2 files skipped \(1 without text, 1 binary \(image\/png\)\), 0 failed\./)
+  })
+
   it("refuse what they do not know before they write", async () => {
     const { client, notes } = await setUp()
     assert.include(

@@ -1,11 +1,10 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import { StoreUnavailable } from "../../Store.ts"
 import { crcOf } from "../crc.ts"
-import { transaction } from "../sqlite/client.ts"
+import { type SqliteClient, transaction } from "../sqlite/client.ts"
 import { client, open } from "../sqlite/connect.ts"
 import { isBusy, isUnreadable } from "../sqlite/errors.ts"
 import { exclusively, inUse, move, partial } from "../sqlite/file/exchange.ts"
@@ -18,7 +17,7 @@ import { isPresent } from "../sql/sweep.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { isIntact } from "./documents.ts"
 
-type Sql = SqlClient.SqlClient
+type Sql = SqliteClient
 type Values = Readonly<Record<string, unknown>>
 
 /** Rows per read: smaller and smaller, down to one, while a read fails. */

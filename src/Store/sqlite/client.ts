@@ -6,16 +6,21 @@ import { SqlError } from "@effect/sql/SqlError"
 import * as Statement from "@effect/sql/Statement"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
 import type * as Scope from "effect/Scope"
 import { retryBusy } from "./errors.ts"
 import { inSteps } from "../sql/steps.ts"
 import { beginRead, changing, endRead } from "../sql/unchanged.ts"
 import { mayEnd } from "../../runtime/EventLoop.ts"
+import * as Turn from "../../runtime/Turn.ts"
+import { afterwards, meanwhile } from "../../runtime/afterwards.ts"
 import { isTraced } from "../../runtime/tracing.ts"
 
 /** SQLite's client: statements, and what only SQLite has. */
-export interface SqliteClient extends SqlClient.SqlClient, Pick<Sqlite.SqliteClient, "backup" | "loadExtension"> {}
+export interface SqliteClient extends SqlClient.SqlClient, Pick<Sqlite.SqliteClient, "backup" | "loadExtension"> {
+  /** Has the connection for itself while it runs. */
+  readonly holding: <A, E, R>(use: (connection: Connection) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+}
 
 /**
  * The package remembers for ten minutes that a statement could not be prepared, although the lock or the missing table
@@ -58,17 +63,21 @@ const direct = ({ unsafe: plain }: SqlClient.SqlClient): SqlClient.SqlClient["un
 /** Opens a connection, closed with the scope; throws as a defect if that fails. It serves one user at a time. */
 export const make = (filename: string, readonly: boolean): Effect.Effect<SqliteClient, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { backup, loadExtension, reserve } = yield* Sqlite.make({ filename, readonly, disableWAL: true })
-    const connection = preparingAgain(yield* Effect.orDie(Effect.scoped(reserve)))
-    const reserved = Effect.as(reserve, connection)
+    const inner = yield* Sqlite.make({ filename, readonly, disableWAL: true })
+    const connection = preparingAgain(yield* Effect.orDie(Effect.scoped(inner.reserve)))
+    const turn = Turn.make()
     const client = yield* SqlClient.make({
-      acquirer: reserved,
-      transactionAcquirer: reserved,
+      acquirer: turn(Effect.succeed(connection)),
       compiler: Statement.makeCompilerSqlite(),
       spanAttributes: [["db.system.name", "sqlite"]]
     })
     // The client is a function; its template tag stays as it is.
-    return Object.assign(client, { backup, loadExtension, unsafe: direct(client) })
+    return Object.assign(client, {
+      backup: (destination: string) => Effect.zipRight(turn(Effect.void), inner.backup(destination)),
+      loadExtension: (path: string) => turn(inner.loadExtension(path)),
+      holding: ((use) => turn(Effect.suspend(() => use(connection)))) satisfies SqliteClient["holding"],
+      unsafe: direct(client)
+    })
   }).pipe(Effect.provide(Reactivity.layer))
 
 /**
@@ -79,15 +88,19 @@ const snapshot = (sql: SqlClient.SqlClient, connection: Connection): Effect.Effe
     beginRead(sql, (row as { readonly data_version: number }).data_version)
   )
 
+/** Runs an effect with the connection for its statements; in an uninterruptible region. */
+const using = <A, E, R>(connection: Connection, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  meanwhile(effect, FiberRef.currentContext, (around) =>
+    Context.add(around, SqlClient.TransactionConnection, [inSteps(connection), 0])
+  )
+
 /**
  * Reads the database's schema, which preparing any statement needs. Do this first; it retries while another process is
  * opening or closing the file.
  */
-export const loadSchema = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlError> =>
-  Effect.scoped(
-    Effect.flatMap(sql.reserve, (connection) =>
-      Effect.asVoid(retryBusy(connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1", [], undefined)))
-    )
+export const loadSchema = (sql: SqliteClient): Effect.Effect<void, SqlError> =>
+  sql.holding((connection) =>
+    Effect.asVoid(retryBusy(connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1", [], undefined)))
   )
 
 /**
@@ -95,49 +108,38 @@ export const loadSchema = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlErr
  * interrupted where `transaction` can.
  */
 export const single =
-  (sql: SqlClient.SqlClient) =>
+  (sql: SqliteClient) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
     Effect.uninterruptible(
-      Effect.scoped(
-        Effect.flatMap(sql.reserve, (connection) =>
-          snapshot(sql, connection).pipe(
-            Effect.zipRight(
-              retryBusy(Effect.provideService(effect, SqlClient.TransactionConnection, [inSteps(connection), 0]))
-            ),
-            Effect.ensuring(Effect.sync(() => endRead(sql)))
-          )
-        )
+      sql.holding((connection) =>
+        afterwards(Effect.zipRight(snapshot(sql, connection), retryBusy(using(connection, effect))), () => endRead(sql))
       )
-    ) as Effect.Effect<A, E | SqlError, R>
+    )
 
 /**
  * Runs an effect in one transaction. `BEGIN IMMEDIATE` takes the write lock at the start, since a read that becomes a
  * write fails at once if another process wrote in between. It can be interrupted only before each statement and while
- * it waits for the lock: an interruption at the wrong step would lose the client's semaphore for good.
+ * it waits for the lock or for the connection.
  */
 export const transaction =
-  (sql: SqlClient.SqlClient, begin: "BEGIN" | "BEGIN IMMEDIATE") =>
+  (sql: SqliteClient, begin: "BEGIN" | "BEGIN IMMEDIATE") =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
     Effect.uninterruptible(
-      Effect.scoped(
-        Effect.flatMap(sql.reserve, (connection) => {
-          const run = (statement: string) => connection.execute(statement, [], undefined)
-          return Effect.acquireUseRelease(
-            Effect.zipRight(mayEnd, retryBusy(run(begin))),
-            () =>
-              (begin === "BEGIN" ? snapshot(sql, connection) : Effect.sync(() => changing(sql))).pipe(
-                Effect.zipRight(
-                  Effect.provideService(effect, SqlClient.TransactionConnection, [inSteps(connection), 0])
-                ),
-                Effect.zipLeft(retryBusy(run("COMMIT")))
-              ),
-            (_, exit) =>
-              // The rollback only fails if SQLite has already rolled back.
-              Effect.zipRight(
-                Effect.sync(() => endRead(sql)),
-                Exit.isSuccess(exit) ? Effect.void : Effect.ignore(run("ROLLBACK"))
-              )
-          )
+      sql.holding((connection) => {
+        const run = (statement: string) => connection.execute(statement, [], undefined)
+        const begun = Effect.suspend((): Effect.Effect<void, SqlError> => {
+          if (begin === "BEGIN") return snapshot(sql, connection)
+          changing(sql)
+          return Effect.void
         })
-      )
-    ) as Effect.Effect<A, E | SqlError, R>
+        const used = Effect.zipRight(begun, using(connection, effect))
+        // The rollback only fails if SQLite has already rolled back.
+        const ended = Effect.tapErrorCause(Effect.zipLeft(used, retryBusy(run("COMMIT"))), () =>
+          Effect.ignore(run("ROLLBACK"))
+        )
+        return Effect.zipRight(
+          Effect.zipRight(mayEnd, retryBusy(run(begin))),
+          afterwards(ended, () => endRead(sql))
+        )
+      })
+    )

@@ -5,6 +5,7 @@ import * as Stream from "effect/Stream"
 import { realpathSync } from "node:fs"
 import * as path from "node:path"
 import { bounded, sourceCharacters } from "../../citations/prompt.ts"
+import { skipsText } from "../../files/FileEvent.ts"
 import { FileIndexer, type FileRun } from "../../files/FileIndexer.ts"
 import { isBelow } from "../../files/below.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
@@ -90,6 +91,7 @@ const running = Effect.fnUntraced(function* (runs: ReadonlyArray<FileRun>, { pro
   const files = yield* FileIndexer
   const counts = { created: 0, updated: 0, unchanged: 0, deleted_documents: 0, deleted_chunks: 0, skipped: 0 }
   const documents: Array<(typeof Written.Type)["documents"][number]> = []
+  const skips: Record<string, number> = {}
   const failed: Array<typeof Failure.Type> = []
   const held: Array<string> = []
   let failures = 0
@@ -114,6 +116,7 @@ const running = Effect.fnUntraced(function* (runs: ReadonlyArray<FileRun>, { pro
                 break
               case "Skipped":
                 counts.skipped++
+                skips[event.reason] = (skips[event.reason] ?? 0) + 1
                 break
               case "Failed":
                 failures++
@@ -139,17 +142,17 @@ const running = Effect.fnUntraced(function* (runs: ReadonlyArray<FileRun>, { pro
       { discard: true }
     )
   )
-  return { counts, documents, failed, failures, held, indexed_at: isoTime(yield* Clock.currentTimeMillis) }
+  return { counts, documents, failed, failures, held, skips, indexed_at: isoTime(yield* Clock.currentTimeMillis) }
 })
 
 const told = Effect.fnUntraced(function* (
   done: Effect.Effect.Success<ReturnType<typeof running>>,
   more: ReadonlyArray<string> = []
 ) {
-  const { counts, documents, failed, failures, held, indexed_at } = done
+  const { counts, documents, failed, failures, held, indexed_at, skips } = done
   const { created, deleted_chunks, deleted_documents, skipped, unchanged, updated } = counts
   const opening = [
-    `${created} new, ${updated} changed, ${unchanged} unchanged ${unchanged === 1 ? "document" : "documents"}; ${plural(deleted_documents, "document")} with ${plural(deleted_chunks, "passage")} removed; ${plural(skipped, "file")} skipped, ${failures} failed.`,
+    `${created} new, ${updated} changed, ${unchanged} unchanged ${unchanged === 1 ? "document" : "documents"}; ${plural(deleted_documents, "document")} with ${plural(deleted_chunks, "passage")} removed; ${plural(skipped, "file")} skipped${skipped === 0 ? "" : ` (${bounded(skipsText(skips))})`}, ${failures} failed.`,
     ...(created + updated > 0 ? ["They can be searched now."] : []),
     ...(failures > 0 ? ["What failed was not changed in the index: make it readable, and index it again."] : []),
     ...(held.length > 0

@@ -6,6 +6,7 @@ import * as TestClock from "effect/TestClock"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { connect } from "../../../src/Store/sqlite/connect.ts"
+import { belongs, markSql, wasOverwritten } from "../../../src/Store/sqlite/file/marks.ts"
 import * as Turn from "../../../src/runtime/Turn.ts"
 import { walKeeper } from "../../../src/Store/sqlite/Database.ts"
 import { temporaryFolder } from "../../folder.ts"
@@ -32,5 +33,32 @@ it.scoped("gives back a WAL that grew beside a reader, once that one is gone", (
     reader.close()
     yield* TestClock.adjust(Duration.seconds(3))
     assert.strictEqual(size(), 0)
+  })
+)
+
+/** Reads of this process so far, as Linux counts them. */
+const reads = () => Number(/syscr: (\d+)/.exec(fs.readFileSync("/proc/self/io", "latin1"))![1])
+
+it.scoped.skipIf(process.platform !== "linux")("reads few frames of a large WAL to know its file", () =>
+  Effect.gen(function* () {
+    const folder = yield* temporaryFolder
+    const filename = path.join(folder, "index.db")
+    yield* Effect.scoped(connect({ filename, mode: "create" }))
+    const writer = new Database(filename)
+    writer.pragma("journal_mode = WAL")
+    writer.pragma("wal_autocheckpoint = 0")
+    writer.exec(markSql.next)
+    for (let n = 0; n < 1000; n++) writer.exec(`INSERT INTO reserve (id, body) VALUES (${n}, randomblob(8000))`)
+    const fd = fs.openSync(filename, "r")
+    const mark = writer.prepare("SELECT lower(hex(now)) FROM file_mark").pluck().get() as string
+    for (const copiedBack of [false, true]) {
+      if (copiedBack) writer.pragma("wal_checkpoint(PASSIVE)")
+      const before = reads()
+      assert.isTrue(belongs(filename, fd))
+      assert.isFalse(wasOverwritten(filename, fd, { mark, shrunk: undefined }))
+      assert.isBelow(reads() - before, 100)
+    }
+    fs.closeSync(fd)
+    writer.close()
   })
 )

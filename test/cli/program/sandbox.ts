@@ -1,12 +1,14 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import { assert } from "vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { Readable, Writable } from "node:stream"
+import { PassThrough, Readable, Writable } from "node:stream"
+import { finished } from "node:stream/promises"
 import { fileURLToPath } from "node:url"
 import { main } from "../../../src/cli/index.ts"
 import { layer } from "../../../src/cli/terminal.ts"
@@ -23,6 +25,53 @@ export interface Options {
   readonly input?: string
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+}
+
+/** The program from its source in this process, with these streams, up to its exit code. */
+export const inProcess = (
+  place: Omit<Parameters<typeof main>[0], "script">,
+  streams: NonNullable<Parameters<typeof layer>[1]>
+) =>
+  Effect.consoleWith((console) =>
+    Effect.withConsole(main({ ...place, script: program }).program, {
+      ...console,
+      unsafe: { ...console.unsafe, error: (...parts) => void streams.stderr.write(`${parts.join(" ")}\n`) }
+    })
+  ).pipe(Effect.provide(layer(place.env, streams)))
+
+/** Runs the program from its source in this process, with streams of its own. */
+export const run = async (place: Parameters<typeof inProcess>[0], input = ""): Promise<Ended> => {
+  const said = { stdout: "", stderr: "" }
+  const into = (name: keyof typeof said) =>
+    new Writable({ write: (text, _, done) => ((said[name] += String(text)), done()) })
+  const streams = { stdin: Readable.from([Buffer.from(input)]), stdout: into("stdout"), stderr: into("stderr") }
+  const exit = await Effect.runPromiseExit(inProcess(place, streams))
+  return { code: Exit.getOrElse(exit, () => 130), ...said }
+}
+
+/** A program that runs, seen from outside. */
+export interface Running {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** Once it has ended and its output is read. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>
+  readonly kill: () => void
+}
+
+/** Starts the program from its source in this process. */
+export const startHere = (place: Parameters<typeof inProcess>[0]): Running => {
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
+  const fiber = Effect.runFork(inProcess(place, streams))
+  const ended = async () => {
+    const exit = await Effect.runPromise(Fiber.await(fiber))
+    for (const stream of [streams.stdout, streams.stderr]) await finished(stream.end()).catch(() => {})
+    return Exit.match(exit, {
+      onFailure: () => ({ code: null, signal: "SIGKILL" }),
+      onSuccess: (code) => ({ code, signal: null })
+    })
+  }
+  return { ...streams, ended: ended(), kill: () => fiber.unsafeInterruptAsFork(fiber.id()) }
 }
 
 /** A folder of its own with a home and files, in which the built program runs as a user would run it. */
@@ -68,22 +117,9 @@ export class Sandbox {
     return ended(child)
   }
 
-  /** Runs the program from its source in this process, with streams of its own. */
-  async run(args: ReadonlyArray<string>, { cwd = this.folder, env, input = "" }: Options = {}): Promise<Ended> {
-    const said = { stdout: "", stderr: "" }
-    const into = (name: keyof typeof said) =>
-      new Writable({ write: (text, _, done) => ((said[name] += String(text)), done()) })
-    const streams = { stdin: Readable.from([Buffer.from(input)]), stdout: into("stdout"), stderr: into("stderr") }
-    const place = { argv: args, cwd, env: this.env(env) }
-    const exit = await Effect.runPromiseExit(
-      Effect.consoleWith((console) =>
-        Effect.withConsole(main(place).program, {
-          ...console,
-          unsafe: { ...console.unsafe, error: (...parts) => void streams.stderr.write(`${parts.join(" ")}\n`) }
-        })
-      ).pipe(Effect.provide(layer(place.env, streams)))
-    )
-    return { code: Exit.getOrElse(exit, () => 130), ...said }
+  /** Runs the program from its source in this process. */
+  run(args: ReadonlyArray<string>, { cwd = this.folder, env, input }: Options = {}): Promise<Ended> {
+    return run({ argv: args, cwd, env: this.env(env) }, input)
   }
 
   /** Runs it, and wants this exit code, and this on standard error. */
@@ -118,13 +154,13 @@ export const ended = (child: ChildProcess): Promise<Ended> =>
   })
 
 /** The address at which a started program listens. */
-export const listening = (child: ChildProcess): Promise<string> =>
+export const listening = ({ stderr }: { readonly stderr: Readable | null }): Promise<string> =>
   new Promise((resolve, reject) => {
     let log = ""
-    child.stderr!.on("data", (chunk) => {
+    stderr!.on("data", (chunk) => {
       log += String(chunk)
       const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
       if (found !== null) resolve(found[1]!)
     })
-    child.on("exit", () => reject(new Error(`ended: ${log}`)))
+    stderr!.on("end", () => reject(new Error(`ended: ${log}`)))
   })

@@ -56,31 +56,43 @@ export const walSalt = (filename: string): string | undefined =>
     return header.length < walHeaderBytes ? undefined : header.toString("hex", 16, 24)
   })
 
-/** The marks that a WAL writes to a page, in order. */
-const marksOfWal = (fd: number, page: number, pageBytes: number): ReadonlyArray<Mark> => {
+/** The marks that a WAL writes to a page, in order. It has up to sixteen thousand frames, so ask for no more than needed. */
+function* marksOfWal(fd: number, page: number, pageBytes: number): Generator<Mark> {
   const header = readAt(fd, 0, walHeaderBytes)
-  const found: Array<Mark> = []
-  if (header.length < walHeaderBytes || header.readUInt32BE(8) !== pageBytes) return found
+  if (header.length < walHeaderBytes || header.readUInt32BE(8) !== pageBytes) return
   const step = frameHeaderBytes + pageBytes
   for (let at = walHeaderBytes; ; at += step) {
     const frame = readAt(fd, at, frameHeaderBytes)
     // The remaining frames belong to the previous WAL.
-    if (frame.length < frameHeaderBytes || !frame.subarray(8, 16).equals(header.subarray(16, 24))) return found
+    if (frame.length < frameHeaderBytes || !frame.subarray(8, 16).equals(header.subarray(16, 24))) return
     if (frame.readUInt32BE(0) !== page) continue
     const mark = markIn(readAt(fd, at + frameHeaderBytes, pageBytes))
-    if (mark === undefined) return found
-    found.push(mark)
+    if (mark === undefined) return
+    yield mark
   }
 }
 
-/** The mark in the file itself, and those in its WAL. Undefined: the file has none, or a WAL being copied back hides it. */
-const marksOf = (filename: string, fd: number) => {
+/**
+ * Whether the WAL beside a file began from the file's own mark, or gave it the mark; "none": the WAL gives no marks.
+ * Undefined: the file has no mark, or a WAL being copied back hides it.
+ */
+const walKnows = (filename: string, fd: number, isEnough: (own: Mark) => boolean = () => false) => {
   const header = headerOf(fd)
   const page = rootPage(fd, markTable)
   if (header === undefined || page === undefined) return undefined
   const own = markIn(readAt(fd, (page - 1) * header.pageBytes, header.pageBytes))
-  const wal = withWal(filename, (wal) => marksOfWal(wal, page, header.pageBytes)) ?? []
-  return own && { own, wal }
+  if (own === undefined) return undefined
+  if (isEnough(own)) return true
+  return (
+    withWal(filename, (wal): boolean | "none" => {
+      let found: false | "none" = "none"
+      for (const { before, now } of marksOfWal(wal, page, header.pageBytes)) {
+        if (now === own.now || (found === "none" && before === own.now)) return true
+        found = false
+      }
+      return found
+    }) ?? "none"
+  )
 }
 
 /** A WAL may be copied back and restarted between two readings. */
@@ -88,13 +100,7 @@ const attempts = 3
 
 /** Whether a file and the WAL beside it belong together, as far as can be determined. */
 export const belongs = (filename: string, fd: number): boolean => {
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const marks = marksOf(filename, fd)
-    if (marks === undefined) return true
-    const [first] = marks.wal
-    if (first === undefined || first.before === marks.own.now) return true
-    if (marks.wal.some(({ now }) => now === marks.own.now)) return true
-  }
+  for (let attempt = 0; attempt < attempts; attempt++) if (walKnows(filename, fd) !== false) return true
   return false
 }
 
@@ -111,10 +117,8 @@ export const wasOverwritten = (
   if (header === undefined) return true
   if (known.shrunk !== undefined && BigInt(header.pages) * BigInt(header.pageBytes) > known.shrunk) return true
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const marks = marksOf(filename, fd)
-    if (marks === undefined || marks.own.now === known.mark) return false
-    const [first] = marks.wal
-    if (first?.before === marks.own.now || marks.wal.some(({ now }) => now === marks.own.now)) return false
+    const knows = walKnows(filename, fd, ({ now }) => now === known.mark)
+    if (knows === undefined || knows === true) return false
   }
   return true
 }
