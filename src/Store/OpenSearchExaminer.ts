@@ -14,15 +14,7 @@ import { typed } from "./opensearch/errors.ts"
 import { type Query, all } from "./opensearch/filter.ts"
 import { format, template } from "./opensearch/mapping.ts"
 import * as records from "./opensearch/records.ts"
-import {
-  type PassageSource,
-  fromBytes,
-  headId,
-  headPlace,
-  rewriting,
-  textOf,
-  vectorFields
-} from "./opensearch/sources.ts"
+import { type PassageSource, fromBytes, headId, headPlace, rewriting, rewritten, textOf } from "./opensearch/sources.ts"
 
 const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
 
@@ -278,10 +270,10 @@ const make = (options: IndexOptions) => {
         const vectors = new Map(given.map(({ id, vector }) => [id, vector]))
         yield* cluster.bulk(
           (hits.hits as ReadonlyArray<Answer>).map(({ _primary_term, _seq_no, _source }): Write => {
-            const { v: _, ...source } = _source as PassageSource
+            const source = _source as PassageSource
             return {
               action: rewriting(record.passages, source, _seq_no, _primary_term),
-              source: { ...source, ...vectorFields(vectors.get(source.id) ?? Option.none()) }
+              source: rewritten(source, vectors.get(source.id) ?? Option.none())
             }
           }),
           { refresh: "true", repeatable: true }

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { DocumentId } from "../../model/Document.ts"
+import type { Scored } from "../../model/Passage.ts"
 import type { Answer, Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
 import { Moved } from "./errors.ts"
@@ -18,10 +19,30 @@ export interface Candidate extends Pick<PassageSource, "id" | "key" | "gen" | "o
 /** What is read of every candidate. */
 export const identity = ["id", "key", "gen", "ordinal", "of", "doc_id"]
 
-const candidateOf = (record: CollectionRecord, { _source }: Answer): Candidate => ({
-  ...(_source as Omit<Candidate, "record">),
-  record
+/** Fields that are columns too, of which a search reads hundreds at the price of a few sources. */
+const columnOf = { terms: "counts", len: "len", v: "v" } as const
+type Column = keyof typeof columnOf
+
+/** What a search asks, so that `candidateOf` finds fields of its hits. */
+export const columns = (fields: ReadonlyArray<Column>) => ({
+  _source: false,
+  stored_fields: "_none_",
+  docvalue_fields: [...identity, ...fields.map((field) => columnOf[field])]
 })
+
+const candidateOf = (record: CollectionRecord, { _source, fields }: Answer): Candidate => {
+  if (fields === undefined) return { ...(_source as Omit<Candidate, "record">), record }
+  const { counts, ...own } = Object.fromEntries(
+    Object.entries(fields as Readonly<Record<string, readonly [unknown]>>).map(([name, [value]]) => [name, value])
+  ) as unknown as Omit<Candidate, "record"> & { readonly counts?: string }
+  return { ...own, ...(counts === undefined ? {} : { terms: Buffer.from(counts, "base64").toString() }), record }
+}
+
+/**
+ * Candidates of a leg: of 35,000 passages, the best ten were among the nearest 400 in 99 of 100 cases, in 73 among the
+ * nearest 50.
+ */
+export const candidates = 400
 
 /** Most passages that one search returns. */
 const most = 10_000
@@ -63,35 +84,49 @@ export class Candidates {
   }
 
   /**
-   * What a search finds of current passages: at least `wanted` if there are so many. A passage of a generation that was
-   * replaced while this search ran may have hidden its successor, so that it runs once more; if others take places, it
-   * looks deeper.
+   * The best `depth` of the current passages that a search finds, best first by `scored`, with all that tie with the
+   * last. A passage of a generation that was replaced while this search ran may have hidden its successor, so that it
+   * runs once more; if others take places, or equals may have been cut off, it looks deeper.
    */
-  readonly search = Effect.fnUntraced(function* (
+  readonly best = Effect.fnUntraced(function* (
     this: Candidates,
     record: CollectionRecord,
-    wanted: number,
-    run: (size: number) => Effect.Effect<ReadonlyArray<Answer>, Failed>
+    { depth, wanted }: { readonly depth: number; readonly wanted: number },
+    run: (size: number) => Effect.Effect<ReadonlyArray<Answer>, Failed>,
+    scored: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, Failed | Moved>
   ) {
     for (let size = Math.min(most, wanted); ;) {
-      const found = yield* run(size)
-      const candidates = found.map((hit) => candidateOf(record, hit))
-      const learnt = yield* this.learn(
-        record,
-        candidates.map(({ key }) => key)
-      )
-      const current = candidates.filter((candidate) => this.isCurrent(candidate))
-      const isReplaced = candidates.some(({ gen, key }) => {
-        const now = this.heads.get(this.headKey(record, key))?.gen
-        return learnt.has(key) && now !== undefined && gen < now
-      })
+      const hits = yield* run(size)
+      const found = hits.map((hit) => candidateOf(record, hit))
+      for (const candidate of found) this.add(candidate)
+      const ranked = (yield* scored(found.map(({ id }) => id))).toSorted((a, b) => b.score - a.score || a.id - b.id)
+      const current: Array<Scored> = []
+      let [looked, isReplaced] = [0, false]
+      while (looked < ranked.length && !isReplaced) {
+        const last = current[depth - 1]?.score
+        const tied = ranked.findIndex(({ score }, at) => at >= looked && score !== last)
+        const next = last === undefined ? looked + depth - current.length : tied < 0 ? ranked.length : tied
+        if (next === looked) break
+        const some = ranked.slice(looked, next).map((one) => ({ one, candidate: this.of(one.id) }))
+        const learnt = yield* this.learn(
+          record,
+          some.map(({ candidate }) => candidate.key)
+        )
+        isReplaced = some.some(({ candidate: { gen, key } }) => {
+          const now = this.heads.get(this.headKey(record, key))?.gen
+          return learnt.has(key) && now !== undefined && gen < now
+        })
+        current.push(...some.flatMap(({ candidate, one }) => (this.isCurrent(candidate) ? [one] : [])))
+        looked = next
+      }
       if (isReplaced) continue
-      if (current.length < Math.min(wanted, size) && found.length === size && size < most) {
+      const stale = Math.min(looked, ranked.length) - current.length
+      const isCut = looked >= ranked.length && size < candidates
+      if (hits.length === size && size < most && (size - stale < wanted || isCut)) {
         size = Math.min(most, 2 * size)
         continue
       }
-      for (const candidate of current) this.add(candidate)
-      return current.map(({ id }) => id)
+      return current
     }
   })
 
@@ -153,10 +188,28 @@ export class Candidates {
   readonly fill = Effect.fnUntraced(function* (
     this: Candidates,
     ids: ReadonlyArray<number>,
-    fields: ReadonlyArray<"terms" | "len" | "v">
+    fields: ReadonlyArray<Column>
   ) {
-    const missing = ids.filter((id) => fields.some((field) => !(field in this.of(id))))
-    for (const { candidate, source } of yield* this.read(missing, fields)) {
+    const lacking = (some: ReadonlyArray<number>) =>
+      some.filter((id) => fields.some((field) => !(field in this.of(id))))
+    const missing = lacking(ids)
+    const records = new Map(missing.map((id) => [this.of(id).record.passages, this.of(id).record]))
+    const answers = yield* this.cluster.searches(
+      [...records.keys()].map((index) => ({
+        index,
+        body: {
+          ...columns(fields),
+          size: missing.length,
+          track_total_hits: false,
+          query: { constant_score: { filter: { terms: { id: missing } } } }
+        }
+      }))
+    )
+    for (const [at, record] of [...records.values()].entries()) {
+      for (const hit of answers[at].hits.hits) this.add(candidateOf(record, hit))
+    }
+    // Those without the field, and those that no search finds yet.
+    for (const { candidate, source } of yield* this.read(lacking(missing), fields)) {
       this.add({ ...candidate, ...Object.fromEntries(fields.map((field) => [field, source[field]])) })
     }
     return ids.map((id) => this.of(id))

@@ -24,7 +24,7 @@ import {
   headingIn,
   placesOf,
   rewriting,
-  vectorFields,
+  rewritten,
   vectorIn
 } from "./sources.ts"
 
@@ -234,8 +234,7 @@ const rewrite = Effect.fnUntraced(function* (
       return {
         action: rewriting(record.passages, source, seq, term),
         source: {
-          ...source,
-          ...vectorFields(vectorIn(source)),
+          ...rewritten(source, vectorIn(source)),
           ...graphFields({ ordinal, text, heading: headingIn(source), title, source: from, said })
         }
       }

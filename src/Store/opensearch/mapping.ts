@@ -23,6 +23,8 @@ export interface Layout {
 
 const keyword = { type: "keyword" }
 const long = { type: "long" }
+/** Bytes in base 64 that a search reads of hundreds of passages, which is quick where it need not read their sources. */
+const column = { type: "binary", doc_values: true }
 /** Only looked up, never sorted by or counted. */
 const found = { type: "keyword", doc_values: false }
 
@@ -100,8 +102,11 @@ export const template = (prefix: string, { replicas, shards }: Layout) => ({
 export const passagesIndex = (dimensions: number) => ({
   settings: { "index.knn": true },
   mappings: {
-    _source: { excludes: ["vector"] },
+    _source: { excludes: ["vector", "counts"] },
     properties: {
+      of: long,
+      counts: column,
+      v: column,
       vector: {
         type: "knn_vector",
         dimension: dimensions,

@@ -8,7 +8,7 @@ import type { Answer } from "./client.ts"
 import { type Cluster, type Write, makeIndex } from "./Cluster.ts"
 import { passagesIndex } from "./mapping.ts"
 import { type CollectionRecord, change, countsOf, find } from "./records.ts"
-import { type PassageSource, passageId, textOf, vectorFields } from "./sources.ts"
+import { type PassageSource, passageId, rewritten, textOf } from "./sources.ts"
 
 /** How far the change to an embedder has come; fails if the collection is changing to another one, or to none. */
 const progress = ({ embedder, name, next }: CollectionRecord, wanted: EmbedderIdentity) =>
@@ -103,11 +103,10 @@ export const add = Effect.fnUntraced(function* (
   const writes = embedded.flatMap(({ id, vector }): ReadonlyArray<Write> => {
     const source = sources.get(id)
     if (source === undefined) return []
-    const { v: _, ...rest } = source
     return [
       {
         action: { index: { _index: next.passages, _id: passageId(source), routing: source.key } },
-        source: { ...rest, ...vectorFields(vector) }
+        source: rewritten(source, vector)
       }
     ]
   })

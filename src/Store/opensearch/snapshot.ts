@@ -14,7 +14,7 @@ import { queryLanguage } from "../../terms/detect.ts"
 import type { Language } from "../../terms/languages.ts"
 import { toPassage } from "../sql/passage.ts"
 import { dot, measureBy } from "../sql/vectors.ts"
-import { Candidates, identity } from "./Candidates.ts"
+import { Candidates, candidates, columns } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
 import { demanded } from "./demands.ts"
@@ -27,13 +27,17 @@ import { nearTerms } from "./spelling.ts"
 import { type Within, frequencies, least, meanIn, termQuery } from "./within.ts"
 import { frequency, fromBytes, stored, summaryOf } from "./sources.ts"
 
-/**
- * Candidates of a leg that are scored exactly: of 35,000 passages, the best ten were among the nearest 400 in 99 of 100
- * cases, in 73 among the nearest 50.
- */
-const candidates = 400
-
 const maskOf = (count: number): Mask => ({ bits: new Uint32Array(), count })
+
+/** Passages beyond a list's end that may belong into it, since the cluster's similarities are not exact. */
+const unsure = 24
+
+/** The best so many, and those that tie with the last. */
+const atDepth = (found: ReadonlyArray<Scored>, depth: number): ReadonlyArray<Scored> => {
+  const sorted = found.toSorted((a, b) => b.score - a.score || a.id - b.id)
+  const last = sorted[depth - 1]?.score
+  return last === undefined ? sorted : sorted.filter(({ score }) => score >= last)
+}
 
 /** What a term adds to a passage's score. */
 interface Weighed extends Wanted {
@@ -106,42 +110,31 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
       const lucene = Math.log(1 + (passages - count + 0.5) / (count + 0.5))
       return termQuery(want, Math.max(1e-9, (want.count * want.rare) / Math.max(1e-9, lucene)))
     })
+    const scoresOf = (ids: ReadonlyArray<number>) =>
+      Effect.map(met.fill(ids, ["terms", "len"]), (those) =>
+        those.map(({ id, len, terms }) => ({ id, score: scoreOf(terms!, len!, present) }))
+      )
     const found: Array<Scored> = []
     for (const each of asked) {
       const { filter, record } = known(each)
-      const hits = yield* met.search(record, Math.max(candidates, 2 * depth), (size) =>
+      const query = { bool: { should: clauses, minimum_should_match: 1, ...(filter === undefined ? {} : { filter }) } }
+      const run = (size: number) =>
         Effect.map(
           cluster.searches([
             {
               index: record.passages,
               dfs: true,
-              body: {
-                size,
-                track_total_hits: false,
-                _source: [...identity, "terms", "len"],
-                query: {
-                  bool: { should: clauses, minimum_should_match: 1, ...(filter === undefined ? {} : { filter }) }
-                }
-              }
+              body: { ...columns(["terms", "len"]), size, track_total_hits: false, query }
             }
           ]),
           ([answer]) => answer.hits.hits
         )
-      )
-      for (const id of hits) {
-        const { len, terms } = met.of(id)
-        found.push({ id, score: scoreOf(terms!, len!, present) })
-      }
+      found.push(...(yield* met.best(record, { depth, wanted: Math.max(candidates, 2 * depth) }, run, scoresOf)))
     }
-    found.sort((a, b) => b.score - a.score || a.id - b.id)
-    const last = found[depth - 1]?.score
-    const best = last === undefined ? found : found.filter(({ score }) => score >= last)
+    const best = atDepth(found, depth)
     const ranked = new Set(best.map(({ id }) => id))
     const others = also.filter((id) => !ranked.has(id))
-    const asked_ = (yield* met.fill(others, ["terms", "len"])).map(({ id, len, terms }) => ({
-      id,
-      score: scoreOf(terms!, len!, present)
-    }))
+    const asked_ = yield* scoresOf(others)
     return { found: [...best, ...asked_.filter(({ score }) => score > 0)], known: share, rarity }
   })
 
@@ -177,12 +170,9 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
       }
       const restricted = Object.keys(filter).length > 0
       const query = filterQuery(filter)
-      const heads = yield* countsOf(
-        cluster,
-        found.map(({ record }) => record)
-      )
-      const answers = yield* cluster.searches(
-        found.flatMap(({ record: { passages } }) => [
+      const records = found.map(({ record }) => record)
+      const searching = cluster.searches(
+        records.flatMap(({ passages }) => [
           {
             index: passages,
             body: {
@@ -194,6 +184,7 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
           { index: passages, body: { size: 0, track_total_hits: true, query } }
         ])
       )
+      const [heads, answers] = yield* Effect.all([countsOf(cluster, records), searching], { concurrency: 2 })
       const all_: Array<Searched> = []
       for (const [at, { record, vector }] of found.entries()) {
         const [whole, left] = [answers[2 * at], answers[2 * at + 1]]
@@ -260,23 +251,21 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     nearest: Effect.fnUntraced(function* (asked, depth) {
       const { filter, record } = known(asked)
       if (dot(asked.vector, asked.vector) === 0) return []
-      const hits = yield* met.search(record, Math.max(candidates, 2 * depth), (size) =>
-        Effect.map(
+      const run = (size: number) => {
+        const k = Math.max(candidates, 2 * depth, size)
+        const knn = { vector: [...asked.vector], k, ...(filter === undefined ? {} : { filter }) }
+        return Effect.map(
           cluster.search(record.passages, {
+            ...columns(["v"]),
             size,
             track_total_hits: false,
-            _source: [...identity, "v"],
-            query: {
-              knn: { vector: { vector: [...asked.vector], k: size, ...(filter === undefined ? {} : { filter }) } }
-            }
+            query: { knn: { vector: knn } }
           }),
           (answer) => answer.hits.hits
         )
-      )
-      const found = yield* scored(asked, hits)
-      const sorted = found.toSorted((a, b) => b.score - a.score || a.id - b.id)
-      const last = sorted[depth - 1]?.score
-      return last === undefined ? sorted : sorted.filter(({ score }) => score >= last)
+      }
+      // The cluster has them in the order of their similarity but for its sixth digit.
+      return yield* met.best(record, { depth, wanted: depth + unsure }, run, (ids) => scored(asked, ids))
     }),
 
     similarity: scored,

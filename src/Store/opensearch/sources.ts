@@ -68,6 +68,8 @@ export interface PassageSource extends Found {
   /** The passages of its document. */
   readonly of: number
   readonly terms: string
+  /** The same in base 64, which searches read. */
+  readonly counts?: string | undefined
   readonly len: number
   readonly language: Language
   readonly part: PassagePart
@@ -113,6 +115,9 @@ interface Fields {
   readonly text: string
 }
 
+/** Terms with their weighted counts in both forms. */
+export const termFields = (made: string) => ({ terms: made, counts: Buffer.from(made).toString("base64") })
+
 /** The terms of a passage with their weighted counts as the index has them, and its length. Learn the language first. */
 const postingsOf = (fields: Fields, language: Language) => {
   const counts = new Map<string, number>()
@@ -123,7 +128,7 @@ const postingsOf = (fields: Fields, language: Language) => {
       counts.set(made, (counts.get(made) ?? 0) + fieldWeights[field])
     }
   }
-  return { len, terms: Array.from(counts, ([made, count]) => `${stored(made)}|${count}`).join(" ") }
+  return { len, ...termFields(Array.from(counts, ([made, count]) => `${stored(made)}|${count}`).join(" ")) }
 }
 
 /** How often a passage has terms: of those that begin so, together. */
@@ -163,6 +168,15 @@ export const vectorFields = (vector: Option.Option<Vector>): Pick<PassageSource,
         : {})
     })
   })
+
+/** A stored passage as it is written again: its columns are not in what was read of it. */
+export const rewritten = (
+  stored: PassageSource,
+  vector: Option.Option<Vector>
+): PassageSource & Record<string, unknown> => {
+  const { v: _, ...source } = stored
+  return { ...source, ...termFields(source.terms), ...vectorFields(vector) }
+}
 
 export const vectorIn = ({ v }: Pick<PassageSource, "v">): Option.Option<Vector> =>
   Option.map(Option.fromNullable(v), fromBytes)
