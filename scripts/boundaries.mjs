@@ -82,6 +82,13 @@ const table = [
   { places: ["Llm/"], may: ["Llm.ts", "Config.ts", "runtime/", "vendors/", ...words] },
   { places: ["Reranker/"], may: ["Reranker.ts", "Config.ts", "onnx/*.ts", "vendors/", ...words] },
   { places: ["Store/"], may: ["Store.ts", "codes/", "postings/", "ranking/", "runtime/", ...words] },
+  // What every store does with what it has read.
+  { places: ["Store/core/"], may: ["Store.ts", "Store/crc.ts", "ranking/", ...words], not: database },
+  {
+    places: ["Store/opensearch/"],
+    may: ["Store.ts", "Store/core/", "codes/", "postings/", "ranking/", "runtime/", ...words],
+    not: database
+  },
   { places: ["Store/port/"], may: ["model/"], not: vendors },
   { places: ["packaged/"], may: ["Embedder.ts", "runtime/", ...words], not: vendors },
   { places: ["onnx/"], may: ["packaged/model2vec/safetensors.ts", "runtime/", ...words], not: vendors },

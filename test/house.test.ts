@@ -119,6 +119,16 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
     ["../../Store.ts", "../../model/Query.ts", "../../postings/head.ts", "../Sqlite.ts", "./rank.ts"],
     ["../../files/Loader.ts", "../../Embedder/Builtin.ts", "../../Search.ts", "../../cli/index.ts"]
   ],
+  [
+    "src/Store/core/rows.ts",
+    ["../../Store.ts", "../crc.ts", "./passage.ts", "../../entities/walk.ts", "node:crypto"],
+    ["../sql/rows.ts", "../opensearch/client.ts", "../Sqlite.ts", "../../Search.ts", "@effect/sql/SqlClient"]
+  ],
+  [
+    "src/Store/opensearch/Sample.ts",
+    ["../../Store.ts", "../core/passage.ts", "../../terms/terms.ts", "../../ranking/rank.ts"],
+    ["../sql/rows.ts", "../Sqlite.ts", "../../Search.ts", "@effect/sql/SqlClient"]
+  ],
   ["src/vendors/Ollama.ts", ["ollama", "../model/Query.ts"], ["../Embedder.ts", "../Embedder/Ollama.ts"]],
   [
     "src/Llm/Ollama.ts",

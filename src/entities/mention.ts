@@ -144,3 +144,6 @@ const fileName = (source: string | null | undefined): string => {
 /** The text that is searched as a passage's heading: its headings, and the column names of its table. */
 export const searchedHeading = ({ heading, tableHeader }: Pick<Passage, "heading" | "tableHeader">): string =>
   (tableHeader === undefined ? heading : [...heading, tableHeader]).join(" > ")
+
+/** Keys of links and files are paths, and name nothing that somebody would type. */
+export const isName = (key: string): boolean => !key.startsWith("/") && !key.startsWith("~")

@@ -132,10 +132,10 @@ export interface Fault {
 
 type Json = Readonly<Record<string, unknown>>
 
-const rangeOperators = new Set(["gte", "lte", "gt", "lt"])
+export const rangeOperators = ["gte", "lte", "gt", "lt"] as const
 const allOperators = [...rangeOperators, "not", "exists"]
 
-const isScalar = (value: unknown): boolean =>
+export const isScalar = (value: unknown): value is Scalar =>
   typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)
 
 const tooLong = (value: unknown): string | undefined =>
@@ -196,7 +196,7 @@ const operatorsFault = (condition: Json, known: ReadonlyArray<string>): string |
           : `exists must be true or false, got ${kindOf(value)}`
         : name === "not"
           ? isObject(value)
-            ? operatorsFault(value, [...rangeOperators])
+            ? operatorsFault(value, rangeOperators)
             : comparisonFault(value, "a range")
           : typeof value === "string" || Number.isFinite(value)
             ? tooLong(value)

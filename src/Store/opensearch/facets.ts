@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { type Facet, type Facets, type OwnFacet, facetLimits } from "../../model/Facets.ts"
-import { MetadataValues, type Values, ofCollections, ownValues } from "../sql/facetValues.ts"
+import { MetadataValues, type Values, ofCollections, ownValues } from "../core/facetValues.ts"
 import type { Answer } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
 import { type Query, all, keyPattern, readTerm } from "./filter.ts"

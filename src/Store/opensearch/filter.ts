@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
-import { type Comparison, type Condition, type Filter, type Range, filtersUnder } from "../../model/Filter.ts"
+import { type Comparison, type Condition, type Filter, type Range, filtersUnder, isScalar } from "../../model/Filter.ts"
 import { limits } from "../../model/Limits.ts"
-import { clausesOf, type Clause } from "../sql/filter.ts"
+import { boundsOf, clausesOf, type Clause, kindOf, timeOf } from "../core/clauses.ts"
 
 /** A query of OpenSearch. */
 export type Query = Readonly<Record<string, unknown>>
@@ -46,9 +46,6 @@ const keyTerm = (key: string): string =>
     ? `\u0001#${createHash("sha256").update(key).digest("hex")}`
     : key.replaceAll("\u0001", "\u00011").replaceAll("\0", "\u00010")
 
-const kindOf = (value: Scalar): "s" | "n" | "b" =>
-  typeof value === "string" ? "s" : typeof value === "number" ? "n" : "b"
-
 const valueTerm = (value: Scalar): string => (typeof value === "number" ? sortable(value) : term(String(value)))
 
 /** A value of a metadata key as a term. */
@@ -74,9 +71,6 @@ export const beginning = (text: string): string => `${text.replace(special, "\\$
 /** The terms of a metadata key's values begin so. */
 export const keyPattern = (key: string): string => beginning(`${keyTerm(key)}\0`)
 
-const isScalar = (value: unknown): value is Scalar =>
-  typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
-
 /** By what documents with these metadata are found: their keys, and each scalar or each scalar of a list. */
 export const metadataTerms = (metadata: Readonly<Record<string, unknown>>) => ({
   keys: Object.keys(metadata).map(term),
@@ -91,14 +85,6 @@ export const metadataTerms = (metadata: Readonly<Record<string, unknown>>) => ({
     )
   ]
 })
-
-const operators = ["gte", "lte", "gt", "lt"] as const
-
-const boundsOf = (range: Range) =>
-  operators.flatMap((operator) => {
-    const bound = range[operator]
-    return bound === undefined ? [] : [{ operator, bound }]
-  })
 
 /** Whether a term comes after another, by code points. */
 const isAfter = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) > 0
@@ -157,10 +143,8 @@ const onText = (field: string, comparison: Comparison, glob: boolean): Query => 
   )
 }
 
-const timeOf = (value: string | number): number => (typeof value === "number" ? value : Date.parse(value) || 0)
-
 /** Whole milliseconds: what lies between them equals none. */
-const timeRange = (operator: (typeof operators)[number], bound: number): Query =>
+const timeRange = (operator: keyof Range, bound: number): Query =>
   operator === "gte" || operator === "lt"
     ? { range: { indexed_at: { [operator]: Math.ceil(bound) } } }
     : { range: { indexed_at: { [operator]: Math.floor(bound) } } }

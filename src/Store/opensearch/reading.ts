@@ -17,8 +17,8 @@ import {
   type StoredDocument,
   positionAfter
 } from "../../model/Stored.ts"
-import { askedOf } from "../sql/graph/edges.ts"
-import { join, toPassage } from "../sql/passage.ts"
+import { askedOf } from "../core/graph.ts"
+import { join, toPassage } from "../core/passage.ts"
 import { Candidates, identity } from "./Candidates.ts"
 import type { Answer } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"

@@ -7,7 +7,8 @@ import { crcOf } from "../crc.ts"
 import { toVector } from "../sql/codes.ts"
 import { inList, list } from "../sql/rows.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
-import { type Direction, type Scoring, dot, measureBy } from "../sql/vectors.ts"
+import { type Direction, dot, measureBy } from "../core/direction.ts"
+import { type Scoring } from "../sql/vectors.ts"
 
 /** Vectors that are read at once. */
 const batch = 4096

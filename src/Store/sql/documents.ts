@@ -1,18 +1,17 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { DocumentConflict } from "../../Store.ts"
 import * as collections from "./collections.ts"
 import * as files from "./files.ts"
 import * as graph from "./graph/edges.ts"
 import * as reindex from "./reindex.ts"
-import type { DocumentRow } from "./passage.ts"
+import { type Known, identified, ranges } from "../core/identity.ts"
+import type { DocumentRow } from "../core/passage.ts"
 import { dialectOf } from "./dialect.ts"
 import { inList, list } from "./rows.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Filter } from "../../model/Filter.ts"
-import type { Deleted, DocumentRef, PrunePosition, Pruned, StoredRef } from "../../model/Stored.ts"
+import type { Deleted, DocumentRef, PrunePosition, Pruned } from "../../model/Stored.ts"
 import { documentsWhere, globbed } from "./filter.ts"
 import * as vectors from "./vectors.ts"
 import { segmentsOn } from "./segments.ts"
@@ -113,17 +112,6 @@ export const removeWhere = Effect.fnUntraced(function* (
   )
 })
 
-/**
- * The ranges of a path and of what is below it: `/` sorts before `0` by bytes, and no file name contains a zero byte.
- */
-export const ranges = (path: string): ReadonlyArray<readonly [from: string, to: string]> => {
-  const folder = path.endsWith("/") ? path : `${path}/`
-  return [
-    [path, `${path}\u0001`],
-    [folder, `${folder.slice(0, -1)}0`]
-  ]
-}
-
 const pageRows = 1000
 
 /** Passages deleted in one transaction, unless a single document has more. */
@@ -207,11 +195,6 @@ export const prune = Effect.fnUntraced(function* (
   return { ...deleted, ...(position === undefined ? {} : { next: position }) } satisfies Pruned
 })
 
-/** The columns of a stored document that distinguish it from others and from its new version. */
-export interface Known extends StoredRef {
-  readonly id: number
-}
-
 type StoredRow = Pick<DocumentRow, "id" | "doc_id" | "source" | "fingerprint" | "seen_run" | "line" | "passages">
 
 const refColumns = "id, doc_id, source, fingerprint, seen_run, line, passages"
@@ -225,15 +208,6 @@ const toKnown = (row: StoredRow): Known => ({
   line: row.line ?? undefined,
   passages: row.passages
 })
-
-const nameOf = (ref: DocumentRef): string =>
-  ref.docId !== undefined ? `doc_id ${ref.docId}` : ref.source !== undefined ? `source ${ref.source}` : "content"
-
-const conflict = (reason: string, places: ReadonlyArray<number>) => new DocumentConflict({ reason, places })
-
-/** The id that a ref's document has once it is stored. */
-export const storedId = (ref: DocumentRef, found: Option.Option<Known>): DocumentId =>
-  ref.docId ?? Option.match(found, { onNone: () => ref.derivedId, onSome: (stored) => stored.docId })
 
 /** What is stored under each ref; fails if a ref names two documents, or two refs name one. */
 export const resolve = Effect.fnUntraced(function* (
@@ -250,53 +224,3 @@ export const resolve = Effect.fnUntraced(function* (
   )
   return yield* identified(refs, rows.map(toKnown))
 })
-
-/** The same, of documents among which are all that have a doc_id or a source of the refs. */
-export const identified = <Stored extends Known>(
-  refs: ReadonlyArray<DocumentRef>,
-  known: ReadonlyArray<Stored>
-): Effect.Effect<ReadonlyArray<Option.Option<Stored>>, DocumentConflict> => {
-  const byId = new Map(known.map((stored) => [stored.docId, stored]))
-  const bySource = new Map(
-    known.flatMap((stored) => (stored.source === undefined ? [] : [[stored.source, stored] as const]))
-  )
-  const taken = new Map<string, number>()
-  return Effect.forEach(refs, (ref, place): Effect.Effect<Option.Option<Stored>, DocumentConflict> => {
-    const named = byId.get(ref.docId ?? ref.derivedId)
-    const sourced = ref.source === undefined ? undefined : bySource.get(ref.source)
-    if (named !== undefined && sourced !== undefined && named.id !== sourced.id && ref.docId !== undefined) {
-      return Effect.fail(
-        conflict(
-          `doc_id ${ref.docId} and source ${ref.source} name two different documents; ` +
-            `delete one of them, or give the doc_id ${sourced.docId}`,
-          [place]
-        )
-      )
-    }
-    // The id was made from a source that now belongs to another document.
-    if (ref.docId === undefined && ref.source !== undefined && sourced === undefined && named !== undefined) {
-      return Effect.fail(
-        conflict(
-          `source ${ref.source} would get the doc_id ${ref.derivedId}, which belongs to another document; give it a doc_id`,
-          [place]
-        )
-      )
-    }
-    const found = Option.fromNullable(sourced ?? named)
-    const id = storedId(ref, found)
-    const keys = [
-      `id ${id}`,
-      ...(ref.source === undefined ? [] : [`source ${ref.source}`]),
-      ...Option.toArray(Option.map(found, (stored) => `row ${stored.id}`))
-    ]
-    for (const key of keys) {
-      const other = taken.get(key)
-      if (other !== undefined) {
-        const names = [refs[other]!, ref].map(nameOf).join(" and ")
-        return Effect.fail(conflict(`The same document is in the batch twice: ${names}`, [other, place]))
-      }
-      taken.set(key, place)
-    }
-    return Effect.succeed(found)
-  })
-}

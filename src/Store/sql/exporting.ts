@@ -3,17 +3,18 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { crcOf } from "../crc.ts"
 import { toVector } from "./codes.ts"
+import { askedOf } from "../core/graph.ts"
 import * as graph from "./graph/edges.ts"
 import {
   type CheckedRow,
   type DocumentRow,
   checkDocument,
   join,
-  textColumns,
   type TextRow,
   toPassage,
   toText
-} from "./passage.ts"
+} from "../core/passage.ts"
+import { textColumns } from "./rows.ts"
 import { dialectOf } from "./dialect.ts"
 import { inList, list } from "./rows.ts"
 import { fromStored } from "../../entities/said.ts"
@@ -39,7 +40,7 @@ interface ExportedRow extends CheckedRow {
 
 /** What a model said about a passage as it is now. */
 const saidOf = (row: ExportedRow, title: string | undefined, heading: ReadonlyArray<string>) => {
-  if (row.model === null || row.asked !== graph.askedOf({ title, heading, text: row.text })) return {}
+  if (row.model === null || row.asked !== askedOf({ title, heading, text: row.text })) return {}
   return Option.match(fromStored(row.answer), {
     onNone: () => ({}),
     onSome: (said) => ({ said: { ...said, model: row.model! } })

@@ -1,9 +1,18 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import { boundsOf, type Clause, clausesOf, type Kind, kindOf, timeOf } from "../core/clauses.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { type Dialect, dialectOf } from "./dialect.ts"
 import { forEachNumber, inList, list } from "./rows.ts"
-import { type Comparison, type Condition, type Filter, type Range, filtersUnder } from "../../model/Filter.ts"
+import {
+  type Comparison,
+  type Condition,
+  type Filter,
+  filtersUnder,
+  isScalar,
+  type Range,
+  type Scalar
+} from "../../model/Filter.ts"
 import { Globs } from "../../model/globs.ts"
 
 /** An SQL condition, or a SELECT, and its parameters. */
@@ -12,17 +21,9 @@ export interface Where {
   readonly params: ReadonlyArray<string | number>
 }
 
-type Scalar = string | number | boolean
-type Kind = "s" | "n" | "b"
-
 const kinds: ReadonlyArray<Kind> = ["s", "n", "b"]
 
-const kindOf = (value: Scalar): Kind => (typeof value === "string" ? "s" : typeof value === "number" ? "n" : "b")
-
 const operators = { gte: ">=", lte: "<=", gt: ">", lt: "<" } as const
-
-const isScalar = (value: unknown): value is Scalar =>
-  typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
 
 /**
  * The rows that make a document findable by its metadata: one per scalar, one per scalar in a list, and one that only
@@ -59,31 +60,6 @@ const all = (wheres: ReadonlyArray<Where>): Where => ({
   params: wheres.flatMap((where) => where.params)
 })
 
-const bounds = (range: Range) =>
-  Object.entries(operators).flatMap(([name, operator]) => {
-    const bound = range[name as keyof Range]
-    return bound === undefined ? [] : [{ operator, bound }]
-  })
-
-/** A condition as what must or must not hold of a key's values; `present` only asks whether the key exists. */
-export type Clause = { readonly negated: boolean } & (
-  | { readonly present: true }
-  | { readonly present: false; readonly comparison: Comparison }
-)
-
-/** The clauses, which must all hold. */
-export const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
-  if (isScalar(condition) || Array.isArray(condition)) {
-    return [{ negated: false, present: false, comparison: condition as Comparison }]
-  }
-  const { exists, not, ...range } = condition as Exclude<Condition, Scalar | ReadonlyArray<Scalar>>
-  const clauses: Array<Clause> = []
-  if (bounds(range).length > 0) clauses.push({ negated: false, present: false, comparison: range })
-  if (not !== undefined) clauses.push({ negated: true, present: false, comparison: not })
-  if (exists !== undefined) clauses.push({ negated: !exists, present: true })
-  return clauses
-}
-
 /** One of many values: one parameter for all, since SQLite limits the depth of an expression. */
 const among = (column: string, values: ReadonlyArray<string | number>): Where =>
   values.length === 1
@@ -105,15 +81,12 @@ export type Globbed = ReadonlyMap<Comparison, ReadonlyArray<number>>
 
 const noneGlobbed: Globbed = new Map()
 
-/** A time as it is stored; a text that is none is before all times, which nothing equals. */
-const timeOf = (value: string | number): number => (typeof value === "number" ? value : Date.parse(value) || 0)
-
 /** A condition on a column of times. */
 const onTime = (column: string, condition: Comparison): Where => {
   if (!isScalar(condition) && !Array.isArray(condition)) {
     return all(
-      bounds(condition as Range).map(({ bound, operator }) => ({
-        sql: `${column} ${operator} ?`,
+      boundsOf(condition as Range).map(({ bound, operator }) => ({
+        sql: `${column} ${operators[operator]} ?`,
         params: [timeOf(bound)]
       }))
     )
@@ -158,8 +131,8 @@ const onColumn = (
     ])
   }
   return all(
-    bounds(condition as Range).map(({ bound, operator }) =>
-      typeof bound === "string" ? { sql: `${column} ${operator} ?`, params: [bound] } : any([])
+    boundsOf(condition as Range).map(({ bound, operator }) =>
+      typeof bound === "string" ? { sql: `${column} ${operators[operator]} ?`, params: [bound] } : any([])
     )
   )
 }
@@ -198,7 +171,11 @@ const metadataAmong = (dialect: Dialect, values: ReadonlyArray<Scalar>): Readonl
 const metadataTests = (dialect: Dialect, condition: Comparison): ReadonlyArray<Where> =>
   isScalar(condition) || Array.isArray(condition)
     ? metadataAmong(dialect, [condition].flat())
-    : [all(bounds(condition as Range).map(({ bound, operator }) => metadataBound(dialect, operator, bound)))]
+    : [
+        all(
+          boundsOf(condition as Range).map(({ bound, operator }) => metadataBound(dialect, operators[operator], bound))
+        )
+      ]
 
 const metadataRowsWhere = (key: string, test: Where): Where => ({
   sql: `SELECT document_id FROM metadata_values WHERE key = ? AND ${test.sql}`,

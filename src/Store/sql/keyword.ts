@@ -9,7 +9,7 @@ import * as verifying from "../../postings/verify.ts"
 import { documentLanguage } from "../../terms/detect.ts"
 import { type Language, isLanguage } from "../../terms/languages.ts"
 import { Cancelled } from "./Cancelled.ts"
-import { headingOf } from "./passage.ts"
+import { headingOf } from "../core/passage.ts"
 import { inList, list } from "./rows.ts"
 import { segmentsOn } from "./segments.ts"
 

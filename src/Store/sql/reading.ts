@@ -10,7 +10,7 @@ import {
   checkPassage,
   join,
   toPassage
-} from "./passage.ts"
+} from "../core/passage.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { list } from "./rows.ts"
 import { isPresent, leaving } from "./sweep.ts"

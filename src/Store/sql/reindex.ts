@@ -7,7 +7,8 @@ import type { Reindexed, ReindexPosition, ReindexState } from "../../model/Store
 import { ReindexTakenOver } from "../../Store.ts"
 import { embedderColumns, embedderParams, type EmbedderRow, fromRow, toRow } from "./collections.ts"
 import { inList, list } from "./rows.ts"
-import { textColumns, type TextRow, toText } from "./passage.ts"
+import { textColumns } from "./rows.ts"
+import { type TextRow, toText } from "../core/passage.ts"
 import { vectorTable } from "./vectorTable.ts"
 import * as vectors from "./vectors.ts"
 

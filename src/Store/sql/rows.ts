@@ -54,3 +54,6 @@ export const forEachNumber = (text: Uint8Array, use: (value: number) => void): v
   }
   if (text.length > 0) use(value)
 }
+
+/** What is embedded of a passage, by its columns of `passages AS p` and `documents AS d`. */
+export const textColumns = "p.id, d.title, p.heading, p.table_header, p.text"

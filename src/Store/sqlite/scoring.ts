@@ -8,7 +8,8 @@ import type { Scored, Vector } from "../../model/Passage.ts"
 import { list } from "../sql/rows.ts"
 import { knownOf, unchanged } from "../sql/unchanged.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
-import { type Direction, type Scoring, measureBy } from "../sql/vectors.ts"
+import { type Direction, measureBy } from "../core/direction.ts"
+import { type Scoring } from "../sql/vectors.ts"
 
 const batch = 1024
 

@@ -1,14 +1,14 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { createHash } from "node:crypto"
 import { type Text, mentionsOf } from "../../../entities/extract.ts"
 import { pack, relations, unpack } from "../../../entities/mention.ts"
-import { type Asked, fromStored, questionOf, toStored } from "../../../entities/said.ts"
+import { fromStored, toStored } from "../../../entities/said.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { GraphStep, GraphUnasked, Said } from "../../../model/Graph.ts"
 import type { PreparedDocument } from "../../../model/Stored.ts"
-import { headingOf } from "../passage.ts"
+import { headingOf } from "../../core/passage.ts"
+import { askedOf, type TextRow } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, insertRows, list } from "../rows.ts"
 import { addNames, removeNames } from "./names.ts"
@@ -20,15 +20,6 @@ export interface GraphRow extends Text {
 }
 
 /** The columns from which the graph is made, of `passages AS p` and `documents AS d`. */
-export interface TextRow {
-  readonly id: number
-  readonly ordinal: number
-  readonly text: string
-  readonly heading: string
-  readonly title: string | null
-  readonly source: string | null
-}
-
 export const textColumns = "p.id, p.ordinal, p.text, p.heading, d.title, d.source"
 
 export const toGraphRow = ({ heading, id, ordinal, source, text, title }: TextRow): GraphRow => ({
@@ -49,10 +40,6 @@ interface Answer {
 
 /** Answers by question. */
 export type Answers = ReadonlyMap<string, Answer>
-
-/** A hash of 128 bits of the question. */
-export const askedOf = (passage: Asked): string =>
-  createHash("sha256").update(questionOf(passage)).digest("hex").slice(0, 32)
 
 /** Whether a model was ever asked; if not, nothing else is looked up. */
 export const isAnyAnswered = (sql: SqlClient.SqlClient) =>

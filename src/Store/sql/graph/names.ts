@@ -1,9 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
-import { type Mention, hashOf } from "../../../entities/mention.ts"
+import { type Mention, hashOf, isName } from "../../../entities/mention.ts"
 import { inList, insertRows, list } from "../rows.ts"
-
-/** Keys of links and files are paths, and name nothing that somebody would type. */
-export const isName = (key: string): boolean => !key.startsWith("/") && !key.startsWith("~")
 
 /** Adds names by their entities; the first key of an entity stays. */
 export const insertKeys = (sql: SqlClient.SqlClient, collection: number, keys: Iterable<readonly [number, string]>) =>

@@ -1,49 +1,16 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { namedIn } from "../../../entities/extract.ts"
-import { type PackedMention, hashOf, unpack } from "../../../entities/mention.ts"
-import { fromStored } from "../../../entities/said.ts"
-import {
-  type Step,
-  Walk,
-  mostPlaces,
-  namedIn as mentioned,
-  namingWanted,
-  rareIn,
-  toEntity
-} from "../../../entities/walk.ts"
+import { mostPlaces, toEntity } from "../../../entities/walk.ts"
 import { rising } from "../../../model/Damaged.ts"
-import type { DocumentId } from "../../../model/Document.ts"
-import type { Entity, GraphPassage, ViaStep } from "../../../model/Graph.ts"
-import { fragment } from "../../../model/Locator.ts"
-import type { Mask, Scored, Vector } from "../../../model/Passage.ts"
+import type { Entity, GraphPassage } from "../../../model/Graph.ts"
+import type { Mask, Vector } from "../../../model/Passage.ts"
+import { expandBy, type PassageRow, toPassage, type Walking, type WayRow } from "../../core/graph.ts"
 import type { Searching } from "../Database.ts"
-import { type CheckedRow, checkPassage, locatorOf } from "../passage.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, list } from "../rows.ts"
-import { type TextRow, mentionsIn } from "./edges.ts"
+import { mentionsIn } from "./edges.ts"
 import { titled } from "./linkage.ts"
-
-/** The parts of a passage that may name an entity. */
-interface Naming {
-  readonly text: string
-  /** The heading path, as JSON. */
-  readonly heading: string
-  readonly title: string | null
-  readonly source: string
-}
-
-/**
- * The words by which a passage names an entity: in its text, else its last heading, else its document's title or
- * source.
- */
-const nameOf = ({ end, relation, start }: PackedMention, { heading, source, text, title }: Naming): string => {
-  if (end > start) return text.slice(start, end).replace(/\s+/gu, " ")
-  const headings = JSON.parse(heading) as ReadonlyArray<string>
-  return relation === "heads" ? (headings.at(-1) ?? "") : (title ?? headings[0] ?? source)
-}
 
 /** The collection's entities among these hashes, each with a bounded number of places, the defining ones first. */
 export const entitiesOf = (
@@ -82,57 +49,6 @@ export const entitiesOf = (
         }
       )
 
-/** A passage's row with what it mentions, and a model's answer. */
-export interface PassageRow extends CheckedRow {
-  readonly doc_id: DocumentId
-  readonly source: string
-  readonly title: string | null
-  readonly line: number | null
-  readonly mentions: Uint8Array
-  readonly answer: string | null
-}
-
-/** Finds the line of an offset if the file has the passage as it is stored; else the passage's first line. */
-const linesOf = ({ end_line, line, locator, start_line, text }: PassageRow): ((at: number) => number) => {
-  if (line !== null) return () => line
-  const ends: Array<number> = []
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) ends.push(at)
-  if (locator !== null || ends.length !== end_line - start_line) return () => start_line
-  return (at) => {
-    const next = ends.findIndex((end) => end >= at)
-    return start_line + (next < 0 ? ends.length : next)
-  }
-}
-
-const mentionsOf = (row: PassageRow): GraphPassage["mentions"] => {
-  const lineAt = linesOf(row)
-  return unpack(row.mentions).map((mention) => ({
-    entity: mention.entity,
-    relation: mention.relation,
-    name: nameOf(mention, row),
-    line: lineAt(mention.start)
-  }))
-}
-
-export const toPassage = (row: PassageRow): GraphPassage => {
-  checkPassage(row)
-  return {
-    id: row.id,
-    docId: row.doc_id,
-    source: row.source,
-    title: row.title ?? undefined,
-    ordinal: row.ordinal,
-    startLine: row.line ?? row.start_line,
-    text: row.text,
-    ...(row.locator === null ? {} : { locator: fragment(locatorOf(row.locator)) }),
-    mentions: mentionsOf(row),
-    said: Option.match(Option.flatMap(Option.fromNullable(row.answer), fromStored), {
-      onNone: () => [],
-      onSome: ({ relations }) => relations
-    })
-  }
-}
-
 const select = `SELECT p.*, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.title, d.line, g.mentions, a.answer
   FROM graph_passages AS g CROSS JOIN passages AS p ON p.id = g.passage_id CROSS JOIN documents AS d ON d.id = p.document_id
     LEFT JOIN graph_answers AS a ON a.passage_id = p.id`
@@ -159,72 +75,11 @@ export const passages = (
         (found) => found.map(toPassage)
       )
 
-type Way = ReadonlyArray<ViaStep>
-
-/** What the words of a path are taken from. */
-type WayRow = TextRow & {
-  readonly source: string
-}
-
-/** Paths as they are shown: entities by the words with which the passages name them, passages by their sources. */
-const waysOf = Effect.fnUntraced(function* <E>(
-  reads: Pick<GraphReads<E>, "mentions" | "rows">,
-  ways: ReadonlyMap<number, ReadonlyArray<Step & { readonly to: number }>>
-) {
-  const passages = [
-    ...new Set([...ways.values()].flat().flatMap(({ from, to }) => (from === undefined ? [to] : [from, to])))
-  ]
-  const mentions = yield* reads.mentions(passages)
-  const rows = yield* reads.rows(passages)
-  const found = new Map(rows.map((row) => [row.id, row]))
-  return new Map(
-    [...ways].map(([passage, steps]): readonly [number, Way] => [
-      passage,
-      steps.map(({ entity, from, to }) => {
-        const named = [from, to].flatMap((id) => {
-          const row = id === undefined ? undefined : found.get(id)
-          const mention = id === undefined ? undefined : mentions.get(id)?.find((one) => one.entity === entity)
-          return row === undefined || mention === undefined ? [] : [nameOf(mention, row)]
-        })
-        const start = from === undefined ? undefined : found.get(from)
-        return {
-          entity: named.find((name) => name !== "") ?? "",
-          ...(start === undefined ? {} : { source: start.source, chunk_index: start.ordinal })
-        }
-      })
-    ])
-  )
-})
-
-/** Places reserved for passages that the walk finds. */
-const reservedPlaces = 5
-const steps = 3
-
-interface Expansion {
+interface Expansion extends Walking {
   readonly collection: number
-  readonly documents: number
-  readonly question: string
-  readonly auto: boolean
   readonly vector: Vector | undefined
   readonly background?: Vector | undefined
   readonly mask: Mask | undefined
-  /** The best hits, best first, with non-negative scores. */
-  readonly hits: ReadonlyArray<{ readonly key: number; readonly score: number }>
-}
-
-/** What the walk reads of a collection's graph. */
-export interface GraphReads<E> {
-  readonly entities: (hashes: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, Entity>, E>
-  readonly mentions: (
-    passages: ReadonlyArray<number>
-  ) => Effect.Effect<ReadonlyMap<number, ReadonlyArray<PackedMention>>, E>
-  /** The documents of which each entity is the title, if it is one of not too many. */
-  readonly titled: (entities: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, unknown>, E>
-  /** How similar passages are to the question; undefined if it has no vector. */
-  readonly score: ((passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, E>) | undefined
-  /** Whether a passage that was read may be found. */
-  readonly allowed: (passage: number) => boolean
-  readonly rows: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<WayRow>, E>
 }
 
 /** The same as `expandBy`, in a database. */
@@ -249,79 +104,3 @@ export const expand = (
     },
     rest
   )
-
-/**
- * The passages for the reserved places, best first, each with the path that led there. With `auto` there are none,
- * unless the question names something in the graph and the best hits name documents: then several may answer
- * together.
- */
-export const expandBy = Effect.fnUntraced(function* <E>(
-  reads: GraphReads<E>,
-  { auto, documents, hits, question }: Pick<Expansion, "auto" | "documents" | "hits" | "question">
-) {
-  const nothing: ReadonlyMap<number, Way> = new Map()
-  const entities = new Map<number, Entity | undefined>()
-  const learn = Effect.fnUntraced(function* (hashes: ReadonlyArray<number>) {
-    const unknown = [...new Set(hashes)].filter((hash) => !entities.has(hash))
-    const found = yield* reads.entities(unknown)
-    for (const hash of unknown) entities.set(hash, found.get(hash))
-  })
-  const entity = (hash: number) => entities.get(hash)
-
-  const asked = namedIn(question)
-  const names = asked.names.map(hashOf)
-  const phrases = asked.phrases.map(hashOf)
-  yield* learn([...names, ...phrases])
-  // A name that occurs everywhere is no place to start from, and no sign that the graph will help.
-  const rare = rareIn(documents)
-  const titles = [...names, ...phrases].filter((hash) => (entity(hash)?.defining ?? 0) > 0)
-  const starting = [...new Set([...titles, ...names.filter((hash) => (entity(hash)?.documents ?? Infinity) <= rare)])]
-  if (auto && starting.length === 0) return nothing
-
-  const mentions = new Map<number, ReadonlyArray<PackedMention>>()
-  const readMentions = Effect.fnUntraced(function* (passages: ReadonlyArray<number>) {
-    const unread = passages.filter((passage) => !mentions.has(passage))
-    for (const [passage, found] of yield* reads.mentions(unread)) mentions.set(passage, found)
-    return passages.map((passage) => mentions.get(passage) ?? [])
-  })
-  if (auto) {
-    // Titles, be they their own: such documents are about what they name, and lead to each other.
-    const best = (yield* readMentions(hits.map(({ key }) => key))).map(mentioned)
-    const titles = yield* reads.titled(best.flat())
-    if (best.filter((named) => named.some((entity) => titles.has(entity))).length < namingWanted) return nothing
-  }
-
-  const similarities = new Map<number, number>()
-  const compare = Effect.fnUntraced(function* (passages: ReadonlyArray<number>) {
-    if (reads.score === undefined) return
-    const unknown = passages.filter((passage) => !similarities.has(passage))
-    for (const passage of unknown) similarities.set(passage, 0)
-    if (unknown.length === 0) return
-    for (const { id, score } of yield* reads.score(unknown)) similarities.set(id, score)
-  })
-  const similarity = (passage: number) => (reads.score === undefined ? 1 : (similarities.get(passage) ?? 0))
-  const { allowed } = reads
-
-  const top = hits[0]?.score ?? 0
-  const seeds = hits.map(({ key, score }) => [key, top > 0 ? Math.max(0, score) / top : 1] as const)
-  const walk = new Walk(seeds, documents)
-
-  const pushes = starting.map((hash) => ({
-    entity: hash,
-    amount: Math.max(1, seeds.length) / starting.length,
-    from: undefined
-  }))
-  yield* compare(walk.reached(pushes, entity, allowed))
-  walk.push(pushes, entity, similarity, allowed, true)
-
-  for (let step = 0; step < steps; step++) {
-    yield* readMentions(walk.front())
-    const entitiesIn = (passage: number) => [...new Set((mentions.get(passage) ?? []).map(({ entity }) => entity))]
-    yield* learn(walk.front().flatMap(entitiesIn))
-    const next = walk.fromFront(entitiesIn, entity)
-    yield* compare(walk.reached(next, entity, allowed))
-    walk.push(next, entity, similarity, allowed)
-  }
-  const best = walk.best(reservedPlaces, new Set(hits.map(({ key }) => key)), similarity)
-  return yield* waysOf(reads, new Map(best.map((passage) => [passage, walk.wayTo(passage)])))
-})

@@ -56,9 +56,7 @@ export const headingOf = (json: string): ReadonlyArray<string> => {
     : damaged("the heading of a passage is not a list of strings")
 }
 
-/** What is embedded of a passage, by its columns of `passages AS p` and `documents AS d`. */
-export const textColumns = "p.id, d.title, p.heading, p.table_header, p.text"
-
+/** What is embedded of a passage. */
 export interface TextRow {
   readonly id: number
   readonly title: string | null
