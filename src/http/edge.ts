@@ -20,7 +20,8 @@ import { StoreUnavailable } from "../Store.ts"
 import { ExpectationFailed, MalformedRequest, MethodNotAllowed, RouteNotFound, badField } from "../api/errors.ts"
 import { large, reclaiming } from "../runtime/Memory.ts"
 import * as Client from "../runtime/Turn.ts"
-import { named } from "../runtime/Unhandled.ts"
+import { name } from "../runtime/Unhandled.ts"
+import { afterwards, meanwhile } from "../runtime/afterwards.ts"
 import { Access } from "./Access.ts"
 
 import { batchFault, chatFault, embeddingsFault, type BodyRules, withJsonBody } from "./body.ts"
@@ -301,8 +302,8 @@ const make = (served: ReadonlySet<string> | undefined) =>
         let isLate = false
         const answer: HttpApp.Default<unknown> =
           checkForm(request) ??
-          Effect.zipRight(admit(request, route), direct(app, request, route, taken)).pipe(
-            Client.working(clientOf(request, trustProxy))
+          meanwhile(Effect.zipRight(admit(request, route), direct(app, request, route, taken)), Client.current, () =>
+            clientOf(request, trustProxy)
           )
         const answered = Effect.withFiberRuntime<
           HttpServerResponse.HttpServerResponse,
@@ -313,11 +314,13 @@ const make = (served: ReadonlySet<string> | undefined) =>
             isLate = true
             fiber.unsafeInterruptAsFork(FiberId.none)
           }
+          const forget = name(`${request.method} ${route?.template ?? "unmatched"} ${id}`)
           unfinished.add(end)
-          return Effect.ensuring(
-            named(`${request.method} ${route?.template ?? "unmatched"} ${id}`, answer),
-            Effect.sync(() => unfinished.delete(end))
-          )
+          // A server runs all but its handlers uninterruptibly.
+          return afterwards(answer, () => {
+            unfinished.delete(end)
+            forget()
+          })
         })
         return yield* Effect.matchCauseEffect(answered, { onSuccess: finish, onFailure: failed })
       })

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import { createHash, timingSafeEqual } from "node:crypto"
 import { stat } from "node:fs/promises"
 import type { Caller } from "../Caller.ts"
-import { ServerConfig } from "../Config.ts"
+import { type KeysFile, ServerConfig } from "../Config.ts"
 import type { ServerKey } from "../model/Key.ts"
 
 /** Digests have one length, so that comparing them takes the same time for any token. */
@@ -37,12 +37,11 @@ export const makeKeys = Effect.gen(function* () {
   let isUsed = keys.length > 0
   let stamp = keysFile === undefined ? undefined : yield* stampOf(keysFile.path)
 
-  const look = Effect.gen(function* () {
-    if (keysFile === undefined) return
-    const seen = yield* stampOf(keysFile.path)
+  const look = Effect.fnUntraced(function* ({ path, read }: KeysFile) {
+    const seen = yield* stampOf(path)
     if (seen === undefined || seen === stamp) return
     stamp = seen
-    yield* Effect.matchEffect(keysFile.read, {
+    yield* Effect.matchEffect(read, {
       onFailure: ({ message }) =>
         Effect.logWarning(`The keys before count, since the configuration is wrong: ${message}`),
       onSuccess: (keys) => {
@@ -52,8 +51,11 @@ export const makeKeys = Effect.gen(function* () {
       }
     })
   })
-  // One caller that goes away would leave its interruption to all.
-  const looked = yield* Effect.cachedWithTTL(Effect.uninterruptible(look), "1 second")
+  const looked =
+    keysFile === undefined
+      ? Effect.void
+      : // One caller that goes away would leave its interruption to all.
+        yield* Effect.cachedWithTTL(Effect.uninterruptible(look(keysFile)), "1 second")
 
   return {
     /** Whether there are keys, or were: without them everybody would be let in. */

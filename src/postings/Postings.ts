@@ -102,11 +102,11 @@ export const remove = Effect.fnUntraced(function* <E>(
 })
 
 /** The live segments of collections, in the order of their passages. */
-export const segmentsIn = <E>(store: SegmentStore<E>, collections: ReadonlyArray<number>) =>
-  Effect.map(
-    Effect.forEach(collections, (collection) => store.live(collection)),
-    (segments) => segments.flat()
-  )
+export const segmentsIn = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, collections: ReadonlyArray<number>) {
+  const segments: Array<Segment> = []
+  for (const collection of collections) segments.push(...(yield* store.live(collection)))
+  return segments
+})
 
 /** The language to look a query up in, chosen among those of segments, and loaded. */
 export const queryLanguageIn = Effect.fnUntraced(function* (segments: ReadonlyArray<Segment>, query: string) {

@@ -18,13 +18,15 @@ const stemmers: Record<Other, () => Promise<{ readonly stemmer: (word: string) =
 
 /** Loads languages, so that their terms can be made. */
 export const learned = (languages: Iterable<Language>): Effect.Effect<void> =>
-  Effect.suspend(() =>
-    Effect.forEach(
-      [...new Set(languages)].filter((language): language is Other => !isLearned(language)),
+  Effect.suspend(() => {
+    const unknown = [...new Set(languages)].filter((language): language is Other => !isLearned(language))
+    if (unknown.length === 0) return Effect.void
+    return Effect.forEach(
+      unknown,
       (language) => Effect.map(Effect.promise(stemmers[language]), ({ stemmer }) => learn(language, stemmer)),
       { discard: true }
     )
-  )
+  })
 
 /** Numbers of passages by language. */
 export type Passages = ReadonlyMap<Language, number>

@@ -223,9 +223,9 @@ export const score = (
     }
   }
   const ranked = above(kernel.bound()).sort((a, b) => b.score - a.score || a.id - b.id)
-  const known = new Set(ranked.map(({ id }) => id))
+  const known = new Set(others.length === 0 ? [] : ranked.map(({ id }) => id))
   return {
-    found: [...ranked, ...others.filter(({ id }) => !known.has(id))],
+    found: others.length === 0 ? ranked : [...ranked, ...others.filter(({ id }) => !known.has(id))],
     known: sum.all === 0 ? 1 : sum.known / sum.all,
     rarity
   }

@@ -150,12 +150,12 @@ const said = ({
   return sketch(text.length < selfContained ? [document.title ?? "", ...passage.heading, text] : [text])
 }
 
-const sketches = new WeakMap<Hit, Sketch>()
+const sketches = new WeakMap<Hit["passage"], Sketch>()
 
-/** The same of a hit, once. */
+/** The same of a hit, once as long as the store keeps its passage. */
 const saidBy = (hit: Hit): Sketch => {
-  const known = sketches.get(hit) ?? said(hit)
-  sketches.set(hit, known)
+  const known = sketches.get(hit.passage) ?? said(hit)
+  sketches.set(hit.passage, known)
   return known
 }
 

@@ -42,8 +42,11 @@ export interface Fused<K> {
   readonly parts: { readonly vector: number; readonly keyword: number }
 }
 
-const placesOf = <K>(leg: Leg<K>): Map<K, Place> =>
-  new Map(leg.ranked.map(({ key, score }, i) => [key, { rank: i + 1, score }]))
+const placesOf = <K>(leg: Leg<K>): Map<K, Place> => {
+  const places = new Map<K, Place>()
+  for (const { key, score } of leg.ranked) places.set(key, { rank: places.size + 1, score })
+  return places
+}
 
 const reciprocal =
   <K>(places: ReadonlyMap<K, Place>, k: number) =>

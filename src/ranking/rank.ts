@@ -40,10 +40,9 @@ const toLeg = (
   others: ReadonlyArray<Scored>,
   depth: number
 ): Leg<number> & { readonly scores: ReadonlyMap<number, number> } => {
-  const scores = new Map([
-    ...others.map(({ id, score }) => [id, score] as const),
-    ...sorted.map(({ key, score }) => [key, score] as const)
-  ])
+  const scores = new Map<number, number>()
+  for (const { id, score } of others) scores.set(id, score)
+  for (const { key, score } of sorted) scores.set(key, score)
   return { ranked: sorted.slice(0, depth), scoreOf: (id) => scores.get(id), scores }
 }
 
@@ -86,6 +85,7 @@ const along = Effect.fnUntraced(function* <E>(
   const walked = homes === undefined ? asked[0]! : asked.find(({ id }) => id === homes.get(head[0]!.key))!
   const hits = homes === undefined ? head : head.filter(({ key }) => homes.get(key) === walked.id)
   const ways = yield* snapshot.expand(walked, graph, hits)
+  if (ways.size === 0) return { led: [], ways }
   const known = new Map(ranked.map((hit) => [hit.key, hit]))
   return { led: Array.from(ways.keys(), (key): Fused<number> => known.get(key) ?? { key, ...unranked }), ways }
 })
@@ -113,7 +113,11 @@ const order = Effect.fnUntraced(function* <E>(
   const nearest = asks
     ? yield* stages.during(
         "vector",
-        Effect.forEach(groups, (group) => nearestOf(snapshot, group, depth))
+        Effect.gen(function* () {
+          const found: Array<ReadonlyArray<Scored>> = []
+          for (const group of groups) found.push(yield* nearestOf(snapshot, group, depth))
+          return found
+        })
       )
     : []
   const { keyword } = request
@@ -344,18 +348,26 @@ const naming = Effect.fnUntraced(function* <E>(
 const hasVector = (asked: Searched): asked is Compared => asked.vector !== undefined
 
 /** The nearest passages of collections that share one embedder. */
-const nearestOf = <E>(snapshot: Snapshot<E>, group: ReadonlyArray<Searched>, depth: number) =>
-  Effect.map(
-    Effect.forEach(group, (asked) => (hasVector(asked) ? snapshot.nearest(asked, depth) : Effect.succeed([]))),
-    (found) => found.flat()
-  )
+const nearestOf = Effect.fnUntraced(function* <E>(
+  snapshot: Snapshot<E>,
+  group: ReadonlyArray<Searched>,
+  depth: number
+) {
+  const found: Array<Scored> = []
+  for (const asked of group) if (hasVector(asked)) found.push(...(yield* snapshot.nearest(asked, depth)))
+  return found
+})
 
 /** The similarity of passages in any of the collections. */
-const scoresOf = <E>(snapshot: Snapshot<E>, asked: ReadonlyArray<Searched>, ids: ReadonlyArray<number>) =>
-  Effect.map(
-    Effect.forEach(asked, (each) => (hasVector(each) ? snapshot.similarity(each, ids) : Effect.succeed([]))),
-    (found) => found.flat()
-  )
+const scoresOf = Effect.fnUntraced(function* <E>(
+  snapshot: Snapshot<E>,
+  asked: ReadonlyArray<Searched>,
+  ids: ReadonlyArray<number>
+) {
+  const found: Array<Scored> = []
+  for (const each of asked) if (hasVector(each)) found.push(...(yield* snapshot.similarity(each, ids)))
+  return found
+})
 
 /** The collections that have a vector to search with, grouped by embedder. */
 const byEmbedder = (asked: ReadonlyArray<Searched>): ReadonlyArray<ReadonlyArray<Searched>> => {

@@ -127,7 +127,8 @@ class Known {
 export class Seen {
   private readonly known: Array<Known> = []
   private readonly same = new Map<number, number>()
-  private readonly sampled = new Map<number, Array<number>>()
+  /** The texts that have a shingle: mostly one, which needs no list. */
+  private readonly sampled = new Map<number, number | Array<number>>()
 
   /** The index of the first previous text that says the same; undefined: there is none, and this text is added. */
   place(sketch: Sketch): number | undefined {
@@ -138,7 +139,8 @@ export class Seen {
     const shared = new Map<number, number>()
     for (const shingle of sample) {
       const others = this.sampled.get(shingle)
-      if (others !== undefined) for (const at of others) shared.set(at, (shared.get(at) ?? 0) + 1)
+      if (typeof others === "number") shared.set(others, (shared.get(others) ?? 0) + 1)
+      else if (others !== undefined) for (const at of others) shared.set(at, (shared.get(at) ?? 0) + 1)
     }
     const found = [...shared]
       .filter(([at, count]) => count >= sample.size * sampledShare && isAlike(this.known[at]!, next))
@@ -148,7 +150,8 @@ export class Seen {
     this.same.set(sketch.whole, at)
     for (const shingle of sample) {
       const others = this.sampled.get(shingle)
-      if (others === undefined) this.sampled.set(shingle, [at])
+      if (others === undefined) this.sampled.set(shingle, at)
+      else if (typeof others === "number") this.sampled.set(shingle, [others, at])
       else others.push(at)
     }
     return undefined

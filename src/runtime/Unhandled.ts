@@ -9,16 +9,20 @@ const underWay = new Map<object, string>()
 /** Most requests named. */
 const most = 10
 
+/** Records a request's name until the returned function is called. */
+export const name = (request: string): (() => void) => {
+  const key = {}
+  underWay.set(key, request)
+  return () => underWay.delete(key)
+}
+
 /** Records a request's name while it runs. */
-export const named = <A, E, R>(name: string, request: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.suspend(() => {
-    const key = {}
-    return Effect.acquireUseRelease(
-      Effect.sync(() => underWay.set(key, name)),
-      () => request,
-      () => Effect.sync(() => underWay.delete(key))
-    )
-  })
+export const named = <A, E, R>(what: string, request: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => name(what)),
+    () => request,
+    (forget) => Effect.sync(forget)
+  )
 
 const suspects = (): string => {
   const names = [...underWay.values()]

@@ -149,27 +149,36 @@ const scanWord = (text: string, start: number, words: SeenWords, emit: Emit): nu
   return end
 }
 
-/** How terms begin: their first two characters, as far as those are ASCII. */
+/** How terms begin: their first three characters, each one of the small letters, the digits, or another or none. */
 type Beginnings = Uint8Array
 
-const letterY = 121
+const kinds = 37
+const other = kinds - 1
+const letterY = 24
 
-/** The beginnings of English terms: of their words, but for a `y` that may have become an `i` (dying, die). */
+const isSmall = (c: number): boolean => (c >= 97 && c <= 122) || isDigit(c)
+
+const kindOf = (c: number): number => (c >= 97 && c <= 122 ? c - 97 : isDigit(c) ? c - 22 : other)
+
+/**
+ * The beginnings of the words that have some English terms. A word begins like its term, but for a second letter `y`
+ * that may have become an `i` (dying, die), and for what a term of up to three letters ends with (using, use).
+ */
 export const beginningsOf = (terms: Iterable<string>): Beginnings => {
-  const found = new Uint8Array(128 * 128)
+  const found = new Uint8Array(kinds ** 3)
   for (const term of terms) {
     const first = term.charCodeAt(0)
     // A word that is not ASCII is never skipped.
     if (!(first < 128)) continue
-    const own = found.subarray(first * 128, (first + 1) * 128)
-    if (term.length === 1) own.fill(1)
-    else if (term.charCodeAt(1) < 128) own[term.charCodeAt(1)] = 1
-    own[letterY] = 1
+    const seconds = kindOf(first) * kinds
+    const thirdsOf = (second: number) => found.subarray((seconds + second) * kinds, (seconds + second + 1) * kinds)
+    if (term.length === 1) found.fill(1, seconds * kinds, (seconds + kinds) * kinds)
+    else if (term.length <= 3) thirdsOf(kindOf(term.charCodeAt(1))).fill(1)
+    else thirdsOf(kindOf(term.charCodeAt(1)))[kindOf(term.charCodeAt(2))] = 1
+    thirdsOf(letterY).fill(1)
   }
   return found
 }
-
-const isSmall = (c: number): boolean => (c >= 97 && c <= 122) || isDigit(c)
 
 /** The end of the word at `start` if its only term begins in none of these ways, else `start`. */
 const endOfOther = (text: string, start: number, beginnings: Beginnings): number => {
@@ -178,7 +187,9 @@ const endOfOther = (text: string, start: number, beginnings: Beginnings): number
   if (!isSmall(first)) return start
   let end = start + 1
   let next = text.charCodeAt(end)
-  if (beginnings[first * 128 + (isSmall(next) ? next : 0)] !== 0) return start
+  const second = kindOf(next)
+  const third = second === other ? other : kindOf(text.charCodeAt(end + 1))
+  if (beginnings[(kindOf(first) * kinds + second) * kinds + third] !== 0) return start
   while (isSmall(next)) next = text.charCodeAt(++end)
   return endsAsciiWord(next) ? end : start
 }

@@ -65,7 +65,8 @@ export const makeBackgrounds = () => {
     asked: ReadonlyArray<CollectionSummary>
   ): Effect.fn.Return<Vector | undefined, SqlError> {
     const alike = hasBackground(embedder) ? asked.filter((other) => identicalEmbedder(other.embedder, embedder)) : []
-    const means = yield* Effect.forEach(alike, (collection) => read(sql, collection))
+    const means: Array<Mean> = []
+    for (const collection of alike) means.push(yield* read(sql, collection))
     const count = means.reduce((sum, { of }) => sum + of, 0)
     if (count < least) return undefined
     return Float32Array.from({ length: embedder.dimensions }, (_, d) =>

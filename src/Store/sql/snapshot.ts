@@ -25,6 +25,7 @@ import { dialectOf } from "./dialect.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { inList, list } from "./rows.ts"
 import { segmentsInSnapshot } from "./segments.ts"
+import { keptShown } from "./shown.ts"
 import * as vectors from "./vectors.ts"
 
 interface HitRow extends CheckedRow, FileColumns {
@@ -170,20 +171,31 @@ const snapshotOn = (
 
   facets: (asked, names, filter) => searching.facets.of(sql, asked, names, filter),
 
-  shown: (passages) =>
-    Effect.flatMap(
-      sql.unsafe<HitRow>(
-        `SELECT p.*, d.head_crc, d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line, d.language,
-                ${fileColumns(sql)}
-         FROM passages AS p JOIN documents AS d ON d.id = p.document_id ${fileJoin(sql)}
-         WHERE p.id ${inList}`,
-        [list(passages)]
-      ),
-      (rows) => {
-        const shown = new Map(rows.map((row) => [row.id, toShown(row)]))
-        return Effect.as(learned(Array.from(shown.values(), ({ language }) => language)), shown)
-      }
+  shown: Effect.fnUntraced(function* (passages) {
+    const kept = keptShown(sql)
+    const found = new Map<number, Shown>()
+    const unread: Array<number> = []
+    for (const passage of passages) {
+      const known = kept?.get(passage)
+      if (known === undefined) unread.push(passage)
+      else found.set(passage, known)
+    }
+    if (unread.length === 0) return found
+    const rows = yield* sql.unsafe<HitRow>(
+      `SELECT p.*, d.head_crc, d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line, d.language,
+              ${fileColumns(sql)}
+       FROM passages AS p JOIN documents AS d ON d.id = p.document_id ${fileJoin(sql)}
+       WHERE p.id ${inList}`,
+      [list(unread)]
     )
+    for (const row of rows) {
+      const shown = toShown(row)
+      found.set(row.id, shown)
+      kept?.add(row.id, shown)
+    }
+    yield* learned(Array.from(found.values(), ({ language }) => language))
+    return found
+  })
 })
 
 /** The best passages of a request. Run it in one snapshot. */
@@ -217,11 +229,12 @@ export const searched = Effect.fnUntraced(function* (
       demands === undefined ? { mask: filtered, unchecked: 0 } : yield* demanded(sql, known.id, filtered, demands)
     if (mask?.count !== 0) found.push({ ...known, mask, unchecked, vector })
   }
-  return yield* Effect.forEach(found, (each) =>
-    each.vector === undefined
-      ? Effect.succeed(each)
-      : Effect.map(searching.backgrounds(sql, each, found), (background): Searched => ({ ...each, background }))
-  )
+  const compared: Array<Searched> = []
+  for (const each of found) {
+    const { vector } = each
+    compared.push(vector === undefined ? each : { ...each, background: yield* searching.backgrounds(sql, each, found) })
+  }
+  return compared
 })
 
 /** How many passages of collections a filter leaves. */

@@ -291,7 +291,8 @@ export const thinned = Effect.fnUntraced(function* (
   asked: ReadonlyArray<number>
 ) {
   const last = scored[depth - 1]?.score
-  const tied = scored.flatMap(({ id, score }) => (score === last ? [id] : []))
+  const tied: Array<number> = []
+  for (const { id, score } of scored) if (score === last) tied.push(id)
   if (tied.length <= mostTied(depth)) return scored
   const kept = new Set([...(yield* firstOf(sql, tied, depth)), ...asked])
   return scored.filter(({ id, score }) => score !== last || kept.has(id))

@@ -105,7 +105,8 @@ const valuesOf = ({ table, values }: Numbers): ((at: number) => number) =>
 const writeRow = (matrix: Numbers, at: number, out: Int8Array): void => {
   const { table, values } = matrix
   if (table === undefined && values instanceof Int8Array) {
-    out.set(values.subarray(at, at + out.length))
+    // A copy of so little is dearer by a view of it.
+    for (let d = 0; d < out.length; d++) out[d] = values[at + d]!
     return
   }
   const valueAt = valuesOf(matrix)
