@@ -8,7 +8,7 @@ import { toVector } from "../sql/codes.ts"
 import * as collections from "../sql/collections.ts"
 import { textColumns, type TextRow, toText } from "../sql/passage.ts"
 import { inList, list } from "../sql/rows.ts"
-import { leaving } from "../sql/sweep.ts"
+import { leaving } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import * as vectors from "../sql/vectors.ts"
 
