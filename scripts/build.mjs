@@ -52,6 +52,22 @@ const aside = {
   }
 }
 
+/**
+ * Effect looks at a stack trace to know whether V8 has kept a function of its own, which in one script of three megabytes
+ * takes as long as loading a tenth of it. V8 has.
+ */
+const unprobed = {
+  name: "unprobed",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /[\\/]effect[\\/]dist[\\/]esm[\\/]Utils\.js$/ }, ({ path }) => {
+      const source = readFileSync(path, "utf8")
+      const contents = source.replace(/(?<=const isNotOptimizedAway = ).*(?=;$)/m, "true")
+      if (contents === source) throw new Error(`${path} has no probe: is it another version of effect?`)
+      return { contents }
+    })
+  }
+}
+
 const addons = ["better-sqlite3", "sqlite-vec"]
 
 const common = {
@@ -118,7 +134,7 @@ const [{ metafile }] = await Promise.all([
       js: `(function(require,__filename,__meeting){const module={exports:{}},exports=module.exports,__url=${url};`
     },
     footer: { js: "})" },
-    plugins: [formless, aside],
+    plugins: [formless, aside, unprobed],
     metafile: true
   }),
   build({
@@ -131,7 +147,7 @@ const [{ metafile }] = await Promise.all([
       { in: "src/mcp/relay.ts", out: "relay" }
     ],
     minify: true,
-    plugins: [commonjs],
+    plugins: [commonjs, unprobed],
     external: addons,
     // CommonJS packages in the bundle still call require.
     banner: {

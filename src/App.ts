@@ -1,5 +1,3 @@
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as NodePath from "@effect/platform-node/NodePath"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,7 +14,7 @@ import { Collections } from "./Collections.ts"
 import { fail, ok } from "./model/Check.ts"
 import * as Config from "./Config.ts"
 import { keyVariables, noApiKeys } from "./Config/Env.ts"
-import { type Loaded, type LoadOptions, load } from "./Config/Load.ts"
+import { type Configured, exists, inOpenSearch, inPostgres, opensearch, platform, postgres } from "./Configured.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 import { Doctor } from "./upkeep/Doctor.ts"
 import * as FileEvents from "./files/FileEvents/Node.ts"
@@ -34,7 +32,6 @@ import { Reindexer } from "./upkeep/Reindexer.ts"
 import { Reranker } from "./Reranker.ts"
 import { Search } from "./Search.ts"
 import { Speed } from "./measuring/Speed.ts"
-import { glance as readGlance } from "./Store/glance.ts"
 import * as SqliteExaminer from "./Store/SqliteExaminer.ts"
 import * as SqliteBackups from "./Store/SqliteBackups.ts"
 import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
@@ -44,14 +41,6 @@ import { Watcher } from "./files/Watcher.ts"
 import * as WatchLock from "./files/WatchLock/Sqlite.ts"
 import { Indexer } from "./Indexer.ts"
 import * as Sqlite from "./Store/Sqlite.ts"
-
-/** Decoded settings, and the API keys, which are in no file. */
-export type Configured = Pick<Loaded, "settings" | "apiKeys">
-
-const platform = Layer.merge(NodeFileSystem.layer, NodePath.layer)
-
-/** The effective configuration: flag over environment over file over default. */
-export const configure = (options: LoadOptions) => Effect.provide(load(options), platform)
 
 /** The embedders, for new collections and for each that records its own. */
 const embedders = (staged: boolean) => Embedding.layer({ keyVariable: keyVariables.embedding, staged })
@@ -101,24 +90,6 @@ const loader = Layer.unwrapEffect(
     Files.layer({ formats, maxFileBytes, extraction, index: path })
   )
 )
-
-const postgres = Effect.promise(() => import("./Store/Postgres.ts"))
-
-const opensearch = Effect.promise(() => import("./Store/OpenSearch.ts"))
-
-const inOpenSearch = ({ apiKeys, settings: { store } }: Configured) => ({
-  urls: store.urls!,
-  username: store.username,
-  password: Option.getOrUndefined(apiKeys.store),
-  ca: store.ca,
-  prefix: store.indexPrefix,
-  shards: store.shards,
-  replicas: store.replicas,
-  refresh: store.refresh,
-  timeoutMs: store.timeoutMs
-})
-
-const inPostgres = ({ store: { pool, schema, url } }: Settings) => ({ pool, schema, url: url! })
 
 interface Opening {
   /** A slow embedder's vectors are made after the passages are stored, in the background of a server. */
@@ -349,28 +320,6 @@ export const backups = ({ settings: { store } }: Configured) =>
     : Config.isInPostgres(store)
       ? Layer.unwrapEffect(Effect.map(postgres, ({ backups }) => backups(store.schema)))
       : SqliteBackups.layer(store.path)
-
-/** Whether the configured index exists. */
-export const exists = (configured: Configured) => {
-  const { settings } = configured
-  if (Config.isInOpenSearch(settings.store)) {
-    return Effect.orElseSucceed(
-      Effect.flatMap(opensearch, (store) => store.exists({ ...inOpenSearch(configured), mode: "existing" })),
-      () => false
-    )
-  }
-  return Config.isInPostgres(settings.store)
-    ? Effect.orElseSucceed(
-        Effect.flatMap(postgres, (store) => store.exists(inPostgres(settings))),
-        () => false
-      )
-    : Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.isSuccess(fs.access(settings.store.path))).pipe(
-        Effect.provide(platform)
-      )
-}
-
-/** What an index holds, at a glance. */
-export const glance = (store: Settings["store"]) => (Config.isOnServer(store) ? undefined : readGlance(store.path))
 
 /** Further services of the HTTP server: its configuration and rate limiter. */
 export const serving = (configured: Configured & { readonly keysFile?: Config.KeysFile | undefined }) =>

@@ -38,7 +38,7 @@ NodeRuntime.runMain(Effect.provide(program, layer(process.env)), {
   teardown: (exit, end) =>
     end(
       Exit.isInterrupted(exit)
-        ? untilStopped
+        ? untilStopped()
           ? exitCode.done
           : interrupted[signal]
         : Exit.isSuccess(exit)

@@ -3,7 +3,8 @@
  * process. docs/library.md begins with a complete program.
  */
 export { Answer, type Answering, type AskRequest, type Verdict } from "./Answer.ts"
-export { configure, layer, layerOf } from "./App.ts"
+export { layer, layerOf } from "./App.ts"
+export { configure } from "./Configured.ts"
 export { Benchmark } from "./measuring/Benchmark.ts"
 export { Chunker } from "./Chunker.ts"
 export {

@@ -192,7 +192,8 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
   ],
   ["src/cli/query.ts", ["../Search.ts", "./flag.ts"], ["../App.ts", "../http/server.ts", "../Store/Sqlite.ts"]],
   ["src/cli/listen.ts", ["../http/server.ts"], ["../App.ts", "../Store/Sqlite.ts"]],
-  ["src/cli/index.ts", ["../App.ts", "./query.ts"], ["../Store/Sqlite.ts", "../bin.ts"]],
+  ["src/cli/index.ts", ["../App.ts", "../Configured.ts", "./query.ts"], ["../Store/Sqlite.ts", "../bin.ts"]],
+  ["src/Configured.ts", ["./Store/glance.ts", "./Config/Load.ts"], ["./cli/index.ts", "./http/serve.ts"]],
   [
     "src/App.ts",
     ["./Store/Sqlite.ts", "./Search.ts", "./Config/Load.ts"],

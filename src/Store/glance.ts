@@ -1,5 +1,5 @@
 import Sqlite from "better-sqlite3"
-import { isPresent, leaving } from "./sql/sweep.ts"
+import { isPresent, leaving } from "./sql/tables.ts"
 
 const looked = 60
 

@@ -7,74 +7,67 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { version } from "../version.ts"
 import { read, typed } from "./arguments.ts"
-import { ask } from "./ask.ts"
-import { backup, compact, restore } from "./backup.ts"
-import { benchmark } from "./benchmark.ts"
-import { collections } from "./collections.ts"
 import { define, group } from "./command.ts"
-import { compare } from "./compare.ts"
 import { completions, help } from "./help.ts"
-import { deleteDocuments } from "./delete.ts"
-import { doctor } from "./doctor.ts"
 import { type Copy, Engine, Place } from "./engine.ts"
 import { exitCode, usage } from "./exit.ts"
-import { exportIndex, importIndex } from "./transfer.ts"
-import { graph } from "./graph.ts"
-import { indexPaths } from "./indexing.ts"
-import { info } from "./info.ts"
-import { init } from "./init.ts"
-import { judge } from "./judge.ts"
-import { keys } from "./keys.ts"
-import { list } from "./list.ts"
 import { logging } from "./logging.ts"
-import { mcp } from "./mcp.ts"
 import { printJson } from "./output.ts"
-import { prompt } from "./prompt.ts"
-import { query } from "./query.ts"
-import { reindex } from "./reindex.ts"
 import { report } from "./report.ts"
-import { console, serve } from "./serve.ts"
-import { show } from "./show.ts"
-import { similar } from "./similar.ts"
 import { Terminal } from "./terminal.ts"
-import { update } from "./update.ts"
-import { watch } from "./watch.ts"
-import { why } from "./why.ts"
 
-const clew = group(
-  define({ name: "clew", summary: "find the passage that answers, with its source", flags: {} }, function* () {}),
-  [
-    indexPaths,
-    update,
-    watch,
-    query,
-    similar,
-    list,
-    show,
-    why,
-    ask,
-    prompt,
-    info,
-    deleteDocuments,
-    compact,
-    backup,
-    restore,
-    exportIndex,
-    importIndex,
-    collections,
-    reindex,
-    serve,
-    console,
-    keys,
-    mcp,
-    doctor,
-    benchmark,
-    compare,
-    judge,
-    graph,
-    init
-  ]
-)
+/** The commands by their names, in the order of the help. Only the one that is named is loaded. */
+const commands = {
+  index: async () => (await import("./indexing.ts")).indexPaths,
+  update: async () => (await import("./update.ts")).update,
+  watch: async () => (await import("./watch.ts")).watch,
+  query: async () => (await import("./query.ts")).query,
+  similar: async () => (await import("./similar.ts")).similar,
+  list: async () => (await import("./list.ts")).list,
+  show: async () => (await import("./show.ts")).show,
+  why: async () => (await import("./why.ts")).why,
+  ask: async () => (await import("./ask.ts")).ask,
+  prompt: async () => (await import("./prompt.ts")).prompt,
+  info: async () => (await import("./info.ts")).info,
+  delete: async () => (await import("./delete.ts")).deleteDocuments,
+  compact: async () => (await import("./backup.ts")).compact,
+  backup: async () => (await import("./backup.ts")).backup,
+  restore: async () => (await import("./backup.ts")).restore,
+  export: async () => (await import("./transfer.ts")).exportIndex,
+  import: async () => (await import("./transfer.ts")).importIndex,
+  collections: async () => (await import("./collections.ts")).collections,
+  reindex: async () => (await import("./reindex.ts")).reindex,
+  serve: async () => (await import("./serve.ts")).serve,
+  console: async () => (await import("./serve.ts")).console,
+  keys: async () => (await import("./keys.ts")).keys,
+  mcp: async () => (await import("./mcp.ts")).mcp,
+  doctor: async () => (await import("./doctor.ts")).doctor,
+  benchmark: async () => (await import("./benchmark.ts")).benchmark,
+  compare: async () => (await import("./compare.ts")).compare,
+  judge: async () => (await import("./judge.ts")).judge,
+  graph: async () => (await import("./graph.ts")).graph,
+  init: async () => (await import("./init.ts")).init
+}
+
+/** The program with some of its commands. */
+const clew = async (names: ReadonlyArray<keyof typeof commands>) =>
+  group(
+    define({ name: "clew", summary: "find the passage that answers, with its source", flags: {} }, function* () {}),
+    await Promise.all(names.map((name) => commands[name]()))
+  )
+
+const isCommand = (word: string): word is keyof typeof commands => Object.hasOwn(commands, word)
+
+/** All of it. */
+const whole = Effect.promise(() => clew(Object.keys(commands).filter(isCommand)))
+
+/** What a command line asks for. If it names no command, all of them are loaded, for the help and for hints. */
+const asked = Effect.fnUntraced(function* (argv: ReadonlyArray<string>) {
+  const name = argv.find(isCommand)
+  const invoked = read(yield* Effect.promise(() => clew(name === undefined ? [] : [name])), argv)
+  const isComplete = invoked.request._tag === "Version" || (name !== undefined && invoked.path[1]?.name === name)
+  return isComplete ? invoked : read(yield* whole, argv)
+})
 
 /** What `--version --json` prints. */
 const VersionReport = Schema.Struct({
@@ -87,13 +80,16 @@ const VersionReport = Schema.Struct({
 /** Loaded when a command first opens the index, so that help and usage errors load no database. */
 const app = Effect.promise(() => import("../App.ts"))
 
+/** The same of what is asked before. */
+const beforehand = Effect.promise(() => import("../Configured.ts"))
+
 const engine = Layer.effect(
   Engine,
   Effect.gen(function* () {
     const { cwd, env, globals } = yield* Place
     const terminal = yield* Terminal
     const configuredBy = (config: string | undefined, db: string | undefined, copy?: Copy) =>
-      Effect.flatMap(app, ({ configure }) =>
+      Effect.flatMap(beforehand, ({ configure }) =>
         configure({
           cwd,
           env,
@@ -126,8 +122,8 @@ const engine = Layer.effect(
         })
       ),
       foundations: Effect.flatMap(Effect.all([app, configured]), ([{ foundations }, loaded]) => foundations(loaded)),
-      exists: Effect.flatMap(Effect.all([app, configured]), ([{ exists }, configured]) => exists(configured)),
-      glance: Effect.map(Effect.all([app, configured]), ([{ glance }, { settings }]) => glance(settings.store)),
+      exists: Effect.flatMap(Effect.all([beforehand, configured]), ([{ exists }, configured]) => exists(configured)),
+      glance: Effect.map(Effect.all([beforehand, configured]), ([{ glance }, { settings }]) => glance(settings.store)),
       serving: (flags) =>
         Layer.unwrapEffect(
           Effect.gen(function* () {
@@ -163,9 +159,7 @@ const engine = Layer.effect(
   })
 )
 
-type Invoked = ReturnType<
-  typeof read<Effect.Effect.Error<ReturnType<typeof clew.run>>, Effect.Effect.Context<ReturnType<typeof clew.run>>>
->
+type Invoked = Effect.Effect.Success<ReturnType<typeof asked>>
 
 /** Without what the configuration says of its own embedder's vectors. */
 const ofItsOwn = <S extends { readonly embedding: object }>(settings: S): S => ({
@@ -184,14 +178,14 @@ const answer = Effect.fnUntraced(function* ({ globals, path, request }: Invoked)
     case "Version":
       return yield* globals.json
         ? printJson(VersionReport, {
-            name: clew.name,
+            name: path[0].name,
             version,
             node: process.versions.node,
             platform: `${process.platform}-${process.arch}`
           })
-        : print(`${clew.name} ${version}`)
+        : print(`${path[0].name} ${version}`)
     case "Completions":
-      return yield* print(yield* completions(clew, request.shell))
+      return yield* print(yield* completions(yield* whole, request.shell))
     case "Wrong":
       return yield* usage(request.detail)
     case "Run":
@@ -205,20 +199,22 @@ interface Start extends Omit<typeof Place.Service, "command" | "globals"> {
 
 /** The whole program, up to its exit code. It reports failures itself; only interruption propagates. */
 export const main = ({ argv, ...place }: Start) => {
-  const invocation = read(clew, argv)
-  const { globals, path } = invocation
-  const stopped = path.at(-1)?.untilStopped
+  let untilStopped = false
   return {
     program: Effect.gen(function* () {
+      const invocation = yield* asked(argv)
+      const { globals, path, request } = invocation
+      const stopped = path.at(-1)?.untilStopped
+      untilStopped =
+        stopped === true ||
+        (typeof stopped === "string" && request._tag === "Run" && HashMap.has(request.given, `--${stopped}`))
       const { outputGone } = yield* Terminal
       const answered = Effect.as(answer(invocation), exitCode.done)
-      return yield* Effect.raceFirst(Effect.catchAllCause(answered, report), outputGone)
-    }).pipe(Effect.provideService(Place, { ...place, globals, command: typed(path) })),
-    /** A signal is the regular end of this command. */
-    untilStopped:
-      stopped === true ||
-      (typeof stopped === "string" &&
-        invocation.request._tag === "Run" &&
-        HashMap.has(invocation.request.given, `--${stopped}`))
+      return yield* Effect.raceFirst(Effect.catchAllCause(answered, report), outputGone).pipe(
+        Effect.provideService(Place, { ...place, globals, command: typed(path) })
+      )
+    }),
+    /** Whether a signal is the regular end of this command. */
+    untilStopped: () => untilStopped
   }
 }

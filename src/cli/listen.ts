@@ -8,7 +8,6 @@ import * as options from "./flags.ts"
 import type { Options as Http } from "../http/serve.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
 import { tellWhere } from "./served.ts"
-import { following, watchedBy } from "./watch.ts"
 
 /** Where an HTTP server listens. */
 export const listening = {
@@ -41,6 +40,29 @@ export const writable = Effect.fnUntraced(function* (
   }
   return given.allowWrite.length === 0 ? configured : given.allowWrite.map((folder) => path.resolve(cwd, folder))
 })
+
+/** The paths that a server follows: those of its flag, else those of the configuration. */
+export const watchedBy = Effect.fnUntraced(function* ({
+  readOnly,
+  watch
+}: {
+  readonly watch: ReadonlyArray<string>
+  readonly readOnly: boolean
+}) {
+  if (readOnly && watch.length > 0) {
+    return yield* usage("--watch writes into the index, which --read-only forbids: choose one")
+  }
+  const { cwd } = yield* Place
+  const { watch: configured } = yield* (yield* Engine).settings
+  return readOnly ? [] : watch.length > 0 ? watch.map((name) => path.resolve(cwd, name)) : configured.paths
+})
+
+/** Follows paths while the program serves; the code for that is loaded only then. */
+export const following = (paths: ReadonlyArray<string>, cwd: string) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./watch.ts")),
+    (watch) => watch.following(paths, cwd)
+  )
 
 type Listening = { readonly [K in keyof typeof listening]: (typeof listening)[K] extends Cli.Flag<infer A> ? A : never }
 

@@ -34,9 +34,8 @@ import { claim, type Hello, socketOf, valueOf } from "../mcp/meeting.ts"
 import type { Needs } from "../mcp/Tool.ts"
 import { selectTools, toolNames, writingTools } from "../mcp/toolNames.ts"
 import { version } from "../version.ts"
-import { following, watchedBy } from "./watch.ts"
 import { usualHeap } from "../runtime/Memory.ts"
-import { listen, listening, writable } from "./listen.ts"
+import { following, listen, listening, watchedBy, writable } from "./listen.ts"
 import * as logging from "./logging.ts"
 
 const short = (most: number) => (text: string) =>

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { stripVTControlCharacters } from "node:util"
+import { lazily } from "../model/lazily.ts"
 import { escaped, Terminal } from "./terminal.ts"
 import { Place } from "./engine.ts"
 import { exitCode, stop, usage } from "./exit.ts"
@@ -38,10 +39,10 @@ export const bytesText = (bytes: number): string => {
   return `${power === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[power]}`
 }
 
-const grouped = new Intl.NumberFormat("en-US")
+const grouped = lazily(() => new Intl.NumberFormat("en-US"))
 
 /** 1234567 as "1,234,567". */
-export const numberText = (value: number): string => grouped.format(value)
+export const numberText = (value: number): string => grouped().format(value)
 
 /** "1 file", "2 files". */
 export const count = (value: number, one: string, many = `${one}s`): string =>

@@ -153,22 +153,6 @@ const showChange = Effect.fnUntraced(function* (event: WatchEvent) {
   yield* notice.isTrouble === true ? note(notice.text) : print(notice.text)
 })
 
-/** The paths that a server follows: those of its flag, else those of the configuration. */
-export const watchedBy = Effect.fnUntraced(function* ({
-  readOnly,
-  watch
-}: {
-  readonly watch: ReadonlyArray<string>
-  readonly readOnly: boolean
-}) {
-  if (readOnly && watch.length > 0) {
-    return yield* usage("--watch writes into the index, which --read-only forbids: choose one")
-  }
-  const { cwd } = yield* Place
-  const { watch: configured } = yield* (yield* Engine).settings
-  return readOnly ? [] : watch.length > 0 ? watch.map((name) => path.resolve(cwd, name)) : configured.paths
-})
-
 /** Follows paths while the program does other work, and logs the results; a failure here ends nothing else. */
 export const following = (paths: ReadonlyArray<string>, cwd: string): Effect.Effect<void, never, Watcher> =>
   Effect.flatMap(Watcher, ({ run }) =>

@@ -7,7 +7,7 @@ import { dialectOf } from "../sql/dialect.ts"
 import { metadataRows } from "../sql/filter.ts"
 import { type CheckedRow, type DocumentRow, documentCrc, headCrc, headingOf, passageCrc } from "../core/passage.ts"
 import { inList, list } from "../sql/rows.ts"
-import { isPresent, leaving } from "../sql/sweep.ts"
+import { isPresent, leaving } from "../sql/tables.ts"
 import { listed, mending, orOk, warn, wrongly } from "./structure.ts"
 
 const page = 50

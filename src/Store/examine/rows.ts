@@ -9,7 +9,7 @@ import * as collections from "../sql/collections.ts"
 import { textColumns } from "../sql/rows.ts"
 import { type TextRow, toText } from "../core/passage.ts"
 import { inList, list } from "../sql/rows.ts"
-import { leaving } from "../sql/sweep.ts"
+import { leaving } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import * as vectors from "../sql/vectors.ts"
 

@@ -13,7 +13,7 @@ import { besides, statOf } from "../sqlite/file/place.ts"
 import type { CheckedRow, DocumentRow } from "../core/passage.ts"
 import { drop } from "../sql/rebuild.ts"
 import { insertRows } from "../sql/rows.ts"
-import { isPresent } from "../sql/sweep.ts"
+import { isPresent } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { isIntact } from "./documents.ts"
 

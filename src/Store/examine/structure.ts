@@ -9,7 +9,7 @@ import { endedBySignals } from "../../runtime/signals.ts"
 import type { Cure, Finding, Told } from "../../Store.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { isUnreadable } from "../sqlite/errors.ts"
-import { isPresent, leaving } from "../sql/sweep.ts"
+import { isPresent, leaving } from "../sql/tables.ts"
 
 const withCure = (check: Check, cure: Cure | undefined): Finding => (cure === undefined ? check : { ...check, cure })
 

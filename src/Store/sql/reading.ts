@@ -13,7 +13,7 @@ import {
 } from "../core/passage.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { list } from "./rows.ts"
-import { isPresent, leaving } from "./sweep.ts"
+import { isPresent, leaving } from "./tables.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import { parsed } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"

@@ -18,7 +18,7 @@ import { keepLinkage } from "./graph/linkage.ts"
 import { collectNames } from "./graph/suggesting.ts"
 import { type SearchedRow, searchedColumns, tellLanguages, toKeywordRow } from "./keyword.ts"
 import { segmentsOn } from "./segments.ts"
-import { isPresent } from "./sweep.ts"
+import { isPresent } from "./tables.ts"
 import { vectorTable } from "./vectorTable.ts"
 
 type Sql = SqlClient.SqlClient

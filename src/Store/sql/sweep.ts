@@ -5,16 +5,8 @@ import { damaged } from "../../model/Damaged.ts"
 import { dialectOf } from "./dialect.ts"
 import { deleteEdges } from "./graph/edges.ts"
 import { count, inList, list } from "./rows.ts"
+import { leaving } from "./tables.ts"
 import { vectorTable } from "./vectorTable.ts"
-
-/**
- * Collections being deleted have names starting with `~`, which sort after every valid name. Their rows are the only
- * record of them, so any later process can continue.
- */
-export const isPresent = "name < '~'"
-
-/** The ids of collections being deleted. */
-export const leaving = "SELECT id FROM collections WHERE name >= '~'"
 
 /** Hides a collection from everyone, to be swept. */
 export const hide = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>

@@ -277,6 +277,15 @@ export const tables: Readonly<Record<string, Table>> = {
   reserve: { columns: ["id INTEGER PRIMARY KEY", "body BLOB NOT NULL"] }
 }
 
+/**
+ * Collections being deleted have names starting with `~`, which sort after every valid name. Their rows are the only
+ * record of them, so any later process can continue.
+ */
+export const isPresent = "name < '~'"
+
+/** The ids of collections being deleted. */
+export const leaving = "SELECT id FROM collections WHERE name >= '~'"
+
 /** By what titles are found while one is typed: the beginning in lower case, as far as the alphabet is English. */
 export const titleKey = (title: string): string => `lower(substr(${title}, 1, 80))`
 

@@ -1,8 +1,9 @@
 import { isSpace, LineWalker, skipSpace, skipWord, trimEnd } from "../../entries/scanning.ts"
+import { lazily } from "../../model/lazily.ts"
 import { eachSentence } from "../sentences.ts"
 import { append, cut, type Draft, fits, type Measure, type Unit } from "./unit.ts"
 
-const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" })
+const segmenter = lazily(() => new Intl.Segmenter("en", { granularity: "grapheme" }))
 
 /** How far to search for a grapheme's bounds; longer ones are stacks of marks made to break software. */
 const reach = 64
@@ -21,7 +22,9 @@ const graphemeAround = (text: string, from: number, at: number): readonly [start
   // No grapheme but CR LF joins characters below U+0300.
   if (right !== 10 && right < 0x300 && text.charCodeAt(at - 1) < 0x300) return [at, at]
   const base = wholePairs(text, from, Math.max(from, at - reach))
-  const around = segmenter.segment(text.slice(base, at + reach)).containing(at - base)
+  const around = segmenter()
+    .segment(text.slice(base, at + reach))
+    .containing(at - base)
   if (around === undefined || base + around.index === at) return [at, at]
   return [base + around.index, base + around.index + around.segment.length]
 }

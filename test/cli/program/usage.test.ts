@@ -27,6 +27,21 @@ describe("help", () => {
       assert.include(stdout, flag)
   })
 
+  it("of each command is that of the command of this name", async () => {
+    const { stdout } = await box.ends(0, ["--help"])
+    const names = [...stdout.matchAll(/^  ([a-z]+)(?= .*  )/gm)]
+      .map(([, name]) => name!)
+      .filter((name) => name !== "clew")
+    assert.includeMembers(names, ["index", "import", "export", "console", "init"])
+    for (const name of names) assert.include((await box.ends(0, [name, "--help"])).stdout, `clew ${name}`)
+  })
+
+  it("is found where a flag's value is called like another command", async () => {
+    const { stdout } = await box.ends(0, ["query", "--help"])
+    assert.strictEqual((await box.ends(0, ["--db", "index", "query", "--help"])).stdout, stdout)
+    await box.ends(2, ["--db", "index", "qery", "moon"], 'unknown command "qery" (did you mean query?)')
+  })
+
   it("prints the version of the package", async () => {
     const { version } = JSON.parse(
       readFileSync(fileURLToPath(new URL("../../../package.json", import.meta.url)), "utf8")
