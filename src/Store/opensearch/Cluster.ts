@@ -53,6 +53,8 @@ export interface Cluster extends Requests {
   readonly means: Map<string, { readonly vector: Vector; readonly of: number }>
   /** Makes what was written to indexes found by searches. */
   readonly refreshed: (indexes: string) => Effect.Effect<void, Failed>
+  /** The same before it is only read: a user that may not do it reads what was found a second ago. */
+  readonly latest: (indexes: string) => Effect.Effect<void, Failed>
   readonly search: (index: string, body: Asked["body"]) => Effect.Effect<Answer, Failed>
   /** Several searches in one request, each whole or a failure. */
   readonly searches: (asked: ReadonlyArray<Asked>) => Effect.Effect<ReadonlyArray<Answer>, Failed>
@@ -177,7 +179,14 @@ const requests = ({ send }: Requests) => {
   const refreshed: Cluster["refreshed"] = (indexes) =>
     Effect.asVoid(send("POST", `/${indexes}/_refresh`, { query: { ignore_unavailable: true } }))
 
-  return { search, searches, get, bulk, refreshed }
+  const latest: Cluster["latest"] = (indexes) =>
+    Effect.catchIf(
+      refreshed(indexes),
+      ({ status }) => status === 403,
+      () => Effect.void
+    )
+
+  return { search, searches, get, bulk, refreshed, latest }
 }
 
 const elsewhere = (reason: string) => new StoreUnavailable({ reason })

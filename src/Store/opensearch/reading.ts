@@ -243,7 +243,7 @@ export const exported = Effect.fnUntraced(function* (
   record: CollectionRecord,
   { from = { isBare: false, after: 0 }, limit }: { readonly limit: number; readonly from?: ExportPosition | undefined }
 ) {
-  yield* cluster.refreshed(record.documents)
+  yield* cluster.latest(record.documents)
   const where: Query = from.isBare ? { term: { passages: 0 } } : { exists: { field: "first" } }
   const heads = yield* headsWhere(cluster, record, where, {
     size: Math.min(limit, 10_000),

@@ -125,7 +125,7 @@ export const take = (cluster: Cluster, wanted: Partial<Counters>) =>
 
 /** All collections' records, by name. */
 export const all = Effect.fnUntraced(function* (cluster: Cluster) {
-  yield* cluster.refreshed(cluster.names.records)
+  yield* cluster.latest(cluster.names.records)
   const { hits } = yield* cluster.search(cluster.names.records, {
     size: 10_000,
     query: { term: { kind: "collection" } }

@@ -133,6 +133,17 @@ const advancing = (fiber: Fiber.Fiber<unknown, unknown>) =>
     }
   })
 
+it.scoped("reads for a user that may only read, who may make nothing found", () =>
+  Effect.gen(function* () {
+    const error = { type: "security_exception", reason: "no permissions for [indices:admin/refresh]" }
+    const { asked, store } = yield* opened(({ path }) =>
+      path.includes("_refresh") ? [403, { error }] : [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
+    )
+    assert.deepStrictEqual(yield* store.collections, [])
+    assert.isTrue(asked.some(({ path }) => path.includes("_refresh")))
+  })
+)
+
 it.scoped("never takes a part of the shards for the whole", () =>
   Effect.gen(function* () {
     const half = { took: 1, timed_out: false, _shards: { total: 3, successful: 2, failed: 1 }, hits: { hits: [] } }
