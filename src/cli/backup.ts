@@ -120,7 +120,7 @@ const CompactReport = Schema.Struct({
 const still = (purge: boolean) =>
   purge
     ? "\nSome deleted words are still in the index's file: another program reads an older state, or the disk had no room to merge the keyword index; run this again then"
-    : "\nWhen the bytes of deleted documents leave the server's disks depends on its vacuum, its archive and its replicas"
+    : "\nWhen the bytes of deleted documents leave the server's disks depends on its vacuum or its merges, its backups and its replicas"
 
 export const compact = Cli.define(
   {

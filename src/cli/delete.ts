@@ -99,7 +99,7 @@ export const deleteDocuments = Cli.define(
         yield* note(
           purge
             ? "clew: some deleted words are still in the index's file; `clew compact` removes them"
-            : "clew: when the deleted words leave the server's disks depends on its vacuum, its archive and its replicas"
+            : "clew: when the deleted words leave the server's disks depends on its vacuum or its merges, its backups and its replicas"
         )
       }
       if (!globals.json) {
