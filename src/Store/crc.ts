@@ -17,16 +17,19 @@ export const crc32ByTable = (data: Uint8Array, before = 0): number => {
   return ~crc >>> 0
 }
 
-const native = (zlib as { readonly crc32?: (data: Uint8Array, before?: number) => number }).crc32
+type Crc32 = (data: Uint8Array | string, before?: number) => number
 
-/** CRC-32 of bytes, optionally continuing from the checksum of the bytes before them. */
-export const crc32: (data: Uint8Array, before?: number) => number = native ?? crc32ByTable
+const native = (zlib as { readonly crc32?: Crc32 }).crc32
+
+/** CRC-32 of bytes, or of a text in UTF-8, optionally continuing from the checksum of the bytes before them. */
+export const crc32: Crc32 =
+  native ?? ((data, before) => crc32ByTable(typeof data === "string" ? Buffer.from(data) : data, before))
 
 const scratch = new Float64Array(2)
 const namesOf = Array.from({ length: 3 }, (_, count) => new Uint8Array(scratch.buffer, 0, 8 * count))
 
-/** CRC-32 of bytes and of the whole numbers that identify them, so that one row's bytes do not pass for another's. */
-export const crcOf = (data: Uint8Array, ...names: ReadonlyArray<number>): number => {
+/** CRC-32 of bytes, or of a text, and of the whole numbers that identify them, so that one row's bytes do not pass for another's. */
+export const crcOf = (data: Uint8Array | string, ...names: ReadonlyArray<number>): number => {
   const bytes = namesOf[names.length]
   if (bytes === undefined) return crc32(data, crc32(new Uint8Array(Float64Array.from(names).buffer)))
   for (let i = 0; i < names.length; i++) scratch[i] = names[i]!

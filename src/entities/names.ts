@@ -214,11 +214,8 @@ export const names = (text: string): ReadonlyArray<Span> => {
   }
   const singleWords = nouns * 12 < all.length && (text.length < shortestTable || sentenceEnd.test(text))
   const isGerman = nouns * 12 >= all.length
-  let small: ReadonlySet<string> | undefined
-  const isSmall = (lower: string): boolean => {
-    small ??= new Set(all.flatMap(({ capital, text }) => (capital ? [] : [text])))
-    return small.has(lower)
-  }
+  const isSmall = (lower: string): boolean =>
+    all.some(({ capital, end, start }) => !capital && end - start === lower.length && text.startsWith(lower, start))
   const found = new Map<number, Span>()
 
   const add = (from: number, to: number): void => {

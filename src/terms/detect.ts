@@ -1,3 +1,4 @@
+import { lazily } from "../model/lazily.ts"
 import { fold } from "./fold.ts"
 import { type Language, languagesByWord } from "./languages.ts"
 
@@ -23,9 +24,25 @@ interface Counts {
   readonly different: number
 }
 
+const letterA = 97
+const alphabet = 26
+
+/** The lengths of the words of grammar, as bits, by their first two letters. */
+const grammarLengths = lazily(() => {
+  const lengths = new Int32Array(alphabet * alphabet)
+  for (const each of languagesByWord().keys()) {
+    if (/^[a-z]{2}/.test(each)) lengths[pairAt(each, 0)]! |= 1 << each.length
+  }
+  return lengths
+})
+
+const pairAt = (text: string, at: number): number =>
+  (text.charCodeAt(at) - letterA) * alphabet + text.charCodeAt(at + 1) - letterA
+
 /** How many words a text has, and how often each word of grammar is among them; one-letter names in code are none. */
 const grammarIn = (text: string) => {
   const found = new Map<string, number>()
+  const lengths = grammarLengths()
   let words = 0
   for (let at = 0; at < text.length;) {
     const start = at
@@ -36,8 +53,14 @@ const grammarIn = (text: string) => {
     const isFolded = unit >= 128 && letters.test(text)
     if (isFolded) at = letters.lastIndex
     else if (at === start) at++
-    const each = isFolded ? fold(text.slice(start, at)) : text.slice(start, at)
-    if (isFolded ? each.length < 2 && !cyrillic.test(each) : at <= start + 1) continue
+    if (!isFolded && at <= start + 1) continue
+    const each = isFolded
+      ? fold(text.slice(start, at))
+      : // Most words are told apart by this, without being copied.
+        (lengths[pairAt(text, start)]! & (1 << Math.min(31, at - start))) === 0
+        ? ""
+        : text.slice(start, at)
+    if (isFolded && each.length < 2 && !cyrillic.test(each)) continue
     words++
     if (languagesByWord().has(each)) found.set(each, (found.get(each) ?? 0) + 1)
   }

@@ -111,8 +111,7 @@ export const partOf = (
   table_header: tableHeader ?? null
 })
 
-const crcOfValues = (values: ReadonlyArray<unknown>, before: number): number =>
-  crc32(Buffer.from(JSON.stringify(values)), before)
+const crcOfValues = (values: ReadonlyArray<unknown>, before: number): number => crc32(JSON.stringify(values), before)
 
 /** A checksum of a document and its passages in order. */
 export const documentCrc = (document: DocumentPart, passages: Iterable<PassagePart>): number => {
@@ -134,7 +133,7 @@ interface NumberedPart extends PassagePart {
   readonly document_id: number
 }
 
-const partBytes = ({
+const partText = ({
   end,
   end_line,
   heading,
@@ -145,11 +144,11 @@ const partBytes = ({
   start_line,
   table_header,
   text
-}: PassagePart): Buffer =>
-  Buffer.from(JSON.stringify([ordinal, lead, text, heading, start, end, start_line, end_line, locator, table_header]))
+}: PassagePart): string =>
+  JSON.stringify([ordinal, lead, text, heading, start, end, start_line, end_line, locator, table_header])
 
 /** A checksum of a passage's row. */
-export const passageCrc = (part: NumberedPart): number => crcOf(partBytes(part), part.id, part.document_id)
+export const passageCrc = (part: NumberedPart): number => crcOf(partText(part), part.id, part.document_id)
 
 /** A passage's whole row; one that an older version stored has no checksum. */
 export interface CheckedRow extends NumberedPart {
@@ -166,7 +165,7 @@ type Head = Pick<DocumentRow, "id" | "doc_id" | "source" | "title" | "metadata">
 
 /** A checksum of a document's row as searches show it. */
 export const headCrc = ({ doc_id, id, metadata, source, title }: Head): number =>
-  crcOf(Buffer.from(JSON.stringify([doc_id, source, title, metadata])), id)
+  crcOf(JSON.stringify([doc_id, source, title, metadata]), id)
 
 /** The same for what is shown of a document. */
 export const checkHead = (head: Head, crc: number | null): void => {

@@ -59,6 +59,7 @@ export const measure = (
   }
 ): Measure => {
   const width = options.size * widthPerToken
+  // Most texts have no such sign, which is found a hundred times as fast.
   const isPadded = text.includes("|") && unpadded(text, "").length < text.length
   const isDense = dense.test(text)
   const spare = (start: number, end: number): number => end - start - unpadded(text.slice(start, end), "").length
