@@ -116,7 +116,7 @@ const makeRequests = (options: RequestsOptions) => {
       if (less >= most) return Effect.void
       most = less
       return Effect.logWarning(
-        `${backend} ${model} did not answer ${size} texts within ${timeoutMs} ms; sending ${less} at once until it is faster (embedding.batch_size)`
+        `${backend} ${model} did not answer ${size === 1 ? "1 text" : `${size} texts`} within ${timeoutMs} ms; sending ${less} at once until it is faster (embedding.batch_size)`
       )
     })
 

@@ -25,12 +25,16 @@ const leastWeight = 0.3
 const isDefinition =
   /^\s*(?:what(?:'s| is| are| was| were)|who(?:'s| is| are)|define|what (?:does|do) .{1,200} (?:do|mean)\b)(?!.*\b(?:default|port|size|limit|maximum|difference)\b)/i
 const isValue =
-  /\b(?:how (?:many|much|long|often|large|big|old|far)|default|which|when|maximum|minimum|limit|port|size)\b/i
-const isCount = /\bhow (?:many|much|long|often|large|big|old|far)\b|\b(?:maximum|minimum|limit|size)\b/i
+  /\b(?:how (?:many|much|long|often|large|big|old|far|deep|high|fast|wide)|default|which|when|maximum|minimum|limit|port|size)\b/i
+const isCount =
+  /\bhow (?:many|much|long|often|large|big|old|far|deep|high|fast|wide)\b|\b(?:maximum|minimum|limit|size)\b/i
 const isHowTo = /^\s*how (?:do|can|could|to|should|does one)\b/i
 /** Between what is defined and what is said of it. */
 const defines =
   /\s(?:is|are|was|were|means?|refers? to|stands? for|describes?|represents?|lets?|allows?|provides?|consists? of|shows?|contains?)\s/
+/** Gives what was said before a name: `this is called "x"`, `also known as x`. */
+const names =
+  /\b(?:called|known as|referred to as|said to be)\s(?:an?\s|the\s)?["'*_`\u201c]{0,3}([^"'*_`\u201c\u201d.,;:()]{1,60})/i
 /** Begins a condition, which says what else holds and not what something is. */
 const conditional = /^\W{0,4}(?:if|when|whether|unless|while|where|that|which|as|because|since)\b/i
 /** A default with its value: "(default: 900)", "The default is `simple`", "defaults to 32". */
@@ -40,8 +44,8 @@ const statesDefault = /\bdefaults?\b(?: value)?[^.;]{0,30}(?:\d|`|"|'|\b(?:true|
 const asking = new Set(
   [
     "what happens meaning mean called used uses use using want need do does work works possible way difference default",
-    "advantage benefit purpose reason",
-    "many much long often large big old far most allow allowed value set"
+    "advantage benefit purpose reason good",
+    "many much long often large big old far deep high fast wide most allow allowed value set"
   ]
     .flatMap((words) => words.split(" "))
     .flatMap((word) => terms(word))
@@ -66,7 +70,7 @@ const definesSubject = (
     const end = text.indexOf(": ")
     const own = of(text.slice(0, end))
     // An option, or a value of one, has its name from what it is about, and does not define it.
-    return isFirst && isAllIn(text, above) ? own ** 2 * (/^\W?(?:--?\w|<)/.test(text) ? 0.3 : 1) : 0
+    return isFirst && isAllIn(text, above) ? own ** 2 * (/^[\W_]{0,3}(?:--?\w|<)/.test(text) ? 0.3 : 1) : 0
   }
   const verb = defines.exec(text.slice(0, 120))
   const head = verb === null ? "" : text.slice(text.lastIndexOf(", ", verb.index) + 1, verb.index)
@@ -74,6 +78,8 @@ const definesSubject = (
   if (isAllIn(head) && named >= 0.5) {
     return named * (/^\s(?:(?:is|are|was|were) (?:an?|the)|means?)\s/.test(text.slice(verb?.index ?? 0)) ? 1 : 0.7)
   }
+  const given = names.exec(text)?.[1] ?? ""
+  if (given !== "" && isAllIn(given) && of(given) >= 0.5) return 0.9 * of(given)
   // The beginning of a section explains its heading without repeating it.
   const headed = heading === "" ? above : heading
   return isFirst && kind === "sentence" && isAllIn(headed) ? 0.8 * of(headed) : 0
@@ -126,7 +132,7 @@ const readable = (statements: ReadonlyArray<Statement>, nearest: string): Readon
     const { at, heading, isFirst, kind, text } = statement
     const previous = before
     before = statement
-    if (kind !== "sentence" && kind !== "steps") return [statement]
+    if (kind === "row" || kind === "definition") return [statement]
     if (/^\W{0,4}see (?:also)?\b/i.test(text)) return []
     const under = withoutId(heading === "" ? nearest : heading)
     const headed = { ...statement, kind: "row" as const, text: `${under}: ${text}` }
@@ -148,10 +154,16 @@ const weightOf = (n: number, relevance: number | undefined): number =>
 /** What is within a line of HTML, outside of code: `<a href="x">`, `</sup>`. */
 const tag = /`[^`\n]*`|<\/?(?:a|abbr|b|br|code|em|i|img|kbd|mark|s|small|span|strong|sub|sup|u)\b[^<>`]{0,500}>/gi
 
+/** Two elements side by side, as of text in two versions, are two words. */
+const adjacent = /<\/span>(?=<span\b)/gi
+
 /** A chosen statement as it is quoted: without tags, which say nothing, and word for word if it has none. */
 const quoteOf = ({ kind, n, text }: Candidate): Quote => {
-  const bare = kind === "steps" ? text : text.replace(tag, (whole) => (whole.startsWith("`") ? whole : ""))
-  const isVerbatim = bare === text && (kind === "sentence" || kind === "steps")
+  const bare =
+    kind === "steps" || kind === "list"
+      ? text
+      : text.replace(adjacent, "$& ").replace(tag, (whole) => (whole.startsWith("`") ? whole : ""))
+  const isVerbatim = bare === text && kind !== "row" && kind !== "definition"
   return { n, text: bare === text ? text : bare.replace(/ +(?=[ .,;:!?)]|$)/g, ""), isVerbatim }
 }
 
@@ -219,13 +231,12 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
       ? candidate.fit * candidate.weight * share(candidate, (term) => 0.4 ** (covered.get(term) ?? 0))
       : 0
   const chosen: Array<Candidate> = []
-  const texts = new Set<string>()
   let first = 0
   while (chosen.length < count) {
     let best: Candidate | undefined
     let most = 0
     for (const candidate of candidates) {
-      if (texts.has(candidate.text)) continue
+      if (chosen.some(({ text }) => text.includes(candidate.text) || candidate.text.includes(text))) continue
       const value = gain(candidate)
       if (value > most) [best, most] = [candidate, value]
     }
@@ -237,7 +248,6 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     // A definition outweighs others, and does not silence them.
     first ||= best.fit > 3 ? (3 * most) / best.fit : most
     chosen.push(best)
-    texts.add(best.text)
     for (const term of new Set([...best.terms, ...best.context])) {
       if (weights.has(term)) covered.set(term, (covered.get(term) ?? 0) + 1)
     }

@@ -1,8 +1,8 @@
 import { eachSentence } from "../chunking/sentences.ts"
 
-/** A sentence, a table's row with its column names, steps, or a list's explanation of a term. */
+/** A sentence, a table's row with its column names, steps, a list with the sentence before it, or a term's explanation. */
 export interface Statement {
-  readonly kind: "sentence" | "row" | "steps" | "definition"
+  readonly kind: "sentence" | "row" | "steps" | "list" | "definition"
   readonly text: string
   /** Its start in the passage. */
   readonly at: number
@@ -85,9 +85,9 @@ const linesOf = (text: string): ReadonlyArray<Line> => {
   return lines
 }
 
-/** What AsciiDoc's tools read, and no reader sees: anchors, attributes, directives. */
+/** What tools of AsciiDoc and of Markdown read, and no reader sees: anchors, attributes, directives, containers. */
 const unseen =
-  /^(?:\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
+  /^(?:\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|:{3,}.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
 /** The line below a title of the length of that line. */
 const underline = /^(?:={4,}|-{4,}|~{4,}|\^{4,}|\+{4,})\s*$/
 
@@ -97,6 +97,27 @@ const isTitle = (lines: ReadonlyArray<Line>, at: number): boolean => {
   const below = lines[at + 1]?.text ?? ""
   const isAlone = at === 0 || lines[at - 1]!.text.trim() === "" || unseen.test(lines[at - 1]!.text)
   return isAlone && text !== "" && underline.test(below) && Math.abs(below.trim().length - text.length) <= 2
+}
+
+/** The items of a list, each on one line unless it has code. */
+const itemsOf = (block: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (block.some((text) => fence.test(text))) return [block.join("\n")]
+  const items: Array<string> = []
+  for (const text of block) {
+    if (items.length === 0 || item.test(text)) items.push(text)
+    else items.push(`${items.pop()} ${text.trim()}`)
+  }
+  return items
+}
+
+/** A sentence and the list that it announces, as much of it as is still a quote; empty if that is nothing. */
+const introducedBy = (sentence: string, items: ReadonlyArray<string>): string => {
+  let text = sentence
+  for (const one of items) {
+    if (text.length + one.length >= bounds.max) break
+    text += `\n${one}`
+  }
+  return text === sentence ? "" : text
 }
 
 type Kind = "blank" | "heading" | "table" | "item" | "fence" | "term" | "text"
@@ -138,6 +159,8 @@ export const statementsOf = (
   const isTable = lines.some(({ text }) => isDelimiter(text) && text.includes("|"))
   const kindOf = (line: string): Kind => (isTable && line.includes("|") ? "table" : kindOfLine(line))
   const found: Array<Statement> = []
+  /** Where the last sentence begins, also one that is too short. */
+  let lastText = -1
   let under = ""
   let isFirst = true
   const add = (kind: Statement["kind"], said: string, at: number): void => {
@@ -151,6 +174,7 @@ export const statementsOf = (
     let at = from
     eachSentence(text, from, to, (end) => {
       const said = plain(text.slice(at, end).replace(/^\s*(?:[-*+•>]|\d{1,3}[.)])\s+/, ""))
+      lastText = at
       // What goes on in a list below is not said yet.
       if (!said.endsWith(",")) add("sentence", said, at)
       at = end
@@ -231,8 +255,13 @@ export const statementsOf = (
       to = endOf(at, (text) => ["item", "text"].includes(kindOf(text)) || /^\s{2,}\S/.test(text))
       const block = lines.slice(at, to)
       const isNumbered = /^\s*(?:\d|\.)/.test(line.text)
-      const steps = block.map(({ text }) => text.trimEnd()).join("\n")
-      if (isNumbered && block.filter(({ text }) => item.test(text)).length > 1) add("steps", steps, line.at)
+      const items = itemsOf(block.map(({ text }) => text.trimEnd()))
+      const before = found.at(-1)
+      const isIntroduced = before?.kind === "sentence" && before.text.endsWith(":") && before.at === lastText
+      const introduced = isIntroduced ? introducedBy(before.text, items) : ""
+      // What only announces a list is quoted with it.
+      if (introduced !== "") found[found.length - 1] = { ...before!, kind: "list", text: introduced }
+      if (isNumbered && items.length > 1) add("steps", items.join("\n"), line.at)
       for (let from = 0; from < block.length;) {
         let next = from + 1
         while (next < block.length && !item.test(block[next]!.text)) next++

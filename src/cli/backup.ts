@@ -95,7 +95,8 @@ export const restore = Cli.define(
     const file = path.resolve(cwd, name)
     const engine = yield* Engine
     const { store } = yield* engine.settings
-    if (fs.existsSync(store.path)) {
+    // Nobody is asked about a file that is not there, which the restoring says.
+    if (fs.existsSync(store.path) && fs.existsSync(file)) {
       yield* confirmed(`Replace ${shown(cwd, store.path)} with ${shown(cwd, file)}?`, flags.yes)
     }
     const put = yield* Effect.provide(

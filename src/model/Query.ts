@@ -10,26 +10,29 @@ import { limits } from "./Limits.ts"
 import type { Cited } from "./Locator.ts"
 import { Since } from "./Since.ts"
 
-/** 1 to 10,000 characters (code points), not blank. */
-export const QueryText = Schema.String.pipe(
-  Schema.filter((text) =>
-    text.trim() === ""
-      ? "query must not be empty"
-      : isLongerThan(text, limits.queryCharacters)
-        ? `query must be at most ${limits.queryCharacters} characters, got ${codePoints(text)}`
-        : isWellFormed(text) || notWellFormed("query")
-  ),
-  Schema.annotations({
-    identifier: "QueryText",
-    description: `What to search for, 1 to ${limits.queryCharacters} characters`,
-    jsonSchema: {
-      type: "string",
-      minLength: 1,
-      maxLength: limits.queryCharacters,
-      description: `What to search for, 1 to ${limits.queryCharacters} characters`
-    }
-  })
-)
+/** 1 to 10,000 characters (code points), not blank, as a field is named in its errors. */
+const searchedFor = (field: string, identifier: string, what: string) => {
+  const description = `${what}, 1 to ${limits.queryCharacters} characters`
+  return Schema.String.pipe(
+    Schema.filter((text) =>
+      text.trim() === ""
+        ? `${field} must not be empty`
+        : isLongerThan(text, limits.queryCharacters)
+          ? `${field} must be at most ${limits.queryCharacters} characters, got ${codePoints(text)}`
+          : isWellFormed(text) || notWellFormed(field)
+    ),
+    Schema.annotations({
+      identifier,
+      description,
+      jsonSchema: { type: "string", minLength: 1, maxLength: limits.queryCharacters, description }
+    })
+  )
+}
+
+export const QueryText = searchedFor("query", "QueryText", "What to search for")
+
+/** A text that passages are to be like. */
+export const LikeText = searchedFor("text", "LikeText", "A text, in place of a passage")
 
 /** Further queries, such as other words or parts of the question; the lists of all are fused. */
 export const Queries = Schema.Array(QueryText).pipe(
@@ -121,7 +124,7 @@ export const SimilarRequest = Schema.Struct({
   chunkIndex: Schema.optional(
     Schema.Int.pipe(Schema.nonNegative()).annotations({ description: "The passage's index in its document, from 0" })
   ).pipe(Schema.fromKey("chunk_index")),
-  text: Schema.optional(QueryText.annotations({ description: "A text, in place of a passage" })),
+  text: Schema.optional(LikeText),
   ...searched
 }).annotations({ identifier: "SimilarRequest" })
 export type SimilarRequest = typeof SimilarRequest.Type

@@ -53,6 +53,46 @@ describe("extract", () => {
     ])
   })
 
+  it("quotes a list with the sentence that announces it, each item on its line, and what of it fits", () => {
+    const causes = hit({
+      text: `A mismatch slows the page.\n\nA hydration mismatch has these causes:\n\n1. The markup is invalid\n   and was corrected.\n2. The time zones differ.\n${"- more\n".repeat(200)}`
+    })
+    const [quote] = extract("what causes a hydration mismatch", [causes], 1)
+    assert.match(
+      quote!.text,
+      /^A hydration mismatch has these causes:\n1\. The markup is invalid and was corrected\.\n2\. The time zones differ\.\n/
+    )
+    assert.isAtMost(quote!.text.length, 600)
+  })
+
+  it("takes what a name is given to for its definition, and an option's placeholder for none", () => {
+    const drilling = hit({
+      text: "The prop drilling of oil wells is old. To pass props through every layer is called “prop drilling”.\n\n_<prop>_:: Prop drilling may have a name or an index."
+    })
+    assert.strictEqual(
+      extract("what is prop drilling", [drilling], 1)[0]!.text,
+      "To pass props through every layer is called “prop drilling”."
+    )
+  })
+
+  it("leaves out what only a site's builder reads, and keeps words of two versions apart", () => {
+    const warned = hit({
+      text: ':::warning Use with caution\nThe raw mark keeps <span class="a">an object</span><span class="b">A value</span> from proxies.\n:::'
+    })
+    assert.strictEqual(
+      extract("what keeps an object from proxies", [warned], 1)[0]!.text,
+      "The raw mark keeps an object A value from proxies."
+    )
+  })
+
+  it("does not quote a sentence again that another quote has", () => {
+    const pair = hit({
+      text: "The spring tide is the highest of the month. It comes with the new moon, so the spring tide is not in step with the month."
+    })
+    const texts = extract("when is the spring tide of the month", [pair]).map(({ text }) => text)
+    assert.lengthOf(texts, 1, JSON.stringify(texts))
+  })
+
   it("keeps steps together, and code with what introduces it", () => {
     const steps = hit({
       text: "Restoring takes two steps.\n\n1. Stop the server.\n2. Run `clew restore FILE`.\n\nTo restore a copy of the index, run:\n\n```sh\nclew restore copy.db\n```"

@@ -34,6 +34,15 @@ describe("verdictOf", () => {
     assert.strictEqual(verdict(sentence.replace("four ", ""), 0.2), "not_found")
   })
 
+  it("finds a sentence that stands in the passage word for word, over the ends of lines, and no part of one", () => {
+    const wrapped =
+      "It moves `HEAD`.\n1. `git reset` changes which commit `HEAD` points\n   to. This makes it possible to undo various\n   operations, for example commit, merge,\n   rebase, and pull.\n2. It is not true that all of the nine branches are gone."
+    const verdict = (sentence: string) => verdictOf({ passage: wrapped, sentence, support: 0.9 })
+    const whole = "This makes it possible to undo various operations, for example commit, merge, rebase, and pull."
+    assert.strictEqual(verdict(whole), "mentioned")
+    assert.notStrictEqual(verdict("All of the nine branches are gone."), "mentioned")
+  })
+
   it("compares numbers and names alone with a sentence in another language", () => {
     assert.strictEqual(verdict("Die Sicherungen werden 28 Tage gehalten und sind nicht verschlüsselt.", 0.1), "unclear")
     assert.strictEqual(

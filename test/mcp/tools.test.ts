@@ -650,7 +650,8 @@ describe("similar", () => {
     const { structuredContent } = await client.call("similar", { text: "flour and salt", top_k: 1 })
     assert.strictEqual(structuredContent.results[0].metadata.source, "notes/bread.txt")
     for (const [args, message] of [
-      [{}, "source"],
+      [{}, "give a passage (source or doc_id, and chunk_index) or a text"],
+      [{ text: " " }, "text must not be empty"],
       [{ source: "tide.md", chunk_index: 4 }, "passages 0 to 0"],
       [{ source: "tide.md", text: "x" }, "either a passage"],
       [{ source: "nowhere.md" }, "nowhere.md"]

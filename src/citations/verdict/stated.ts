@@ -318,6 +318,19 @@ const plain = (text: string) =>
     .trim()
     .toLowerCase()
 
+/** Fewer words may stand anywhere. */
+const fewWords = 5
+
+/** Whether a passage has a sentence word for word, from the start of one of its own to the end of one. */
+const isQuoted = (quoted: string, passage: string): boolean =>
+  quoted.split(" ").length >= fewWords &&
+  passage.split(/\n[^\S\n]*\n/).some((paragraph) => {
+    const text = plain(paragraph)
+    const at = text.indexOf(quoted)
+    const [before, after] = [text.slice(0, at).trimEnd(), text.slice(at + quoted.length)]
+    return at >= 0 && (before === "" || /[.!?\u3002]$/.test(before)) && (after === "" || /^[.!?\u3002:]/.test(after))
+  })
+
 /** Whether a sentence negates what another states, or states what it negates. */
 export const denies = (sentence: string, source: string): boolean => isDenied(clausesOf(sentence), clausesOf(source))
 
@@ -335,6 +348,7 @@ export const relation = (sentence: string, passage: string, tableHeader?: string
   const texts = textsOf(passage, tableHeader, 1)
   const quoted = plain(sentence)
   if (/\p{L}{2}/u.test(quoted) && texts.some(({ text }) => plain(text) === quoted)) return "said"
+  if (isQuoted(quoted, passage)) return "said"
   const isEnglish = (languageOf(sentence) ?? "en") === "en" && !unread.test(sentence)
   if (!isEnglish || exclusion.test(sentence) || !claim.flat().some(isContent)) return "open"
   if (claim.flat().length > longest) return "open"

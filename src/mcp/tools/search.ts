@@ -4,7 +4,7 @@ import { flag, int, list } from "../../model/fields.ts"
 import { bounded, citation, entry, formatPrompt, sourceCharacters } from "../../citations/prompt.ts"
 import { gathered } from "../../citations/citations.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
-import { QueryText } from "../../model/Query.ts"
+import { LikeText } from "../../model/Query.ts"
 import { toProvenance, type Hit, SearchResponse, PromptResponse } from "../../model/SearchResult.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { Search, type SearchOutcome } from "../../Search.ts"
@@ -192,7 +192,7 @@ export const similar = make({
     source: Schema.optional(described(Source, "As search shows it")),
     docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
     chunkIndex: Schema.optional(natural(0, "Its passage")).pipe(Schema.fromKey("chunk_index")),
-    text: Schema.optional(described(QueryText, "Instead of a passage")),
+    text: Schema.optional(described(LikeText, "Instead of a passage")),
     ...searching,
     detail: detailArgument
   }),
@@ -203,6 +203,9 @@ export const similar = make({
     Effect.gen(function* () {
       if (text !== undefined && (source ?? docId ?? chunkIndex) !== undefined) {
         return yield* refuse("text", "give either a passage (source and chunk_index) or a text")
+      }
+      if ((text ?? source ?? docId) === undefined) {
+        return yield* refuse("source", "give a passage (source or doc_id, and chunk_index) or a text")
       }
       const named = text === undefined ? yield* findCited({ source, docId, collection: request.collection }) : undefined
       const found = yield* Effect.catchTag(

@@ -73,6 +73,7 @@ it("backs up and restores", async () => {
   await box.ends(0, ["index", "later.md", "-q"])
   assert.notDeepEqual(await answers(), before)
   await box.ends(2, ["restore", "copy.db"], /--yes/)
+  await box.ends(1, ["restore", "cpy.db"], /cpy\.db/)
   const put = await box.json(BackupReport, ["restore", "copy.db", "--yes"])
   assert.strictEqual(put.documents, made.documents)
   assert.deepStrictEqual(await answers(), before)
