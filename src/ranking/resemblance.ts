@@ -5,6 +5,8 @@ export interface Sketch {
   readonly numbers: ReadonlySet<number>
   /** A hash of all words in order. */
   readonly whole: number
+  /** The shingles by which similar texts are found, each once; none of a text with few words. */
+  readonly sample: Int32Array
 }
 
 /** Consecutive words that are compared as one unit. */
@@ -41,6 +43,26 @@ const beyondAscii = (code: number): number =>
 
 /** Where words are collected; it grows to the longest text. */
 let room = new Uint32Array(0x1000)
+
+/** Calls `use` with the hash of each shingle of words, in order and with repeats. */
+const forShingles = (words: Uint32Array, use: (shingle: number) => void): void => {
+  for (let at = 0; at + shingleWords <= words.length; at++) {
+    let hash = seed
+    for (let next = at; next < at + shingleWords; next++) hash = Math.imul(hash ^ (words[next] as number), prime)
+    use(hash ^ (hash >>> 15))
+  }
+}
+
+const sampleOf = (words: Uint32Array): Int32Array => {
+  const found: Array<number> = []
+  if (words.length >= fewWords) {
+    forShingles(words, (shingle) => {
+      if (shingle % sampling === 0) found.push(shingle)
+    })
+  }
+  const sorted = Int32Array.from(found).sort()
+  return sorted.filter((shingle, at) => at === 0 || shingle !== sorted[at - 1])
+}
 
 /** The words of texts, without what is between them, as if they were one text. */
 export const sketch = (texts: ReadonlyArray<string>): Sketch => {
@@ -79,28 +101,8 @@ export const sketch = (texts: ReadonlyArray<string>): Sketch => {
       }
     }
   }
-  return { words: words.slice(0, count), numbers, whole: whole >>> 0 }
-}
-
-/** Calls `use` with the hash of each shingle, in order and with repeats. */
-const forShingles = ({ words }: Sketch, use: (shingle: number) => void): void => {
-  for (let at = 0; at + shingleWords <= words.length; at++) {
-    let hash = seed
-    for (let next = at; next < at + shingleWords; next++) hash = Math.imul(hash ^ (words[next] as number), prime)
-    use(hash ^ (hash >>> 15))
-  }
-}
-
-const noShingles: ReadonlySet<number> = new Set()
-
-/** The shingles by which similar texts are found; none of a text with few words. */
-const sampleOf = (sketch: Sketch): ReadonlySet<number> => {
-  if (sketch.words.length < fewWords) return noShingles
-  const found = new Set<number>()
-  forShingles(sketch, (shingle) => {
-    if (shingle % sampling === 0) found.add(shingle)
-  })
-  return found
+  const own = words.slice(0, count)
+  return { words: own, numbers, whole: whole >>> 0, sample: sampleOf(own) }
 }
 
 /** A text seen, and all its shingles once something is compared with it. */
@@ -112,7 +114,7 @@ class Known {
   get shingles(): ReadonlySet<number> {
     if (this.all === undefined) {
       const found = new Set<number>()
-      forShingles(this.sketch, (shingle) => found.add(shingle))
+      forShingles(this.sketch.words, (shingle) => found.add(shingle))
       this.all = found
     }
     return this.all
@@ -135,7 +137,7 @@ export class Seen {
     const same = this.same.get(sketch.whole)
     if (same !== undefined && this.known[same]!.sketch.words.length === sketch.words.length) return same
     const next = new Known(sketch)
-    const sample = sampleOf(sketch)
+    const { sample } = sketch
     const shared = new Map<number, number>()
     for (const shingle of sample) {
       const others = this.sampled.get(shingle)
@@ -143,7 +145,7 @@ export class Seen {
       else if (others !== undefined) for (const at of others) shared.set(at, (shared.get(at) ?? 0) + 1)
     }
     const found = [...shared]
-      .filter(([at, count]) => count >= sample.size * sampledShare && isAlike(this.known[at]!, next))
+      .filter(([at, count]) => count >= sample.length * sampledShare && isAlike(this.known[at]!, next))
       .map(([at]) => at)
     if (found.length > 0) return Math.min(...found)
     const at = this.known.push(next) - 1

@@ -63,6 +63,7 @@ const dot = 46
 const comma = 44
 const sharp = 35
 const plus = 43
+const hyphen = 45
 /** A longer compound ends at the next connector, so that no text can make one of unbounded cost. */
 const maxCompound = 128
 /** UTF-16 units that count of a character with its marks. */
@@ -160,9 +161,12 @@ const isSmall = (c: number): boolean => (c >= 97 && c <= 122) || isDigit(c)
 
 const kindOf = (c: number): number => (c >= 97 && c <= 122 ? c - 97 : isDigit(c) ? c - 22 : other)
 
+/** The third letters that the stemmer makes of others: using, use; cry, cri; skies, sky. */
+const madeEnd = /^..[eiy]$/
+
 /**
  * The beginnings of the words that have some English terms. A word begins like its term, but for a second letter `y`
- * that may have become an `i` (dying, die), and for what a term of up to three letters ends with (using, use).
+ * that may have become an `i` (dying, die), and for a last one that the stemmer made.
  */
 export const beginningsOf = (terms: Iterable<string>): Beginnings => {
   const found = new Uint8Array(kinds ** 3)
@@ -173,25 +177,46 @@ export const beginningsOf = (terms: Iterable<string>): Beginnings => {
     const seconds = kindOf(first) * kinds
     const thirdsOf = (second: number) => found.subarray((seconds + second) * kinds, (seconds + second + 1) * kinds)
     if (term.length === 1) found.fill(1, seconds * kinds, (seconds + kinds) * kinds)
-    else if (term.length <= 3) thirdsOf(kindOf(term.charCodeAt(1))).fill(1)
+    else if (term.length === 2 || madeEnd.test(term)) thirdsOf(kindOf(term.charCodeAt(1))).fill(1)
     else thirdsOf(kindOf(term.charCodeAt(1)))[kindOf(term.charCodeAt(2))] = 1
     thirdsOf(letterY).fill(1)
   }
   return found
 }
 
-/** The end of the word at `start` if its only term begins in none of these ways, else `start`. */
-const endOfOther = (text: string, start: number, beginnings: Beginnings): number => {
-  const c = text.charCodeAt(start)
-  const first = c >= 65 && c <= 90 ? c + 32 : c
-  if (!isSmall(first)) return start
+const isCapital = (c: number): boolean => c >= 65 && c <= 90
+const small = (c: number): number => (isCapital(c) ? c + 32 : c)
+
+/** The end of the ASCII word at `start`, small or all in capitals, unless it begins in one of these ways; then `start`. */
+const endOfPart = (text: string, start: number, beginnings: Beginnings): number => {
+  const first = text.charCodeAt(start)
+  const next = text.charCodeAt(start + 1)
+  const isLoud = isCapital(first) && isCapital(next)
+  const second = kindOf(isLoud ? small(next) : next)
+  const last = text.charCodeAt(start + 2)
+  const third = second === other ? other : kindOf(isLoud ? small(last) : last)
+  if (beginnings[(kindOf(small(first)) * kinds + second) * kinds + third] !== 0) return start
   let end = start + 1
-  let next = text.charCodeAt(end)
-  const second = kindOf(next)
-  const third = second === other ? other : kindOf(text.charCodeAt(end + 1))
-  if (beginnings[(kindOf(first) * kinds + second) * kinds + third] !== 0) return start
-  while (isSmall(next)) next = text.charCodeAt(++end)
-  return endsAsciiWord(next) ? end : start
+  for (let c = next; isLoud ? isCapital(c) || isDigit(c) : isSmall(c);) c = text.charCodeAt(++end)
+  return end
+}
+
+/** The end of the word or compound with hyphens at `start` if all its terms begin in none of these ways, else `start`. */
+const endOfOther = (text: string, start: number, beginnings: Beginnings): number => {
+  if (!isSmall(small(text.charCodeAt(start)))) return start
+  let end = endOfPart(text, start, beginnings)
+  if (end === start) return start
+  while (text.charCodeAt(end) === hyphen && isSmall(small(text.charCodeAt(end + 1)))) {
+    const next = endOfPart(text, end + 1, beginnings)
+    // The whole begins like its first part, if that is as long as a beginning.
+    const isLike = text.charCodeAt(start + 1) !== hyphen && text.charCodeAt(start + 2) !== hyphen
+    if (!isLike || next === end + 1 || next - start > maxCompound) return start
+    end = next
+  }
+  const c = text.charCodeAt(end)
+  // A comma or full stop joins words only if another follows at once.
+  const joins = c < 128 && classOf(c) === connector
+  return endsAsciiWord(joins ? text.charCodeAt(end + 1) : c) ? end : start
 }
 
 /** Emits the terms of what is at `i` in a text that ends with a separator, and returns its end. */

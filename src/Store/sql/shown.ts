@@ -2,9 +2,9 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { Shown } from "../../ranking/Snapshot.ts"
 import { knownOf } from "./unchanged.ts"
 
-/** Characters of passages that are kept, and what one takes besides. */
-const mostCharacters = 2_000_000
-const beside = 1000
+/** Characters of passages that are kept, and about what one takes besides: some three thousand passages. */
+const mostCharacters = 6_000_000
+const beside = 700
 
 /** Passages as they are shown, the oldest of which give way. */
 export class KeptShown {

@@ -9,45 +9,84 @@ import { expandBy, type PassageRow, toPassage, type Walking, type WayRow } from 
 import type { Searching } from "../Database.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, list } from "../rows.ts"
+import { knownOf } from "../unchanged.ts"
 import { mentionsIn } from "./edges.ts"
 import { titled } from "./linkage.ts"
 
+/** Most phrases, and places of those that are entities, that are kept until somebody writes. */
+const mostKept = 20_000
+
+/** What phrases were found to be: entities, or none. */
+class KnownPhrases {
+  private readonly known = new Map<number, Entity | undefined>()
+  private size = 0
+
+  /** Makes room, if there is too little; not while what it has is in use. */
+  begin(): void {
+    if (this.size <= mostKept) return
+    this.known.clear()
+    this.size = 0
+  }
+
+  has(hash: number): boolean {
+    return this.known.has(hash)
+  }
+
+  get(hash: number): Entity | undefined {
+    return this.known.get(hash)
+  }
+
+  set(hash: number, entity: Entity | undefined): void {
+    this.known.set(hash, entity)
+    this.size += 1 + (entity?.places.length ?? 0)
+  }
+}
+
+const knownPhrases = (sql: SqlClient.SqlClient, collection: number): KnownPhrases => {
+  const known = knownOf(sql)
+  const name = `phrases of ${collection}`
+  const phrases = (known?.get(name) as KnownPhrases | undefined) ?? new KnownPhrases()
+  known?.set(name, phrases)
+  phrases.begin()
+  return phrases
+}
+
 /** The collection's entities among these hashes, each with a bounded number of places, the defining ones first. */
-export const entitiesOf = (
+export const entitiesOf = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   hashes: ReadonlyArray<number>
-): Effect.Effect<ReadonlyMap<number, Entity>, SqlError> =>
-  hashes.length === 0
-    ? Effect.succeed(new Map())
-    : Effect.map(
-        sql.unsafe<{ readonly entity: number; readonly places: string }>(
-          `SELECT asked.value AS entity,
-                  (SELECT ${dialectOf(sql).jsonRows("relation, passage_id, ordinal")} FROM
-                    (SELECT relation, passage_id, ordinal FROM graph_mentions
-                     WHERE collection_id = ? AND entity = asked.value
-                     ORDER BY relation, passage_id LIMIT ${mostPlaces + 1}) AS m) AS places
-           FROM json_each(?) AS asked
-           WHERE EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = ? AND entity = asked.value)`,
-          // Most phrases of a question are nothing that the graph knows.
-          [collection, list(hashes), collection]
-        ),
-        (rows) => {
-          const found = new Map<number, Entity>()
-          for (const { entity, places } of rows) {
-            const parsed = JSON.parse(places) as ReadonlyArray<
-              readonly [relation: number, passage: number, ordinal: number]
-            >
-            found.set(
-              entity,
-              toEntity(
-                parsed.map(([relation, passage, ordinal]) => ({ relation, passage, document: passage - ordinal }))
-              )
-            )
-          }
-          return found
-        }
+) {
+  const kept = knownPhrases(sql, collection)
+  const unread = hashes.filter((hash) => !kept.has(hash))
+  if (unread.length > 0) {
+    const rows = yield* sql.unsafe<{ readonly entity: number; readonly places: string }>(
+      `SELECT asked.value AS entity,
+              (SELECT ${dialectOf(sql).jsonRows("relation, passage_id, ordinal")} FROM
+                (SELECT relation, passage_id, ordinal FROM graph_mentions
+                 WHERE collection_id = ? AND entity = asked.value
+                 ORDER BY relation, passage_id LIMIT ${mostPlaces + 1}) AS m) AS places
+       FROM json_each(?) AS asked
+       WHERE EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = ? AND entity = asked.value)`,
+      // Most phrases of a question are nothing that the graph knows.
+      [collection, list(unread), collection]
+    )
+    for (const hash of unread) kept.set(hash, undefined)
+    for (const { entity, places } of rows) {
+      const parsed = JSON.parse(places) as ReadonlyArray<readonly [relation: number, passage: number, ordinal: number]>
+      kept.set(
+        entity,
+        toEntity(parsed.map(([relation, passage, ordinal]) => ({ relation, passage, document: passage - ordinal })))
       )
+    }
+  }
+  const found = new Map<number, Entity>()
+  for (const hash of hashes) {
+    const entity = kept.get(hash)
+    if (entity !== undefined) found.set(hash, entity)
+  }
+  return found
+})
 
 const select = `SELECT p.*, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.title, d.line, g.mentions, a.answer
   FROM graph_passages AS g CROSS JOIN passages AS p ON p.id = g.passage_id CROSS JOIN documents AS d ON d.id = p.document_id
