@@ -81,7 +81,7 @@ const isSmall = ({ demands, explain, filter, keyword = "", passages }: FindReque
 const lull = 100
 
 /** The store, and whether documents are being put into it, or are likely to be at once. */
-const noticingPuts = (store: Whole) => {
+export const noticingPuts = (store: Whole) => {
   let [running, ended] = [0, -Infinity]
   const put: Whole["put"] = (...args) =>
     Effect.suspend(() => {
@@ -101,7 +101,7 @@ const noticingPuts = (store: Whole) => {
  * A small search on the caller's thread, unless another one is under way, since several at once take turns in the
  * threads; or documents come in: each search has to read what is new, and the caller's thread has enough to do.
  */
-const nearby = (own: Whole["find"], pooled: Whole["find"], isIndexing: () => boolean): Whole["find"] => {
+export const nearby = (own: Whole["find"], pooled: Whole["find"], isIndexing: () => boolean): Whole["find"] => {
   let running = 0
   return (request) =>
     Effect.suspend(() => {
