@@ -26,8 +26,10 @@ export default defineConfig({
     // Processes start slowly where many run at once.
     testTimeout: 120_000,
     hookTimeout: 60_000,
-    minWorkers: 1,
-    maxWorkers: 2,
+    // One more than the cores of a small machine, since many tests wait. As many from the start: tinypool ends with an
+    // error where it drops a worker that is idle.
+    minWorkers: 3,
+    maxWorkers: 3,
     projects: [
       {
         extends: true,
