@@ -78,7 +78,8 @@ const unknownFlag = (root: AnyCommand, here: AnyCommand, name: string, known: Kn
   if (here === root && elsewhere !== undefined) {
     return `${name} goes after the command's name: ${root.name} ${elsewhere.name} ${name}`
   }
-  const hint = didYouMean(name, [...known.keys()])
+  // Another letter is as near as any.
+  const hint = name.startsWith("--") ? didYouMean(name, [...known.keys()]) : ""
   return `unknown flag ${name}${hint === "" ? "; if it is not a flag, put -- before it" : hint}`
 }
 

@@ -103,6 +103,7 @@ describe("a command line", () => {
     [["qurey", "x"], 'clew: unknown command "qurey" (did you mean query?)'],
     [["search", "x"], 'clew: unknown command "search" (did you mean query?)'],
     [["find", "x"], 'clew: unknown command "find" (did you mean query?)'],
+    [["query", "x", "-z"], "clew query: unknown flag -z; if it is not a flag, put -- before it"],
     [["query", "x", "--topk", "3"], "clew query: unknown flag --topk (did you mean --top-k?)"],
     [["query", "-5 degrees"], "clew query: unknown flag -5 degrees; if it is not a flag, put -- before it"],
     [["--explain", "query", "x"], "clew: --explain goes after the command's name: clew query --explain"],
