@@ -16,8 +16,9 @@ const linesOf = (file: string): ReadonlyArray<any> =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line))
 
-/** The corpus in the file, and the queries beside it. Draws are the same in each run. */
-export const readCorpus = (file: string): Corpus => {
+/** The corpus in a folder, or in the file, and the queries beside it. Draws are the same in each run. */
+export const readCorpus = (given: string): Corpus => {
+  const file = given.endsWith(".jsonl") ? given : join(given, "corpus.jsonl")
   const documents = linesOf(file).map(({ _id, text, title = "" }) => ({ id: _id, title, text }))
   const beside = join(dirname(file), "queries.jsonl")
   const queries: ReadonlyArray<string> = existsSync(beside)
