@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import { type ChildProcess, execFileSync, spawn } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import * as Http from "node:http"
 import { tmpdir } from "node:os"
@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import { createParser } from "eventsource-parser"
 import { startOllama } from "../test/ollama.ts"
 import { readCorpus } from "./corpus.ts"
-import { corpusNamed } from "./program.ts"
+import { listening, corpusNamed } from "./program.ts"
 
 const program = fileURLToPath(new URL("../dist/bin.js", import.meta.url))
 const size = { asks: 50, streams: 100, tokens: 300, rounds: 3 }
@@ -52,17 +52,6 @@ const ask = (port: number, query: string): Promise<Seen> =>
     )
     request.on("error", reject)
     request.end(JSON.stringify({ query }))
-  })
-
-const listening = (server: ChildProcess): Promise<number> =>
-  new Promise((resolve, reject) => {
-    let said = ""
-    server.stderr!.setEncoding("utf8").on("data", (text: string) => {
-      said += text
-      const port = /Listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(said)?.[1]
-      if (port !== undefined) resolve(Number(port))
-    })
-    server.on("exit", () => reject(new Error(said)))
   })
 
 /** Resident megabytes of a process, as Linux reports them. */

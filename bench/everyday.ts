@@ -6,7 +6,7 @@ import * as Http from "node:http"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { percentile } from "../src/measuring/Benchmark.ts"
-import { temporaryFolder } from "./program.ts"
+import { listening, temporaryFolder } from "./program.ts"
 
 const modes: Readonly<Record<string, object>> = {
   keyword: { hybrid: true, alpha: 0 },
@@ -92,15 +92,7 @@ const serve = async (program: string, database: string): Promise<Server> => {
     env,
     stdio: ["ignore", "ignore", "pipe"]
   })
-  const port = await new Promise<number>((resolve, reject) => {
-    let log = ""
-    child.once("exit", (code) => reject(new Error(`${program} ended with ${code}: ${log}`)))
-    child.stderr.on("data", (chunk) => {
-      if (log.length < 10_000) log += String(chunk)
-      const found = /Listening on http:\/\/[^:]+:(\d+)/.exec(log)
-      if (found !== null) resolve(Number(found[1]))
-    })
-  })
+  const port = await listening(child)
   const agent = new Http.Agent({ keepAlive: true, maxSockets: 1 })
   const send = (method: string, path: string, body = "") =>
     new Promise<string>((resolve, reject) => {

@@ -13,7 +13,7 @@ import { Settings } from "../src/Config/Settings.ts"
 import * as Schema from "effect/Schema"
 import { Search } from "../src/Search.ts"
 import { readCorpus } from "./corpus.ts"
-import { corpusNamed } from "./program.ts"
+import { listening, corpusNamed } from "./program.ts"
 
 const program = fileURLToPath(new URL("../dist/bin.js", import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), "clew-bench-"))
@@ -119,15 +119,7 @@ const serve = async (database: string, env: Readonly<Record<string, string>> = {
     },
     stdio: ["ignore", "ignore", "pipe"]
   })
-  const port = await new Promise<number>((resolve, reject) => {
-    let log = ""
-    child.once("exit", (code) => reject(new Error(`the server ended with ${code} before it listened: ${log}`)))
-    child.stderr.on("data", (chunk) => {
-      if (log.length < 10_000) log += String(chunk)
-      const found = /Listening on http:\/\/[^:]+:(\d+)/.exec(log)
-      if (found !== null) resolve(Number(found[1]))
-    })
-  })
+  const port = await listening(child)
   await ask(port, "/ready")
   return { port, child, took: performance.now() - started }
 }

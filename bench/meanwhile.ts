@@ -7,7 +7,7 @@ import { parseArgs } from "node:util"
 import { Worker } from "node:worker_threads"
 import { percentile } from "../src/measuring/Benchmark.ts"
 import { readCorpus } from "./corpus.ts"
-import { temporaryFolder } from "./program.ts"
+import { listening, temporaryFolder } from "./program.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -53,15 +53,7 @@ const serve = async (program: string, database: string, watched: string) => {
     stdio: ["ignore", "ignore", "pipe"]
   })
   process.on("exit", () => child.kill("SIGKILL"))
-  const port = await new Promise<number>((resolve, reject) => {
-    let log = ""
-    child.once("exit", (code) => reject(new Error(`${program} ended with ${code}: ${log}`)))
-    child.stderr.on("data", (chunk) => {
-      if (log.length < 10_000) log += String(chunk)
-      const found = /Listening on http:\/\/[^:]+:(\d+)/.exec(log)
-      if (found !== null) resolve(Number(found[1]))
-    })
-  })
+  const port = await listening(child)
   await send(port, "GET", "/ready")
   return { child, port }
 }

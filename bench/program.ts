@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process"
+import { type ChildProcess, spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -27,6 +27,18 @@ export const run = (args: ReadonlyArray<string>): { readonly ms: number; readonl
 
 export const median = (values: ReadonlyArray<number>): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+
+/** The port at which a started server listens, by its log; fails with the log if it ends before. */
+export const listening = (server: ChildProcess): Promise<number> =>
+  new Promise((resolve, reject) => {
+    let log = ""
+    server.once("exit", (code) => reject(new Error(`the server ended with ${code} before it listened: ${log}`)))
+    server.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      if (log.length < 10_000) log += text
+      const port = /Listening on http:\/\/[^:]+:(\d+)/.exec(log)?.[1]
+      if (port !== undefined) resolve(Number(port))
+    })
+  })
 
 /** The corpus named on the command line; exits with the usage if there is none. */
 export const corpusNamed = (bench: string): string => {

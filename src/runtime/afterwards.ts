@@ -6,7 +6,7 @@ import * as FiberRef from "effect/FiberRef"
  * do the same there in several times as many.
  */
 
-/** Runs an effect, and `then` however it ends. */
+/** Runs an effect, and `then` however it ends; elsewhere, if it succeeds or fails. */
 export const afterwards = <A, E, R>(effect: Effect.Effect<A, E, R>, then: () => void): Effect.Effect<A, E, R> =>
   Effect.matchCauseEffect(effect, {
     onFailure: (cause) => {

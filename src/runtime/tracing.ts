@@ -5,6 +5,7 @@ import type * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
+import { afterwards } from "./afterwards.ts"
 
 /** Takes the seconds that something took. */
 export type Timer = (seconds: number) => void
@@ -47,17 +48,7 @@ const tracerOf = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Tracer.Tracer =>
 /** Tells a timer how long an effect takes until it succeeds or fails; a span would take ten times as many steps. */
 const timing = <A, E, R>(effect: Effect.Effect<A, E, R>, timer: Timer): Effect.Effect<A, E, R> => {
   const from = performance.now()
-  const told = () => timer((performance.now() - from) / 1000)
-  return Effect.matchCauseEffect(effect, {
-    onFailure: (cause) => {
-      told()
-      return Effect.failCause(cause)
-    },
-    onSuccess: (value) => {
-      told()
-      return Effect.succeed(value)
-    }
-  })
+  return afterwards(effect, () => timer((performance.now() - from) / 1000))
 }
 
 /**

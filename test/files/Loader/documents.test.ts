@@ -271,6 +271,15 @@ const zipped = (parts: Readonly<Record<string, string>>) =>
 const related = (...links: ReadonlyArray<readonly [id: string, target: string]>) =>
   `<Relationships>${links.map(([id, target]) => `<Relationship Id="${id}" Type="x" Target="${target}"/>`).join("")}</Relationships>`
 
+/** The parts of a presentation whose only slide shows the first chart. */
+const chartSlide = {
+  "ppt/presentation.xml": '<p:presentation><p:sldIdLst><p:sldId r:id="r1"/></p:sldIdLst></p:presentation>',
+  "ppt/_rels/presentation.xml.rels": related(["r1", "slides/slide1.xml"]),
+  "ppt/slides/slide1.xml":
+    '<p:sld><p:cSld><p:spTree><p:graphicFrame><a:graphic><c:chart r:id="r2"/></a:graphic></p:graphicFrame></p:spTree></p:cSld></p:sld>',
+  "ppt/slides/_rels/slide1.xml.rels": related(["r2", "../charts/chart1.xml"])
+}
+
 describe("what stands around the text", () => {
   const sheet = (...rows: ReadonlyArray<ReadonlyArray<string>>) => merged("", ...rows)
   const merged = (more: string, ...rows: ReadonlyArray<ReadonlyArray<string>>) =>
@@ -376,11 +385,7 @@ describe("what stands around the text", () => {
       const loaded = yield* load(
         "a.pptx",
         zipped({
-          "ppt/presentation.xml": '<p:presentation><p:sldIdLst><p:sldId r:id="r1"/></p:sldIdLst></p:presentation>',
-          "ppt/_rels/presentation.xml.rels": related(["r1", "slides/slide1.xml"]),
-          "ppt/slides/slide1.xml":
-            '<p:sld><p:cSld><p:spTree><p:graphicFrame><a:graphic><c:chart r:id="r2"/></a:graphic></p:graphicFrame></p:spTree></p:cSld></p:sld>',
-          "ppt/slides/_rels/slide1.xml.rels": related(["r2", "../charts/chart1.xml"]),
+          ...chartSlide,
           "ppt/charts/chart1.xml": `<c:chartSpace><c:chart><c:title><a:p><a:r><a:t>Honey by month</a:t></a:r></a:p></c:title><c:plotArea>${series("quarry", "3", "9")}${series("belfry", "2", "7")}</c:plotArea></c:chart></c:chartSpace>`
         })
       )
@@ -400,11 +405,7 @@ describe("what stands around the text", () => {
         load(
           "a.pptx",
           zipped({
-            "ppt/presentation.xml": '<p:presentation><p:sldIdLst><p:sldId r:id="r1"/></p:sldIdLst></p:presentation>',
-            "ppt/_rels/presentation.xml.rels": related(["r1", "slides/slide1.xml"]),
-            "ppt/slides/slide1.xml":
-              '<p:sld><p:cSld><p:spTree><p:graphicFrame><a:graphic><c:chart r:id="r2"/></a:graphic></p:graphicFrame></p:spTree></p:cSld></p:sld>',
-            "ppt/slides/_rels/slide1.xml.rels": related(["r2", "../charts/chart1.xml"]),
+            ...chartSlide,
             "ppt/charts/chart1.xml": `<c:chartSpace><c:ser><c:cat>${categories}</c:cat>${values}</c:ser></c:chartSpace>`
           })
         )
