@@ -4,7 +4,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { EmbedderIdentity } from "./model/Collection.ts"
-import type { Vector } from "./model/Passage.ts"
+import type { KeptText, RareWord, Vector } from "./model/Passage.ts"
 
 /** The embedder cannot answer now: unreachable, not loadable, or with invalid output. */
 export class EmbedderUnavailable extends Schema.TaggedError<EmbedderUnavailable>()(
@@ -49,8 +49,8 @@ export class Embedder extends Context.Tag("clew/Embedder")<
      * weighted by its `rarity`. Only models with a vector for each word, whatever is beside it, have this method.
      */
     readonly likeness?: (
-      words: ReadonlyArray<{ readonly word: string; readonly rarity: number }>,
-      texts: ReadonlyArray<string>
+      words: ReadonlyArray<RareWord>,
+      texts: ReadonlyArray<KeptText>
     ) => Effect.Effect<ReadonlyArray<number>, EmbedderUnavailable>
     /** For a model that reads only so many tokens at once: what share of them each text takes, above 1 if it is too long. */
     readonly fill?: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<number>, EmbedderUnavailable>

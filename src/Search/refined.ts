@@ -58,7 +58,10 @@ export const refined = Effect.fnUntraced(function* (
   const best = hits.slice(0, Math.min(refinedPlaces, open))
   const alike = yield* likeness(
     wordsOf(keyword, rarity),
-    best.map((hit) => embeddedText(hit.document.title, ownPassage(hit)))
+    best.map((hit) => {
+      const passage = ownPassage(hit)
+      return { of: passage, text: () => embeddedText(hit.document.title, passage) }
+    })
   )
   const ordered = best.map((hit, at) => scored(hit, alike[at])).sort((a, b) => b.score - a.score)
   const all = [...ordered, ...hits.slice(best.length).map((hit) => scored(hit))]

@@ -35,3 +35,15 @@ export interface Mask {
   /** The number of included passages. */
   readonly count: number
 }
+
+/** A word of a question, and how rare it is. */
+export interface RareWord {
+  readonly word: string
+  readonly rarity: number
+}
+
+/** A text that many questions are compared with; what was made of it may be kept as long as what it is of. */
+export interface KeptText {
+  readonly of: object
+  readonly text: () => string
+}

@@ -13,21 +13,32 @@ function product(a: usize, b: usize, width: usize): i32 {
   )
 }
 
+/** The length of a row, squared. */
+export function square(row: usize, width: usize): f64 {
+  return <f64>product(row, row, width)
+}
+
 /**
- * For each of `count` rows at `rows`, writes its cosines with the first `wanted` rows there to `out`, f32; 0 for a row of
- * zeros. `squares` has room for an f64 of each wanted row.
+ * For each of the `count` rows that `list` numbers, u32, writes its cosines with the first `wanted` of them to `out`, f32; 0
+ * for a row of zeros. `squares` has each row's length squared, f64, by its number.
  */
-export function cosines(rows: usize, count: u32, wanted: u32, width: usize, out: usize, squares: usize): void {
-  for (let w: u32 = 0; w < wanted; w++) {
-    const row = rows + <usize>w * width
-    store<f64>(squares + 8 * <usize>w, <f64>product(row, row, width))
-  }
+export function cosines(
+  rows: usize,
+  squares: usize,
+  list: usize,
+  count: u32,
+  wanted: u32,
+  width: usize,
+  out: usize
+): void {
   for (let r: u32 = 0; r < count; r++) {
-    const row = rows + <usize>r * width
-    const square = r < wanted ? load<f64>(squares + 8 * <usize>r) : <f64>product(row, row, width)
+    const number = <usize>load<u32>(list + 4 * <usize>r)
+    const row = rows + number * width
+    const square = load<f64>(squares + 8 * number)
     for (let w: u32 = 0; w < wanted; w++) {
-      const both = square * load<f64>(squares + 8 * <usize>w)
-      store<f32>(out, both === 0 ? 0 : <f32>(<f64>product(row, rows + <usize>w * width, width) / Math.sqrt(both)))
+      const other = <usize>load<u32>(list + 4 * <usize>w)
+      const both = square * load<f64>(squares + 8 * other)
+      store<f32>(out, both === 0 ? 0 : <f32>(<f64>product(row, rows + other * width, width) / Math.sqrt(both)))
       out += 4
     }
   }

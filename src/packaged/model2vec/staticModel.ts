@@ -1,9 +1,9 @@
-import { lazily } from "../../model/lazily.ts"
-import { gibibyte, kernels, pageBytes, sharedMemory } from "../../runtime/wasm.ts"
-import wasm from "./products.wasm.ts"
 import * as Either from "effect/Either"
+import type { KeptText, RareWord } from "../../model/Passage.ts"
+import { lazily } from "../../model/lazily.ts"
 import { TokenIds } from "../../tokenizer/model.ts"
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts"
+import { Cosines, mostWanted, valuesOf } from "./Cosines.ts"
 import {
   describe,
   firstNotFinite,
@@ -98,30 +98,6 @@ const pooling = (matrix: Numbers, dimensions: number): ((rows: Rows, sums: Float
   return (rows, sums) => poolFloats(values, rows, sums)
 }
 
-const valuesOf = ({ table, values }: Numbers): ((at: number) => number) =>
-  table === undefined ? (at) => values[at]! : (at) => table[values[at]!]!
-
-/** Writes a row as signed bytes, as they are or scaled. */
-const writeRow = (matrix: Numbers, at: number, out: Int8Array): void => {
-  const { table, values } = matrix
-  if (table === undefined && values instanceof Int8Array) {
-    // A copy of so little is dearer by a view of it.
-    for (let d = 0; d < out.length; d++) out[d] = values[at + d]!
-    return
-  }
-  const valueAt = valuesOf(matrix)
-  let greatest = 0
-  for (let d = 0; d < out.length; d++) greatest = Math.max(greatest, Math.abs(valueAt(at + d)))
-  for (let d = 0; d < out.length; d++) out[d] = greatest === 0 ? 0 : Math.round((127 * valueAt(at + d)) / greatest)
-}
-
-/** The exports of the kernel; see products.as.ts. */
-interface Kernel {
-  readonly cosines: (rows: number, count: number, wanted: number, width: number, out: number, squares: number) => void
-}
-
-const kernelOn = kernels<Kernel>(wasm)
-
 /** Static token embeddings in Model2Vec's layout. */
 export interface StaticModel {
   readonly dimensions: number
@@ -138,14 +114,8 @@ export interface StaticModel {
    * late interaction of Khattab & Zaharia 2020. Tokens weigh as much as in `embed`, times their words' rarity; only the
    * eight that weigh most count. 0 if the model knows none of them.
    */
-  readonly likeness: (
-    words: ReadonlyArray<{ readonly word: string; readonly rarity: number }>,
-    texts: ReadonlyArray<string>
-  ) => ReadonlyArray<number>
+  readonly likeness: (words: ReadonlyArray<RareWord>, texts: ReadonlyArray<KeptText>) => ReadonlyArray<number>
 }
-
-/** More tokens of a question did not rank better. */
-const mostTokens = 8
 
 interface Parts {
   readonly matrix: Numbers
@@ -245,10 +215,6 @@ export const make = (
       for (let i = 0; i < tokens.length; i++) places[tokens.ids[i]!] = 0
     }
 
-    const products = lazily(() => {
-      const memory = sharedMemory(16, gibibyte)
-      return { kernel: kernelOn(memory), memory }
-    })
     const valueAt = valuesOf(matrix)
     const rowAt = (id: number) => (mapping === undefined ? id : mapping[id]!) * dimensions
     const lengthOf = (id: number): number => {
@@ -256,21 +222,17 @@ export const make = (
       for (let d = 0, at = rowAt(id); d < dimensions; d++) square += valueAt(at + d) ** 2
       return Math.sqrt(square)
     }
-    /** The cosines of tokens with the first `wanted` of them, a token's after another. */
-    const among = (ids: ReadonlyArray<number>, wanted: number): Float32Array => {
-      const width = Math.ceil(dimensions / 16) * 16
-      const { kernel, memory } = products()
-      const out = ids.length * width
-      const squares = out + 4 * ids.length * wanted
-      const missing = squares + 8 * wanted - memory.buffer.byteLength
-      if (missing > 0) memory.grow(Math.ceil(missing / pageBytes))
-      const bytes = new Int8Array(memory.buffer)
-      if (width > dimensions) bytes.fill(0, 0, out)
-      for (const [row, id] of ids.entries()) {
-        writeRow(matrix, rowAt(id), bytes.subarray(row * width, row * width + dimensions))
-      }
-      kernel.cosines(0, ids.length, wanted, width, out, squares)
-      return new Float32Array(memory.buffer, out, ids.length * wanted)
+    const cosines = lazily(() => new Cosines(matrix, dimensions, tokenizer.vocabularySize, rowAt))
+    const kept = new WeakMap<object, Int32Array>()
+    /** The tokens of a text that are compared, each once. */
+    const tokensOf = ({ of, text }: KeptText): Int32Array => {
+      const known = kept.get(of)
+      if (known !== undefined) return known
+      tokens.length = 0
+      tokenizer.encodeInto(text(), tokens)
+      const own = Int32Array.from(new Set(tokens.ids.subarray(0, tokens.length).filter((id) => speaks[id] === 1)))
+      kept.set(of, own)
+      return own
     }
 
     return {
@@ -307,33 +269,28 @@ export const make = (
             if (weight > (weighed.get(id) ?? 0)) weighed.set(id, weight)
           }
         }
-        const wanted = [...weighed].sort(([, a], [, b]) => b - a).slice(0, mostTokens)
+        const wanted = [...weighed].sort(([, a], [, b]) => b - a).slice(0, mostWanted)
         const all = wanted.reduce((sum, [, weight]) => sum + weight, 0)
         if (!(all > 0 && all < Infinity)) return texts.map(() => 0)
-        /** Tokens in the order of their rows, those of the question first; `places` has each one's row, from 1. */
+        const found = texts.map(tokensOf)
+        /** Tokens in the order of their cosines, those of the question first; `places` has each one's, from 1. */
         const ids = wanted.map(([id]) => id)
-        for (const [row, id] of ids.entries()) places[id] = row + 1
-        const found = texts.map((text) => {
-          tokens.length = 0
-          tokenizer.encodeInto(text, tokens)
-          const own: Array<number> = []
-          for (let i = 0; i < tokens.length; i++) {
-            const id = tokens.ids[i]!
-            if (speaks[id] === 1) own.push((places[id] ||= ids.push(id)) - 1)
-          }
-          return own
-        })
-        for (const id of ids) places[id] = 0
-        const cosines = among(ids, wanted.length)
-        return found.map((own) => {
-          const best = new Float64Array(wanted.length)
-          for (const row of own) {
-            for (let w = 0, at = row * best.length; w < best.length; w++, at++) {
-              if (cosines[at]! > best[w]!) best[w] = cosines[at]!
+        try {
+          for (const [at, id] of ids.entries()) places[id] = at + 1
+          for (const own of found) for (const id of own) places[id] ||= ids.push(id)
+          const compared = cosines().among(ids, wanted.length)
+          return found.map((own) => {
+            const best = new Float64Array(wanted.length)
+            for (const id of own) {
+              for (let w = 0, at = (places[id]! - 1) * best.length; w < best.length; w++, at++) {
+                if (compared[at]! > best[w]!) best[w] = compared[at]!
+              }
             }
-          }
-          return wanted.reduce((sum, [, weight], w) => sum + weight * best[w]!, 0) / all
-        })
+            return wanted.reduce((sum, [, weight], w) => sum + weight * best[w]!, 0) / all
+          })
+        } finally {
+          for (const id of ids) places[id] = 0
+        }
       }
     }
   })
