@@ -42,6 +42,7 @@ export class HeldVectors {
   /** The width, filled up to a multiple of 4. */
   private readonly filled: number
   private readonly base: number
+  private readonly indexes = new Int32Array(batch)
   private bytes: Uint8Array
   private next = 0
 
@@ -61,10 +62,14 @@ export class HeldVectors {
     this.bytes = new Uint8Array(this.memory.buffer)
   }
 
-  /** Whether a passage of a collection is here. */
-  has(passage: number, home = 0): boolean {
-    const place = this.places.get(passage)
-    return place !== undefined && this.homes[place] === home
+  /** Each passage's place here, if it is one of this collection; -1: it is not here. */
+  placesOf(passages: ArrayLike<number>, home = 0): Int32Array {
+    const places = new Int32Array(passages.length)
+    for (let at = 0; at < places.length; at++) {
+      const place = this.places.get(passages[at]!) ?? -1
+      places[at] = place === -1 || this.homes[place] !== home ? -1 : place
+    }
+    return places
   }
 
   /** Forgets all. */
@@ -103,11 +108,11 @@ export class HeldVectors {
   }
 
   /**
-   * The cosines of held passages' vectors, less `off`, with another; NaN without a direction. `use` gets the place of each
-   * in the list, and its cosine.
+   * The cosines of the vectors at these places, less `off`, with another; NaN without a direction. `use` gets the index of
+   * each in the list, and its cosine; those that are not here are left out.
    */
   cosines(
-    passages: ArrayLike<number>,
+    places: Int32Array,
     { off, toward }: { readonly toward: Float32Array; readonly off?: Float32Array | undefined },
     use: (at: number, cosine: number) => void
   ): void {
@@ -119,16 +124,20 @@ export class HeldVectors {
     floats.set(toward)
     if (off !== undefined) floats.set(off, filled)
     const length = Math.sqrt(squareOf(toward))
-    for (let from = 0; from < passages.length; from += batch) {
-      const count = Math.min(batch, passages.length - from)
-      for (let row = 0; row < count; row++) rows[row] = this.places.get(passages[from + row]!)!
+    for (let from = 0; from < places.length;) {
+      let count = 0
+      for (; count < batch && from < places.length; from++) {
+        if (places[from] === -1) continue
+        this.indexes[count] = from
+        rows[count++] = places[from]!
+      }
       rows.fill(0, count, 4 * Math.ceil(count / 4))
       kernel.products(rowsAt, count, base, filled, 0, off === undefined ? 0 : offAt, outAt, batch)
       for (let row = 0; row < count; row++) {
         const both = floats[outAt / 4 + row]!
         const square = floats[outAt / 4 + batch + row]!
         // sqlite-vec gives the distance in single precision.
-        use(from + row, 1 - Math.fround(1 - both / (Math.sqrt(square) * length)))
+        use(this.indexes[row]!, 1 - Math.fround(1 - both / (Math.sqrt(square) * length)))
       }
     }
   }

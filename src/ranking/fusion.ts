@@ -42,29 +42,42 @@ export interface Fused<K> {
   readonly parts: { readonly vector: number; readonly keyword: number }
 }
 
-const placesOf = <K>(leg: Leg<K>): Map<K, Place> => {
-  const places = new Map<K, Place>()
-  for (const { key, score } of leg.ranked) places.set(key, { rank: places.size + 1, score })
-  return places
+/** A key and its places in the legs. */
+interface Candidate<K> {
+  readonly key: K
+  readonly vector: Place | undefined
+  keyword: Place | undefined
 }
 
-const reciprocal =
-  <K>(places: ReadonlyMap<K, Place>, k: number) =>
-  (key: K): number => {
-    const place = places.get(key)
-    return place === undefined ? 0 : (k + 1) / (k + place.rank)
+const candidatesOf = <K>(vector: ReadonlyArray<Ranked<K>>, keyword: ReadonlyArray<Ranked<K>>) => {
+  const all: Array<Candidate<K>> = vector.map(({ key, score }, at) => ({
+    key,
+    vector: { rank: at + 1, score },
+    keyword: undefined
+  }))
+  const known = new Map(all.map((candidate) => [candidate.key, candidate]))
+  for (const [at, { key, score }] of keyword.entries()) {
+    const place = { rank: at + 1, score }
+    const candidate = known.get(key)
+    if (candidate === undefined) all.push({ key, vector: undefined, keyword: place })
+    else candidate.keyword = place
   }
+  return all
+}
+
+const reciprocal = (place: Place | undefined, k: number): number =>
+  place === undefined ? 0 : (k + 1) / (k + place.rank)
 
 /** Scores divided by their maximum; unchanged if none is positive, since dividing would reverse their order. */
-const normalised = <K>(leg: Leg<K>, places: ReadonlyMap<K, Place>, keys: Iterable<K>) => {
-  const scores = new Map<K, number>()
+const normalised = <K>(
+  { scoreOf }: Leg<K>,
+  candidates: ReadonlyArray<Candidate<K>>,
+  placeIn: (candidate: Candidate<K>) => Place | undefined
+): Float64Array => {
+  const scores = Float64Array.from(candidates, (one) => placeIn(one)?.score ?? scoreOf?.(one.key) ?? 0)
   let max = 0
-  for (const key of keys) {
-    const score = places.get(key)?.score ?? leg.scoreOf?.(key) ?? 0
-    scores.set(key, score)
-    if (score > max) max = score
-  }
-  return (key: K): number => (scores.get(key) as number) / (max === 0 ? 1 : max)
+  for (const score of scores) if (score > max) max = score
+  return max === 0 ? scores : scores.map((score) => score / max)
 }
 
 /**
@@ -84,22 +97,24 @@ export const byRank = <K>(rankings: ReadonlyArray<ReadonlyArray<Ranked<K>>>, k =
  */
 export const fuse = <K>(vector: Leg<K>, keyword: Leg<K>, options: FusionOptions<K>): ReadonlyArray<Fused<K>> => {
   const { alpha, k = 10, method, tieOrder } = options
-  const vectorPlaces = alpha > 0 ? placesOf(vector) : new Map<K, Place>()
-  const keywordPlaces = alpha < 1 ? placesOf(keyword) : new Map<K, Place>()
-  const keys = new Set([...vectorPlaces.keys(), ...keywordPlaces.keys()])
-  const [vectorScore, keywordScore] = [normalised(vector, vectorPlaces, keys), normalised(keyword, keywordPlaces, keys)]
-  const [vectorRank, keywordRank] = [reciprocal(vectorPlaces, k), reciprocal(keywordPlaces, k)]
-  return Array.from(keys, (key) => {
-    const byScore = { vector: alpha * vectorScore(key), keyword: (1 - alpha) * keywordScore(key) }
-    const parts =
-      method === "score" ? byScore : { vector: alpha * vectorRank(key), keyword: (1 - alpha) * keywordRank(key) }
-    return {
-      key,
-      score: parts.vector + parts.keyword,
-      second: byScore.vector + byScore.keyword,
-      vector: vectorPlaces.get(key),
-      keyword: keywordPlaces.get(key),
-      parts
-    }
-  }).sort((a, b) => b.score - a.score || b.second - a.second || tieOrder(a.key, b.key))
+  const candidates = candidatesOf(alpha > 0 ? vector.ranked : [], alpha < 1 ? keyword.ranked : [])
+  const vectorScores = normalised(vector, candidates, (one) => one.vector)
+  const keywordScores = normalised(keyword, candidates, (one) => one.keyword)
+  return candidates
+    .map(({ key, keyword, vector }, at): Fused<K> => {
+      const byScore = { vector: alpha * vectorScores[at]!, keyword: (1 - alpha) * keywordScores[at]! }
+      const parts =
+        method === "score"
+          ? byScore
+          : { vector: alpha * reciprocal(vector, k), keyword: (1 - alpha) * reciprocal(keyword, k) }
+      return {
+        key,
+        score: parts.vector + parts.keyword,
+        second: byScore.vector + byScore.keyword,
+        vector,
+        keyword,
+        parts
+      }
+    })
+    .sort((a, b) => b.score - a.score || b.second - a.second || tieOrder(a.key, b.key))
 }

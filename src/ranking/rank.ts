@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { identicalEmbedder } from "../model/Collection.ts"
 import { present } from "../model/Damaged.ts"
 import { noFacets } from "../model/Facets.ts"
+import { lazily } from "../model/lazily.ts"
 import { limits } from "../model/Limits.ts"
 import type { Scored } from "../model/Passage.ts"
 import type { Hit } from "../model/SearchResult.ts"
@@ -39,11 +40,14 @@ const toLeg = (
   sorted: ReadonlyArray<Ranked<number>>,
   others: ReadonlyArray<Scored>,
   depth: number
-): Leg<number> & { readonly scores: ReadonlyMap<number, number> } => {
-  const scores = new Map<number, number>()
-  for (const { id, score } of others) scores.set(id, score)
-  for (const { key, score } of sorted) scores.set(key, score)
-  return { ranked: sorted.slice(0, depth), scoreOf: (id) => scores.get(id), scores }
+): Leg<number> & { readonly scoreOf: (id: number) => number | undefined } => {
+  const scores = lazily(() => {
+    const all = new Map<number, number>()
+    for (const { id, score } of others) all.set(id, score)
+    for (const { key, score } of sorted) all.set(key, score)
+    return all
+  })
+  return { ranked: sorted.slice(0, depth), scoreOf: (id) => scores().get(id) }
 }
 
 /** The ranking of the only leg. */
@@ -155,10 +159,7 @@ const order = Effect.fnUntraced(function* <E>(
     : asks
       ? alone("vector", vectorLeg)
       : alone("keyword", keywordLeg)
-  const scoreIn: ScoreIn = (name, key) => {
-    const leg = name === "vector" ? vectorLeg : keywordLeg
-    return leg.scores.get(key)
-  }
+  const scoreIn: ScoreIn = (name, key) => (name === "vector" ? vectorLeg : keywordLeg).scoreOf(key)
   const { beside, order: placed } =
     crosswise && request.context === true
       ? yield* stages.during(

@@ -26,6 +26,7 @@ import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { inList, list } from "./rows.ts"
 import { segmentsInSnapshot } from "./segments.ts"
 import { keptShown } from "./shown.ts"
+import { unchangedOf } from "./unchanged.ts"
 import * as vectors from "./vectors.ts"
 
 interface HitRow extends CheckedRow, FileColumns {
@@ -111,13 +112,15 @@ const snapshotOn = (
   similarity: (asked, passages) => searching.scoring.score(sql, asked.id, asked, passages),
 
   places: (passages) =>
-    Effect.map(
-      sql.unsafe<Place & { readonly id: number }>(
-        `SELECT p.id, d.doc_id, c.name AS collection, p.ordinal FROM passages AS p
-         JOIN documents AS d ON d.id = p.document_id JOIN collections AS c ON c.id = d.collection_id WHERE p.id ${inList}`,
-        [list(passages)]
-      ),
-      (rows) => new Map(rows.map((row) => [row.id, row]))
+    unchangedOf(sql, "places", passages, (unknown) =>
+      Effect.map(
+        sql.unsafe<Place & { readonly id: number }>(
+          `SELECT p.id, d.doc_id, c.name AS collection, p.ordinal FROM passages AS p
+           JOIN documents AS d ON d.id = p.document_id JOIN collections AS c ON c.id = d.collection_id WHERE p.id ${inList}`,
+          [list(unknown)]
+        ),
+        (rows) => new Map(rows.map((row) => [row.id, row]))
+      )
     ),
 
   texts: (passages) =>
@@ -143,17 +146,19 @@ const snapshotOn = (
     ),
 
   beside: (passages) =>
-    Effect.map(
-      sql.unsafe<{ readonly id: number; readonly beside: number }>(
-        `SELECT p.id, n.id AS beside FROM json_each(?) AS asked CROSS JOIN passages AS p ON p.id = asked.value
-         CROSS JOIN passages AS n ON n.id IN (p.id - 1, p.id + 1) AND n.document_id = p.document_id`,
-        [list(passages)]
-      ),
-      (rows) => {
-        const found = new Map<number, Array<number>>()
-        for (const { beside, id } of rows) found.set(id, [...(found.get(id) ?? []), beside])
-        return found
-      }
+    unchangedOf(sql, "beside", passages, (unknown) =>
+      Effect.map(
+        sql.unsafe<{ readonly id: number; readonly beside: number }>(
+          `SELECT p.id, n.id AS beside FROM json_each(?) AS asked CROSS JOIN passages AS p ON p.id = asked.value
+           CROSS JOIN passages AS n ON n.id IN (p.id - 1, p.id + 1) AND n.document_id = p.document_id`,
+          [list(unknown)]
+        ),
+        (rows) => {
+          const found = new Map<number, Array<number>>()
+          for (const { beside, id } of rows) found.set(id, [...(found.get(id) ?? []), beside])
+          return found
+        }
+      )
     ),
 
   homes: (passages) =>

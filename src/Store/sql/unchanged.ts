@@ -51,3 +51,38 @@ export const unchanged = <A, E, R>(
       ? Effect.succeed(known.get(name) as A)
       : Effect.tap(read, (found) => Effect.sync(() => known.set(name, found)))
   })
+
+/** How many of each kind `unchangedOf` keeps; the oldest give way. */
+const mostKept = 10_000
+
+/** The same for some ids, of which only those that are not known are read; without those that have nothing. */
+export const unchangedOf = <A, E, R>(
+  sql: SqlClient.SqlClient,
+  name: string,
+  ids: ReadonlyArray<number>,
+  read: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, A>, E, R>
+): Effect.Effect<ReadonlyMap<number, A>, E, R> =>
+  Effect.suspend(() => {
+    const known = knownOf(sql)
+    if (known === undefined) return read(ids)
+    const kept = (known.get(name) as Map<number, A | undefined> | undefined) ?? new Map<number, A | undefined>()
+    known.set(name, kept)
+    const found = new Map<number, A>()
+    const add = (id: number, one: A | undefined) => {
+      if (one !== undefined) found.set(id, one)
+    }
+    const unknown = ids.filter((id) => !kept.has(id))
+    for (const id of ids) add(id, kept.get(id))
+    if (unknown.length === 0) return Effect.succeed(found)
+    return Effect.map(read(unknown), (rows) => {
+      for (const id of unknown) {
+        kept.set(id, rows.get(id))
+        add(id, rows.get(id))
+      }
+      for (const oldest of kept.keys()) {
+        if (kept.size <= mostKept) break
+        kept.delete(oldest)
+      }
+      return found
+    })
+  })

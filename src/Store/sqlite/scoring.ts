@@ -170,35 +170,32 @@ export const makeScoring = (mostBytes = heldBytes): Scoring => {
   ) {
     const scores = new Float64Array(passages.length).fill(NaN)
     const { off, scale } = query
-    const score = (places: ArrayLike<number>) => {
-      const some = Array.from(places, (place) => passages[place]!)
-      vectors.cosines(some, query, (at, cosine) => {
-        scores[places[at]!] = off === undefined ? cosine : 1 - (1 - cosine) * scale
-      })
-    }
-    const silentHere = withoutIn(collection)
-    const there: Array<number> = []
-    const unread: Array<number> = []
-    for (let place = 0; place < passages.length; place++) {
-      const passage = passages[place]!
-      if (vectors.has(passage, collection)) there.push(place)
-      else if (!silentHere.has(passage)) unread.push(place)
-    }
+    const scaled = (cosine: number) => (off === undefined ? cosine : 1 - (1 - cosine) * scale)
+    const places = vectors.placesOf(passages, collection)
     // First, since what is read may take their places.
-    score(there)
+    vectors.cosines(places, query, (at, cosine) => {
+      scores[at] = scaled(cosine)
+    })
+    const silentHere = withoutIn(collection)
+    const unread: Array<number> = []
+    for (let at = 0; at < places.length; at++) {
+      if (places[at] === -1 && !silentHere.has(passages[at]!)) unread.push(at)
+    }
     for (let from = 0; from < unread.length; from += batch) {
       const some = unread.slice(from, from + batch)
+      const ids = some.map((at) => passages[at]!)
       const [row] = yield* sql.unsafe<Read>(
         `SELECT ${columns} FROM json_each(?) AS asked CROSS JOIN vectors_${collection} ON passage_id = asked.value`,
-        [list(some.map((place) => passages[place]!))]
+        [list(ids)]
       )
       compare(row!, (id, vector) => hold(vectors, collection, id, vector))
-      const missing = some
-        .map((place) => passages[place]!)
-        .filter((id) => !vectors.has(id, collection) && !silentHere.has(id))
+      const read = vectors.placesOf(ids, collection)
+      const missing = ids.filter((id, at) => read[at] === -1 && !silentHere.has(id))
       if (missing.length > 0) yield* silent(sql, collection, missing)
       for (const passage of missing) silentHere.add(passage)
-      score(some.filter((place) => vectors.has(passages[place]!, collection)))
+      vectors.cosines(read, query, (at, cosine) => {
+        scores[some[at]!] = scaled(cosine)
+      })
     }
     return scores
   })
