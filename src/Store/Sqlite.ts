@@ -7,6 +7,7 @@ import { make } from "./sql/store.ts"
 import * as Database from "./sqlite/Database.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import { ioReason, isSettled } from "./sqlite/file/inspect.ts"
+import { holding } from "../runtime/afterwards.ts"
 import { type Place, isSamePlace, statOf } from "./sqlite/file/place.ts"
 
 export type { DatabaseOptions }
@@ -76,7 +77,7 @@ export const reopening = <R>(
     let current = yield* begin(options.mode)
 
     const close = (opened: OpenedStore) =>
-      opened.replaced && opened.calls === 0 ? Scope.close(opened.scope, Exit.void) : Effect.void
+      opened.replaced && opened.calls === 0 ? Scope.close(opened.scope, Exit.void) : undefined
 
     const follow = turns.withPermits(1)(
       Effect.gen(function* () {
@@ -90,30 +91,27 @@ export const reopening = <R>(
         const before = current
         current = yield* begin(options.mode === "create" ? "existing" : options.mode)
         before.replaced = true
-        yield* close(before)
+        yield* close(before) ?? Effect.void
         yield* Effect.logWarning(`The index ${filename} was replaced; the new one is now open`)
       })
     )
 
     const using = <A, E>(use: (store: Whole) => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
-      Effect.acquireUseRelease(
-        Effect.suspend(() => {
-          const stands = statOf(filename)
-          const taken = Effect.sync(() => {
+      Effect.suspend(() => {
+        const used = holding(
+          () => {
             current.calls++
             return current
-          })
-          return stands !== undefined && isSamePlace(stands, current.place)
-            ? taken
-            : Effect.zipRight(Effect.interruptible(follow), taken)
-        }),
-        ({ store }) => use(store),
-        (opened) =>
-          Effect.suspend(() => {
+          },
+          ({ store }) => use(store),
+          (opened) => {
             opened.calls--
             return close(opened)
-          })
-      )
+          }
+        )
+        const stands = statOf(filename)
+        return stands !== undefined && isSamePlace(stands, current.place) ? used : Effect.zipRight(follow, used)
+      })
 
     type Operation = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
     const { collections: _, ...methods } = current.store

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { Head } from "./block.ts"
+import { holding } from "../runtime/afterwards.ts"
 import { type SharedMemory, gibibyte, kernels, pageBytes, sharedMemory } from "../runtime/wasm.ts"
 import wasm from "./kernel.wasm.ts"
 
@@ -168,17 +169,16 @@ export class Arena {
 
   /** Runs an effect with this thread's arena, which keeps its content until the effect ends. */
   static using<A, E, R>(use: (arena: Arena) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    return Effect.suspend(() => {
+    const take = () => {
       current ??= new Arena()
       if (current.isFull && current.users === 0) current.compact()
       else if (current.isFull) current = new Arena()
-      const arena = current
-      arena.users++
-      arena.uses++
-      return Effect.ensuring(
-        Effect.suspend(() => use(arena)),
-        Effect.sync(() => arena.users--)
-      )
+      current.users++
+      current.uses++
+      return current
+    }
+    return holding(take, use, (arena) => {
+      arena.users--
     })
   }
 
