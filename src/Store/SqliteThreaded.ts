@@ -4,6 +4,7 @@ import { StoreUnavailable, type Stores, type Whole, ports, whole } from "../Stor
 import { BlockCache } from "../codes/BlockCache.ts"
 import { isEmptyFilter } from "../model/Filter.ts"
 import type { FindRequest } from "../model/Stored.ts"
+import { holding } from "../runtime/afterwards.ts"
 import { spanning } from "../runtime/tracing.ts"
 import * as Sqlite from "./Sqlite.ts"
 import * as Pool from "./threads/Pool.ts"
@@ -84,16 +85,14 @@ const lull = 100
 export const noticingPuts = (store: Whole) => {
   let [running, ended] = [0, -Infinity]
   const put: Whole["put"] = (...args) =>
-    Effect.suspend(() => {
-      running++
-      return Effect.ensuring(
-        store.put(...args),
-        Effect.sync(() => {
-          running--
-          ended = performance.now()
-        })
-      )
-    })
+    holding(
+      () => running++,
+      () => store.put(...args),
+      () => {
+        running--
+        ended = performance.now()
+      }
+    )
   return { near: { ...store, put }, isIndexing: () => running > 0 || performance.now() - ended < lull }
 }
 
@@ -103,14 +102,12 @@ export const noticingPuts = (store: Whole) => {
  */
 export const nearby = (own: Whole["find"], pooled: Whole["find"], isIndexing: () => boolean): Whole["find"] => {
   let running = 0
+  const take = () => running++
+  const giveBack = () => {
+    running--
+  }
   return (request) =>
-    Effect.suspend(() => {
-      const find = running++ === 0 && isSmall(request) && !isIndexing() ? own : pooled
-      return Effect.ensuring(
-        find(request),
-        Effect.sync(() => running--)
-      )
-    })
+    holding(take, (others) => (others === 0 && isSmall(request) && !isIndexing() ? own : pooled)(request), giveBack)
 }
 
 /**

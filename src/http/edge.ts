@@ -6,9 +6,11 @@ import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
+import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -231,10 +233,12 @@ const make = (served: ReadonlySet<string> | undefined) =>
         return badField(malformed, "must be UTF-8, percent-encoded")
       }
       return bodied.has(request.method) && !rawBodies.has(route.template)
-        ? Effect.provideService(
-            app,
-            HttpServerRequest.HttpServerRequest,
-            withJsonBody(request, { ...rulesOf(route), taken })
+        ? meanwhile(app, FiberRef.currentContext, (around) =>
+            Context.add(
+              around,
+              HttpServerRequest.HttpServerRequest,
+              withJsonBody(request, { ...rulesOf(route), taken })
+            )
           )
         : app
     }
