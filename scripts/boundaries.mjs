@@ -51,7 +51,7 @@ const table = [
   { places: ["Store.ts"], may: ["Store/port/", "model/"], not: vendors },
   { places: ["OpenIndex.ts"], may: [...useCases, ...rooms], not: vendors },
   { places: ["Config.ts"], may: ["Config/", "model/"], not: vendors },
-  { places: ["App.ts", "Configured.ts", "index.ts"], may: ["*", "!cli/", "!http/", "!mcp/", "!bin.ts", "!client.ts"] },
+  { places: ["App.ts", "App/", "Configured.ts", "index.ts"], may: ["*", "!cli/", "!http/", "!mcp/", "!bin.ts", "!client.ts"] },
   { places: ["client.ts"], may: ["api/", "model/"] },
   { places: ["bin.ts"], may: ["cli/", "mcp/meeting.ts"] },
   ...["Answer", "Chunker", "Graph", "Indexer", "Prompt", "Search"].flatMap((name) => [
@@ -109,7 +109,7 @@ const table = [
   { places: ["cli/engine.ts", "cli/served.ts"], may: [...doors, "mcp/meeting.ts"] },
   { places: ["cli/listen.ts"], may: [...doors, "http/"] },
   { places: ["cli/mcp.ts"], may: [...doors, "http/", "mcp/"] },
-  { places: ["cli/index.ts"], may: [...doors, "App.ts", "Configured.ts", "mcp/meeting.ts"] },
+  { places: ["cli/index.ts"], may: [...doors, "App.ts", "App/reading.ts", "Configured.ts", "mcp/meeting.ts"] },
 
   // The page in the browser, of which `typed` are imported as types alone.
   {

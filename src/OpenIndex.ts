@@ -19,30 +19,34 @@ import type { Tokenizer } from "./packaged/Tokenizer.ts"
 import type { Reindexer } from "./upkeep/Reindexer.ts"
 import type { Transfer } from "./upkeep/Transfer.ts"
 
-/** What an open index offers the interfaces: use cases, ports and their configuration. */
-export type OpenIndex =
+/** What an index offers those who only read it: use cases, ports and their configuration. */
+export type ReadIndex =
   | Answer
-  | Benchmark
   | Collections
   | Embedders
-  | FileIndexer
   | Graph
-  | Indexer
-  | Judgements
-  | Judging
   | LimitsConfig
-  | Loader
   | LogConfig
   | PackagedEmbedder
   | Prompt
-  | Reindexer
   | Search
   | SearchConfig
-  | Speed
   | StoreConfig
   | Stores
   | TelemetryConfig
   | Tokenizer
+
+/** The same with what writes and measures. */
+export type OpenIndex =
+  | ReadIndex
+  | Benchmark
+  | FileIndexer
+  | Indexer
+  | Judgements
+  | Judging
+  | Loader
+  | Reindexer
+  | Speed
   | Transfer
   | Watcher
 

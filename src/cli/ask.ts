@@ -9,7 +9,7 @@ import { limits } from "../model/Limits.ts"
 import { type Hit, SearchResult, Verdict, provenance, toProvenance, toSearchResult } from "../model/SearchResult.ts"
 import { flags, noteRemarks, nothingFound, positional, requestOf } from "./asking.ts"
 import * as Cli from "./command.ts"
-import { Place, inIndex, shown } from "./engine.ts"
+import { Place, reading, shown } from "./engine.ts"
 import { exitCode, stop, usage } from "./exit.ts"
 import { count, printJson } from "./output.ts"
 import { way } from "../citations/remarks.ts"
@@ -138,7 +138,7 @@ export const ask = Cli.define(
     if (model === "") return yield* usage("--model must not be empty")
     const request = { ...(yield* requestOf(flags, words)), model, temperature }
 
-    yield* inIndex("read", function* () {
+    yield* reading(function* () {
       const answer = yield* Answer
       const answering = yield* answer.ask(request)
       const { generation, hint, hits, omitted } = answering

@@ -7,7 +7,7 @@ import { CollectionInfo, toCollectionInfo } from "../model/Stats.ts"
 import { Store, UpkeepStore } from "../Store.ts"
 import { define, group } from "./command.ts"
 import { confirmed, count, numberText, printResult } from "./output.ts"
-import { inIndex } from "./engine.ts"
+import { inIndex, reading } from "./engine.ts"
 import * as options from "./flags.ts"
 import { Terminal } from "./terminal.ts"
 import { usage } from "./exit.ts"
@@ -26,7 +26,7 @@ export const DropReport = Schema.Struct({
 }).annotations({ identifier: "DropReport" })
 
 const list = Effect.gen(function* () {
-  yield* inIndex("read", function* () {
+  yield* reading(function* () {
     const collections = yield* (yield* Store).collections
     const { out } = yield* Terminal
     yield* printResult(

@@ -6,7 +6,7 @@ import type * as Option from "effect/Option"
 import type { YieldWrap } from "effect/Utils"
 import * as path from "node:path"
 import type { ServerConfig, layer as configLayer, layerServer } from "../Config.ts"
-import type { OpenIndex, Purpose } from "../OpenIndex.ts"
+import type { OpenIndex, Purpose, ReadIndex } from "../OpenIndex.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
 import type { Backups, StoreUnavailable } from "../Store.ts"
 import type { Check } from "../model/Check.ts"
@@ -76,6 +76,8 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
         readonly copy?: Copy | undefined
       }
     ) => Layer.Layer<OpenIndex, ConfigError | StoreUnavailable | PlatformError>
+    /** What `open("read")` has for commands that only ask, which load nothing else. */
+    readonly read: Layer.Layer<ReadIndex, ConfigError | StoreUnavailable | PlatformError>
     /** Backups of the index, without opening it as a store. */
     readonly backups: Layer.Layer<Backups, ConfigError>
     /** Checks the index, whatever state it is in. */
@@ -108,3 +110,7 @@ export const inIndex = <S extends Step, A>(
   steps: () => Generator<S, A, never>,
   options?: Parameters<Engine["Type"]["open"]>[1]
 ) => Effect.flatMap(Engine, ({ open }) => Effect.provide(Effect.gen(steps), open(purpose, options)))
+
+/** The same for those that only ask. */
+export const reading = <S extends Step, A>(steps: () => Generator<S, A, never>) =>
+  Effect.flatMap(Engine, ({ read }) => Effect.provide(Effect.gen(steps), read))

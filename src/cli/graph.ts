@@ -10,7 +10,7 @@ import { largest, toDot, toGraphMl, toNodeLink } from "../entities/network.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { type Asked, GraphBuilt, GraphEntity, GraphPath, Relation, placeOf } from "../model/Graph.ts"
 import * as Cli from "./command.ts"
-import { Place, inIndex, shown } from "./engine.ts"
+import { Place, inIndex, reading, shown } from "./engine.ts"
 import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { count, durationText, printResult } from "./output.ts"
@@ -160,7 +160,7 @@ const query = Cli.define(
   function* (flags, words) {
     const { cwd } = yield* Place
     const { colors } = (yield* Terminal).out
-    yield* inIndex("read", function* () {
+    yield* reading(function* () {
       const found = yield* (yield* Graph).entity(flags.collection ?? defaultCollection, words.join(" "), {
         ...(flags.hops === undefined ? {} : { hops: flags.hops }),
         ...(flags.limit === undefined ? {} : { limit: flags.limit }),
@@ -196,7 +196,7 @@ const path = Cli.define(
   function* (flags, [from = "", to = ""]) {
     const { cwd } = yield* Place
     const { colors } = (yield* Terminal).out
-    yield* inIndex("read", function* () {
+    yield* reading(function* () {
       const found = yield* (yield* Graph).path(flags.collection ?? defaultCollection, from, to)
       const text = found.steps.map(
         (step) =>
@@ -217,7 +217,7 @@ const top = Cli.define(
   },
   function* (flags) {
     const { cwd } = yield* Place
-    yield* inIndex("read", function* () {
+    yield* reading(function* () {
       const { nodes } = yield* (yield* Graph).whole(flags.collection ?? defaultCollection)
       const best = nodes.slice(0, flags.limit ?? 20)
       yield* printResult(
@@ -259,7 +259,7 @@ const exported = Cli.define(
     examples: ["clew graph export --output graph.graphml", "clew graph export --format json | jq .nodes"]
   },
   function* (flags) {
-    yield* inIndex("read", function* () {
+    yield* reading(function* () {
       const network = yield* (yield* Graph).whole(flags.collection ?? defaultCollection)
       yield* write(flags.output, formats[flags.format ?? "graphml"](network))
     })
@@ -276,7 +276,7 @@ const show = Cli.define(
   },
   function* (flags) {
     const collection = flags.collection ?? defaultCollection
-    yield* inIndex("read", function* () {
+    yield* reading(function* () {
       const graph = yield* Graph
       const network = largest(yield* graph.whole(collection), flags.limit ?? 5000)
       const { toPage } = yield* Effect.promise(() => import("../entities/page.ts"))

@@ -80,6 +80,9 @@ const VersionReport = Schema.Struct({
 /** Loaded when a command first opens the index, so that help and usage errors load no database. */
 const app = Effect.promise(() => import("../App.ts"))
 
+/** The part of it that only reads. */
+const readers = Effect.promise(() => import("../App/reading.ts"))
+
 /** The same of what is asked before. */
 const beforehand = Effect.promise(() => import("../Configured.ts"))
 
@@ -140,6 +143,13 @@ const engine = Layer.effect(
             })
           })
         ),
+      read: Layer.unwrapScoped(
+        Effect.gen(function* () {
+          const { layerFor } = yield* readers
+          const loaded = yield* configured
+          return Layer.provideMerge(yield* layerFor(loaded, "read"), logging(loaded.settings.log, terminal))
+        })
+      ),
       open: (purpose, { config, copy, db, ...options } = {}) =>
         Layer.unwrapScoped(
           Effect.gen(function* () {

@@ -8,7 +8,7 @@ import { defaultCollection, describeEmbedder } from "../model/Collection.ts"
 import { Stats, type StoreInfo, toEmbedding, toStats } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
 import { define } from "./command.ts"
-import { Engine, Place, shown, inIndex } from "./engine.ts"
+import { Engine, Place, shown, reading } from "./engine.ts"
 import { foreignTexts } from "./indexing.ts"
 import * as options from "./flags.ts"
 import { bytesText, count, numberText, printResult } from "./output.ts"
@@ -39,7 +39,7 @@ export const info = define(
   },
   function* (flags) {
     const engine = yield* Engine
-    yield* inIndex("read", function* () {
+    yield* reading(function* () {
       const store = yield* Store
       const { cwd } = yield* Place
       const { note, out } = yield* Terminal

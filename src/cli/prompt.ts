@@ -36,7 +36,7 @@ export const prompt = Cli.define(
     const engine = yield* Engine
     const outcome = yield* Effect.flatMap(Prompt, (prompt) => prompt.run({ ...request, maxTokens })).pipe(
       Effect.catchTag("BudgetTooSmall", ({ message }) => usage(message.replace(/^max_tokens/, "--max-tokens"))),
-      Effect.provide(engine.open("read"))
+      Effect.provide(engine.read)
     )
     const { found, hint, hits, omitted, prompt, queryTimeMs } = outcome
 

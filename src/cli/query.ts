@@ -214,7 +214,7 @@ export const query = Cli.define(
     const request = yield* requestOf(flags, words)
     const engine = yield* Engine
     const asked = { ...request, explain: flags.explain, perDocument: flags.files ? 1 : undefined }
-    const found = yield* Effect.flatMap(Search, (search) => search.run(asked)).pipe(Effect.provide(engine.open("read")))
+    const found = yield* Effect.flatMap(Search, (search) => search.run(asked)).pipe(Effect.provide(engine.read))
     const { explain, hint, hits, queryTimeMs, readAs, weak } = found
 
     if (globals.json) {

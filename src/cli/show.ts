@@ -10,7 +10,7 @@ import { state } from "../citations/prompt.ts"
 import type { StoredDocument } from "../model/Stored.ts"
 import * as Cli from "./command.ts"
 import { lookFor, theDocument } from "./document.ts"
-import { Place, inIndex, shown } from "./engine.ts"
+import { Place, reading, shown } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import * as options from "./flags.ts"
 import { count, printJson } from "./output.ts"
@@ -150,7 +150,7 @@ export const show = Cli.define(
   function* ({ collection, context = defaultContext }, [given = ""]) {
     const { cwd, globals } = yield* Place
     const { out } = yield* Terminal
-    yield* inIndex("read", function* () {
+    yield* reading(function* () {
       const cited = citedIn(given)
       // A source may itself end like a place.
       const isWhole = cited === undefined || (yield* lookFor(given, collection)).length > 0

@@ -5,7 +5,7 @@ import { toProvenance, toSearchResult } from "../model/SearchResult.ts"
 import { flags, noteRemarks, nothingFound, requestOf } from "./asking.ts"
 import * as Cli from "./command.ts"
 import { lookFor, theDocument } from "./document.ts"
-import { inIndex, Place } from "./engine.ts"
+import { reading, Place } from "./engine.ts"
 import { usage } from "./exit.ts"
 import { printJson } from "./output.ts"
 import { QueryReport, renderFiles, renderHits } from "./query.ts"
@@ -50,7 +50,7 @@ export const similar = Cli.define(
     const { globals } = yield* Place
     const { print } = yield* Terminal
     const { query, ...request } = yield* requestOf(given, [text ?? place!])
-    yield* inIndex("read", function* () {
+    yield* reading(function* () {
       const cited = place === undefined ? undefined : citedIn(place)
       // A source may itself end like a place.
       const isWhole = cited === undefined || (yield* lookFor(place!, given.collection)).length > 0

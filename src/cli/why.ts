@@ -6,7 +6,7 @@ import { way } from "../citations/remarks.ts"
 import { flags, requestOf } from "./asking.ts"
 import { define } from "./command.ts"
 import { lookFor, notIndexed, theDocument } from "./document.ts"
-import { Place, inIndex, shown } from "./engine.ts"
+import { Place, reading, shown } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { count, printJson } from "./output.ts"
 import { oneLine, whereIn } from "./query.ts"
@@ -29,7 +29,7 @@ export const why = define(
     const { cwd, globals } = yield* Place
     const { note, out, print } = yield* Terminal
     const request = yield* requestOf({ fusion, filter, collection }, [question])
-    yield* inIndex("read", function* () {
+    yield* reading(function* () {
       if ((yield* lookFor(given, collection)).length === 0) {
         const reason = yield* notIndexed(given, collection)
         if (globals.json) yield* printJson(WhyReport, { source: given, indexed: false, reason })
