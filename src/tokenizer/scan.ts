@@ -270,7 +270,7 @@ export const scanBert = (
     let size = 0
     let i = start
     while (i < end) {
-      const unit = text.charCodeAt(i)
+      let unit = text.charCodeAt(i)
       let kind = unit < 128 ? kinds[unit]! : control
       if (kind === space) {
         i++
@@ -283,9 +283,10 @@ export const scanBert = (
         i++
       } else {
         while (kind === word) {
-          hash = hashStep(hash, fold[text.charCodeAt(i)]!)
+          hash = hashStep(hash, fold[unit]!)
           if (++i === end) break
-          kind = kindAt(text, i)
+          unit = text.charCodeAt(i)
+          kind = unit < 128 ? kinds[unit]! : control
         }
       }
       if (i === end || kind !== control) {
