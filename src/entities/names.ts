@@ -39,8 +39,10 @@ const known = new Uint8Array(0x1_0000)
 /** The class of the character at an offset; a character above U+FFFF has two units. */
 const classAt = (text: string, at: number): number => {
   const unit = text.charCodeAt(at)
+  const class_ = known[unit]!
+  if (class_ !== 0) return class_
   if (unit >= 0xd800 && unit < 0xdc00) return classed(String.fromCodePoint(text.codePointAt(at)!))
-  return (known[unit] ||= classed(text[at]!))
+  return (known[unit] = classed(text[at]!))
 }
 
 const widthAt = (text: string, at: number): number =>
@@ -262,12 +264,16 @@ const marked = /\p{Lu}.*\p{Lu}|\p{N}/u
 const verb = /(?:ing|ed|ly)$/u
 
 /** A word that may begin a name, or be one. */
-const mayOpen = (word: Word): boolean =>
-  word.capital &&
-  !adjective.test(word.text) &&
-  !functionWords.has(word.lower) &&
-  !common.has(word.lower) &&
-  !german.has(word.lower)
+const mayOpen = (word: Word): boolean => {
+  if (!word.capital) return false
+  const { lower, text } = word
+  return (
+    !(text.includes("-") && adjective.test(text)) &&
+    !functionWords.has(lower) &&
+    !common.has(lower) &&
+    !german.has(lower)
+  )
+}
 
 /**
  * Finds names in a text by rules: runs of capitalised words with the small words that join them ("Bank of England"),
@@ -349,16 +355,22 @@ const addRun = (
     const word = all.at(i)
     // The next cell of a table.
     // "Active 13 April".
-    if (common.has(word.lower) && last === i - 1 && number.test(all.at(last).text)) {
+    if (last === i - 1 && number.test(all.at(last).text) && common.has(word.lower)) {
       last--
       break
     }
-    if (word.capital && (word.text === all.at(i - 1).text || longNumber.test(all.at(i - 1).text))) break
-    if (word.capital || (number.test(word.text) && all.isCapital(i - 1))) last = i
-    else if (linkers.has(word.text)) {
+    if (word.capital) {
+      const before = all.at(i - 1).text
+      if (word.text === before || longNumber.test(before)) break
+      last = i
+      continue
+    }
+    const { text } = word
+    if (number.test(text) && all.isCapital(i - 1)) last = i
+    else if (linkers.has(text)) {
       if (last >= begins) parts.push([begins, last])
       begins = i + 1
-    } else if (!joiners.has(word.text)) break
+    } else if (!joiners.has(text)) break
   }
   if (begins <= last) parts.push([begins, last])
   for (let index = 0; index < parts.length; index++) {

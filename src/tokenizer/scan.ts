@@ -28,10 +28,10 @@ class PieceCache {
   private readonly ids = new Int32Array(idSlots)
 
   /**
-   * The entry of a text range, -1 if there is none. `fold` maps each unit to the one used for hashing and adding;
+   * The entry of a range of units, -1 if there is none. `fold` maps each unit to the one used for hashing and adding;
    * without it, units are unchanged.
    */
-  find(text: string, start: number, end: number, hash: number, fold: Uint8Array | undefined): number {
+  find(units: Uint16Array, start: number, end: number, hash: number, fold: Uint8Array | undefined): number {
     const { hashes, keyEnds, keys, slots } = this
     const length = end - start
     search: for (let slot = hashSlot(hash, mask); slots[slot] !== 0; slot = (slot + 1) & mask) {
@@ -40,7 +40,7 @@ class PieceCache {
       const key = keyEnds[entry]!
       if (keyEnds[entry + 1]! - key !== length) continue
       for (let i = 0; i < length; i++) {
-        const unit = text.charCodeAt(start + i)
+        const unit = units[start + i]!
         if (keys[key + i] !== (fold === undefined ? unit : fold[unit])) continue search
       }
       return entry
@@ -50,7 +50,7 @@ class PieceCache {
 
   /** Adds a piece that is not cached yet, and returns its entry. */
   add(
-    text: string,
+    units: Uint16Array,
     start: number,
     end: number,
     hash: number,
@@ -68,7 +68,7 @@ class PieceCache {
     const entry = this.entries++
     let key = this.keyEnds[entry]!
     for (let i = start; i < end; i++) {
-      const unit = text.charCodeAt(i)
+      const unit = units[i]!
       this.keys[key++] = fold === undefined ? unit : fold[unit]!
     }
     this.keyEnds[entry + 1] = key
@@ -90,6 +90,22 @@ class PieceCache {
   copy(entry: number, out: TokenIds): void {
     const end = this.idEnds[entry + 1]!
     for (let i = this.idEnds[entry]!; i < end; i++) out.push(this.ids[i]!)
+  }
+}
+
+/** Most UTF-16 units of a text for which an array is kept. */
+const keptUnits = 1 << 14
+
+/** A function that copies a part of a text into an array, which is read several times as fast; valid until the next call. */
+const copying = (): ((text: string, start: number, end: number) => Uint16Array) => {
+  const kept = new Uint16Array(keptUnits)
+  const keptBytes = Buffer.from(kept.buffer)
+  return (text, start, end) => {
+    const isKept = end - start <= keptUnits
+    const units = isKept ? kept : new Uint16Array(end - start)
+    const bytes = isKept ? keptBytes : Buffer.from(units.buffer)
+    bytes.write(text.slice(start, end), "utf16le")
+    return units
   }
 }
 
@@ -155,6 +171,7 @@ export const scanPieces = (
   model: Model
 ): Scan => {
   const cache = new PieceCache()
+  const units = new Uint16Array(longestPiece)
 
   const scanPiece = (piece: string, out: TokenIds | undefined): number => {
     const ids: Array<number> = []
@@ -164,11 +181,15 @@ export const scanPieces = (
       return size
     }
     let hash = hashSeed
-    for (let i = 0; i < piece.length; i++) hash = hashStep(hash, piece.charCodeAt(i))
-    let entry = cache.find(piece, 0, piece.length, hash, undefined)
+    for (let i = 0; i < piece.length; i++) {
+      const unit = piece.charCodeAt(i)
+      units[i] = unit
+      hash = hashStep(hash, unit)
+    }
+    let entry = cache.find(units, 0, piece.length, hash, undefined)
     if (entry === -1) {
       const size = model.tokenize(piece, ids)
-      entry = cache.add(piece, 0, piece.length, hash, undefined, { ids, size })
+      entry = cache.add(units, 0, piece.length, hash, undefined, { ids, size })
     }
     if (out !== undefined) cache.copy(entry, out)
     return cache.size(entry)
@@ -213,10 +234,7 @@ const kinds = Uint8Array.from({ length: 128 }, (_, unit) => {
   return /[!-~]/.test(c) ? punctuation : control
 })
 
-const kindAt = (text: string, i: number): number => {
-  const unit = text.charCodeAt(i)
-  return unit < 128 ? kinds[unit]! : control
-}
+const kindOf = (unit: number): number => (unit < 128 ? kinds[unit]! : control)
 
 /**
  * BertNormalizer and BertPreTokenizer in one pass. ASCII words and punctuation are looked up directly. A stretch with
@@ -242,8 +260,12 @@ export const scanBert = (
   const tokenizeWord = (raw: string, ids: Array<number>): number =>
     model.tokenize(options.lowercase ? raw.toLowerCase() : raw, ids)
 
+  const copy = copying()
+
   const look = (
     text: string,
+    units: Uint16Array,
+    from: number,
     start: number,
     end: number,
     hash: number,
@@ -251,27 +273,29 @@ export const scanBert = (
     out: TokenIds | undefined
   ): number => {
     const short = end - start <= longestPiece
-    let entry = short ? cache.find(text, start, end, hash, folding) : -1
+    let entry = short ? cache.find(units, start, end, hash, folding) : -1
     if (entry === -1) {
       const ids: Array<number> = []
-      const raw = text.slice(start, end)
+      const raw = text.slice(from + start, from + end)
       const size = folding === undefined ? tokenizeStretch(raw, ids) : tokenizeWord(raw, ids)
       if (!short) {
         if (out !== undefined) for (const id of ids) out.push(id)
         return size
       }
-      entry = cache.add(text, start, end, hash, folding, { ids, size })
+      entry = cache.add(units, start, end, hash, folding, { ids, size })
     }
     if (out !== undefined) cache.copy(entry, out)
     return cache.size(entry)
   }
 
-  return (text, start, end, out) => {
+  return (text, first, last, out) => {
+    const units = copy(text, first, last)
+    const end = last - first
     let size = 0
-    let i = start
+    let i = 0
     while (i < end) {
-      let unit = text.charCodeAt(i)
-      let kind = unit < 128 ? kinds[unit]! : control
+      let unit = units[i]!
+      let kind = kindOf(unit)
       if (kind === space) {
         i++
         continue
@@ -285,21 +309,22 @@ export const scanBert = (
         while (kind === word) {
           hash = hashStep(hash, fold[unit]!)
           if (++i === end) break
-          unit = text.charCodeAt(i)
-          kind = unit < 128 ? kinds[unit]! : control
+          unit = units[i]!
+          kind = kindOf(unit)
         }
       }
       if (i === end || kind !== control) {
-        size += look(text, from, i, hash, fold, out)
+        size += look(text, units, first, from, i, hash, fold, out)
         continue
       }
       hash = hashSeed
       for (i = from; i < end; i++) {
-        kind = kindAt(text, i)
+        unit = units[i]!
+        kind = kindOf(unit)
         if (kind === space || kind === punctuation) break
-        hash = hashStep(hash, text.charCodeAt(i))
+        hash = hashStep(hash, unit)
       }
-      size += look(text, from, i, hash, undefined, out)
+      size += look(text, units, first, from, i, hash, undefined, out)
     }
     return size
   }

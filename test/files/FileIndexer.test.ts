@@ -227,7 +227,7 @@ it.scoped("reads a file again that another run came to meanwhile", () =>
   Effect.gen(function* () {
     const { report, run, write } = yield* setUp
     yield* later
-    write("a.jsonl", records(1600))
+    write("a.jsonl", records(400))
     yield* overtaken(run(), report())
     assert.include(tags(yield* report()), "FileDone")
     assert.deepStrictEqual(tags(yield* report()), ["Unchanged"])

@@ -92,7 +92,7 @@ export type Step =
   | FileEvent
 
 /** A batch is one transaction: large enough to be fast, small enough to stop soon. */
-const batch = { documents: 512, characters: 512 * 1024 }
+const batch = { documents: 128, characters: 512 * 1024 }
 
 const weigh = (step: Step): number =>
   step._tag === "Known"
