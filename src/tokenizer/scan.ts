@@ -11,20 +11,22 @@ const idSlots = capacity * 4
 /** Longer pieces are not worth caching. */
 const longestPiece = 64
 
+/** What an entry has in `records`: its hash, where its key and its ids begin, and the numbers of units, ids and tokens. */
+const recordWords = 4
+
 /**
  * The tokens of previous pieces, so that each word is tokenised once. Keys are copied into one array of UTF-16 units:
  * looking up a part of a text allocates nothing, and the cache keeps no text alive. It is emptied when full, at about 4
- * MB.
+ * MB. Most of the time of a look-up is waiting for memory, so what is read of an entry is in one place.
  */
 class PieceCache {
   private entries = 0
+  private usedKeys = 0
+  private usedIds = 0
   /** Entry + 1, 0 for a free slot. */
   private readonly slots = new Int32Array(mask + 1)
-  private readonly hashes = new Int32Array(capacity)
-  private readonly sizes = new Int32Array(capacity)
-  private readonly keyEnds = new Int32Array(capacity + 1)
+  private readonly records = new Int32Array(recordWords * capacity)
   private readonly keys = new Uint16Array(keyUnits)
-  private readonly idEnds = new Int32Array(capacity + 1)
   private readonly ids = new Int32Array(idSlots)
 
   /**
@@ -32,13 +34,13 @@ class PieceCache {
    * without it, units are unchanged.
    */
   find(units: Uint16Array, start: number, end: number, hash: number, fold: Uint8Array | undefined): number {
-    const { hashes, keyEnds, keys, slots } = this
+    const { keys, records, slots } = this
     const length = end - start
     search: for (let slot = hashSlot(hash, mask); slots[slot] !== 0; slot = (slot + 1) & mask) {
       const entry = slots[slot]! - 1
-      if (hashes[entry] !== hash) continue
-      const key = keyEnds[entry]!
-      if (keyEnds[entry + 1]! - key !== length) continue
+      const record = recordWords * entry
+      if (records[record] !== hash || (records[record + 3]! & 0xff) !== length) continue
+      const key = records[record + 1]!
       for (let i = 0; i < length; i++) {
         const unit = units[start + i]!
         if (keys[key + i] !== (fold === undefined ? unit : fold[unit])) continue search
@@ -48,34 +50,32 @@ class PieceCache {
     return -1
   }
 
-  /** Adds a piece that is not cached yet, and returns its entry. */
+  /** Adds a piece of at most `longestPiece` units that is not cached yet, and returns its entry. */
   add(
     units: Uint16Array,
     start: number,
     end: number,
     hash: number,
     fold: Uint8Array | undefined,
-    tokens: { readonly ids: ReadonlyArray<number>; readonly size: number }
+    { ids, size }: { readonly ids: ReadonlyArray<number>; readonly size: number }
   ): number {
+    const length = end - start
     const full =
-      this.entries === capacity ||
-      this.keyEnds[this.entries]! + end - start > keyUnits ||
-      this.idEnds[this.entries]! + tokens.ids.length > idSlots
+      this.entries === capacity || this.usedKeys + length > keyUnits || this.usedIds + ids.length > idSlots
     if (full) {
       this.slots.fill(0)
       this.entries = 0
+      this.usedKeys = 0
+      this.usedIds = 0
     }
     const entry = this.entries++
-    let key = this.keyEnds[entry]!
+    this.records.set([hash, this.usedKeys, this.usedIds, length | (ids.length << 8) | (size << 20)], recordWords * entry)
     for (let i = start; i < end; i++) {
       const unit = units[i]!
-      this.keys[key++] = fold === undefined ? unit : fold[unit]!
+      this.keys[this.usedKeys++] = fold === undefined ? unit : fold[unit]!
     }
-    this.keyEnds[entry + 1] = key
-    this.ids.set(tokens.ids, this.idEnds[entry])
-    this.idEnds[entry + 1] = this.idEnds[entry]! + tokens.ids.length
-    this.sizes[entry] = tokens.size
-    this.hashes[entry] = hash
+    this.ids.set(ids, this.usedIds)
+    this.usedIds += ids.length
     let slot = hashSlot(hash, mask)
     while (this.slots[slot] !== 0) slot = (slot + 1) & mask
     this.slots[slot] = entry + 1
@@ -83,13 +83,14 @@ class PieceCache {
   }
 
   size(entry: number): number {
-    return this.sizes[entry]!
+    return this.records[recordWords * entry + 3]! >>> 20
   }
 
   /** Appends the entry's ids. */
   copy(entry: number, out: TokenIds): void {
-    const end = this.idEnds[entry + 1]!
-    for (let i = this.idEnds[entry]!; i < end; i++) out.push(this.ids[i]!)
+    const start = this.records[recordWords * entry + 2]!
+    const end = start + ((this.records[recordWords * entry + 3]! >>> 8) & 0xfff)
+    for (let i = start; i < end; i++) out.push(this.ids[i]!)
   }
 }
 
