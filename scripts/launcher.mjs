@@ -48,6 +48,9 @@ const tooFew = (limits) => {
 const isTold = () =>
   process.execArgv.includes(boundsChecked) || (process.env.NODE_OPTIONS ?? "").includes(boundsChecked)
 
+/** The commands that run until somebody ends them. */
+const lasting = new Set(["serve", "watch"])
+
 /** Runs the program in another process, and exits with its code. */
 const relaunch = async () => {
   const { spawn } = await import("node:child_process")
@@ -67,6 +70,8 @@ const run = (meeting) => {
   const program = new Script(readFileSync(filename, "latin1"), { filename, cachedData: bytecode() })
   // Before the program fills the heap, which would keep the size it has then; V8 takes no bytecode after it has got a flag.
   if (process.argv[2] === "mcp") setFlagsFromString("--optimize-for-size")
+  // Most of what V8 optimises by default does not run often enough afterwards to be worth it in a process of seconds.
+  else if (!lasting.has(process.argv[2])) setFlagsFromString("--interrupt-budget=1000000")
   program.runInThisContext()(createRequire(filename), filename, meeting)
 }
 

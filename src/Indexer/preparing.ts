@@ -143,14 +143,15 @@ export const embedAll = Effect.fnUntraced(function* (
       some.push(next.value)
     }
     const first = vectors.length
-    const places = some.flatMap((text, index) => (known.has(text) ? [] : [first + index]))
-    const unknown = some.filter((text) => !known.has(text))
+    // To look a text up is to hash all of it.
+    const kept = some.map((text) => (known.size === 0 ? undefined : known.get(text)))
+    const places: Array<number> = []
+    const unknown = some.filter((_, index) => kept[index] === undefined && places.push(first + index))
     const told = (index: number, what: string) => Effect.logWarning(`${placeOf(places[index]!)}: ${what}`)
     const embedded = unknown.length === 0 ? [] : yield* embedPassages(unknown, told)
     let at = 0
-    for (const text of some) {
-      const kept = known.get(text)
-      vectors.push(kept === undefined ? (embedded[at++] ?? Option.none()) : Option.some(kept))
+    for (const vector of kept) {
+      vectors.push(vector === undefined ? (embedded[at++] ?? Option.none()) : Option.some(vector))
     }
     if (some.length < window) return vectors
   }

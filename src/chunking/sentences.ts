@@ -3,6 +3,71 @@ import { lazily } from "../model/lazily.ts"
 
 const segmenter = lazily(() => new Intl.Segmenter("en", { granularity: "sentence" }))
 
+const isAscii = /^[\0-\x7f]*$/
+
+/** What the rules for the ends of sentences tell apart of ASCII. */
+const [other, lower, upper, digit, space, closing, continuing, stop, mark] = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const
+
+const classes = lazily(() => {
+  // Whether a semicolon continues a sentence differs between versions of Unicode.
+  const [first] = segmenter().segment("A. ;B")
+  const continues = first?.segment.length === 5 ? ",-:;" : ",-:"
+  return Uint8Array.from({ length: 128 }, (_, code) => {
+    const character = String.fromCharCode(code)
+    if (/[a-z]/.test(character)) return lower
+    if (/[A-Z]/.test(character)) return upper
+    if (/\d/.test(character)) return digit
+    if (/[\t\v\f ]/.test(character)) return space
+    if ("\"'()[]{}".includes(character)) return closing
+    if (continues.includes(character)) return continuing
+    return character === "." ? stop : "!?".includes(character) ? mark : other
+  })
+})
+
+/**
+ * The end of the sentence that begins at `at` in ASCII without line ends, as `Intl.Segmenter` finds it (UAX #29, rules SB6
+ * to SB11): a segment as an object costs more than finding it.
+ */
+export const endOfAscii = (text: string, at: number): number => {
+  const known = classes()
+  const classAt = (i: number): number => known[text.charCodeAt(i)]!
+  for (let i = at; i < text.length;) {
+    const found = classAt(i)
+    if (found < stop) {
+      i++
+      continue
+    }
+    let next = i + 1
+    if (found === stop && next < text.length) {
+      const after = classAt(next)
+      const before = i > at ? classAt(i - 1) : other
+      if (after === digit || (after === upper && (before === lower || before === upper))) {
+        i = next
+        continue
+      }
+    }
+    while (next < text.length && classAt(next) === closing) next++
+    while (next < text.length && classAt(next) === space) next++
+    if (next === text.length) return next
+    if (classAt(next) >= continuing) {
+      i = next
+      continue
+    }
+    if (found === stop) {
+      let letter = next
+      while (letter < text.length && !isLetterOrEnd(classAt(letter))) letter++
+      if (letter < text.length && classAt(letter) === lower) {
+        i = letter
+        continue
+      }
+    }
+    return next
+  }
+  return text.length
+}
+
+const isLetterOrEnd = (found: number): boolean => found === lower || found === upper || found >= stop
+
 /** Characters passed to the segmenter at once: its cost per character grows with the length of the string. */
 const windowLength = 2048
 
@@ -57,12 +122,15 @@ export const eachSentence = (text: string, from: number, to: number, visit: (end
     const windowEnd = Math.min(base + windowLength, to)
     const slice = text.slice(base, windowEnd)
     const flat = slice.replace(lineBreaks, " ")
-    const segments = segmenter().segment(flat)
+    const segments = isAscii.test(flat) ? undefined : segmenter().segment(flat)
     let at = 0
     let open = 0
     while (at < flat.length) {
-      const found = segments.containing(at)
-      at = found === undefined ? flat.length : found.index + found.segment.length
+      if (segments === undefined) at = endOfAscii(flat, at)
+      else {
+        const found = segments.containing(at)
+        at = found === undefined ? flat.length : found.index + found.segment.length
+      }
       if (at === flat.length && windowEnd < to) break
       if (at < flat.length && !ends(flat, at)) continue
       open = at

@@ -42,7 +42,15 @@ export const bytesText = (bytes: number): string => {
 const grouped = lazily(() => new Intl.NumberFormat("en-US"))
 
 /** 1234567 as "1,234,567". */
-export const numberText = (value: number): string => grouped().format(value)
+export const numberText = (value: number): string => {
+  // To make a formatter takes as long as to read a hundred documents.
+  if (!Number.isSafeInteger(value) || value < 0) return grouped().format(value)
+  const digits = String(value)
+  const first = digits.length % 3
+  const groups = first === 0 ? [] : [digits.slice(0, first)]
+  for (let at = first; at < digits.length; at += 3) groups.push(digits.slice(at, at + 3))
+  return groups.join(",")
+}
 
 /** "1 file", "2 files". */
 export const count = (value: number, one: string, many = `${one}s`): string =>

@@ -85,14 +85,14 @@ const relative = (source: string, target: string) =>
 
 const rules: ReadonlyArray<Rule> = [
   // Markdown: [text](target "title")
-  { relation: "links", sign: "[", pattern: /\]\(<?([^()<>\s"]{1,500})>?(?:\s[^()]{0,200})?\)/gu, key: targetKey },
+  { relation: "links", sign: "](", pattern: /\]\(<?([^()<>\s"]{1,500})>?(?:\s[^()]{0,200})?\)/gu, key: targetKey },
   // Markdown: [label]: target
-  { relation: "links", sign: "[", pattern: /^ {0,3}\[[^[\]\n]{1,200}\]: {1,4}<?([^<>\s]{1,500})/gmu, key: targetKey },
+  { relation: "links", sign: "]:", pattern: /^ {0,3}\[[^[\]\n]{1,200}\]: {1,4}<?([^<>\s]{1,500})/gmu, key: targetKey },
   { relation: "links", sign: "=", pattern: /\bhref\s{0,4}=\s{0,4}["']([^"'\s]{1,500})["']/giu, key: targetKey },
   // Wiki: [[Page#section|label]]
-  { relation: "links", sign: "[", pattern: /\[\[([^[\]|#\n]{1,200})(?:[#|][^[\]\n]{0,200})?\]\]/gu, key: byName },
+  { relation: "links", sign: "[[", pattern: /\[\[([^[\]|#\n]{1,200})(?:[#|][^[\]\n]{0,200})?\]\]/gu, key: byName },
   // AsciiDoc
-  { relation: "links", sign: "[", pattern: /\blinkgit:([\w.-]{1,100})\[/gu, key: byName },
+  { relation: "links", sign: "linkgit:", pattern: /\blinkgit:([\w.-]{1,100})\[/gu, key: byName },
   { relation: "links", sign: "[", pattern: /\b(?:link|xref|include)::?([^[\]\s{}:]{1,300})\[/gu, key: targetKey },
   // JavaScript and TypeScript
   {

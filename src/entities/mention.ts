@@ -71,8 +71,14 @@ export interface PackedMention extends Span {
   readonly relation: Relation
 }
 
-/** A passage's mentions as bytes: the relation, six bytes of the hash, varints of the span's start and length. */
-export const pack = (mentions: ReadonlyArray<Mention>): Uint8Array => {
+/**
+ * A passage's mentions as bytes: the relation, six bytes of the hash, varints of the span's start and length. `entities`
+ * are the hashes of their keys.
+ */
+export const pack = (
+  mentions: ReadonlyArray<Mention>,
+  entities: ReadonlyArray<number> = mentions.map(({ key }) => hashOf(key))
+): Uint8Array => {
   const bytes: Array<number> = []
   const varint = (value: number) => {
     let rest = value
@@ -82,9 +88,9 @@ export const pack = (mentions: ReadonlyArray<Mention>): Uint8Array => {
     }
     bytes.push(rest)
   }
-  for (const { end, key, relation, start } of mentions) {
+  for (const [at, { end, relation, start }] of mentions.entries()) {
     bytes.push(relations.indexOf(relation))
-    let hash = hashOf(key)
+    let hash = entities[at]!
     for (let i = 0; i < 6; i++) {
       bytes.push(hash % 256)
       hash = Math.floor(hash / 256)

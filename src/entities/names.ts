@@ -39,12 +39,17 @@ const known = new Uint8Array(0x1_0000)
 /** The class of the character at an offset; a character above U+FFFF has two units. */
 const classAt = (text: string, at: number): number => {
   const unit = text.charCodeAt(at)
+  const class_ = known[unit]!
+  if (class_ !== 0) return class_
   if (unit >= 0xd800 && unit < 0xdc00) return classed(String.fromCodePoint(text.codePointAt(at)!))
-  return (known[unit] ||= classed(text[at]!))
+  return (known[unit] = classed(text[at]!))
 }
 
 const widthAt = (text: string, at: number): number =>
   text.charCodeAt(at) >= 0xd800 && text.codePointAt(at)! > 0xffff ? 2 : 1
+
+/** What is told of a word, as bits. */
+const [upperCase, capitalised, adjoining, opening] = [1, 2, 4, 8] as const
 
 /** A word of a text, which copies it only if somebody asks: of most words, nobody does. */
 class Word implements Span {
@@ -52,13 +57,7 @@ class Word implements Span {
     private readonly source: string,
     readonly start: number,
     readonly end: number,
-    private readonly hasLarge: boolean,
-    /** Whether it begins with a capital, or has one inside, as in iPhone. */
-    readonly capital: boolean,
-    /** Whether only a space, a line end or an initial's full stop separates it from the previous word. */
-    readonly adjacent: boolean,
-    /** Whether it is the first of a sentence, list item, quotation or heading, where a capital says nothing. */
-    readonly opens: boolean
+    private readonly bits: number
   ) {}
 
   get text(): string {
@@ -66,15 +65,81 @@ class Word implements Span {
   }
 
   get lower(): string {
-    return this.hasLarge ? this.text.toLowerCase() : this.text
+    return this.bits & upperCase ? this.text.toLowerCase() : this.text
+  }
+
+  /** Whether it begins with a capital, or has one inside, as in iPhone. */
+  get capital(): boolean {
+    return (this.bits & capitalised) !== 0
+  }
+
+  /** Whether only a space, a line end or an initial's full stop separates it from the previous word. */
+  get adjacent(): boolean {
+    return (this.bits & adjoining) !== 0
+  }
+
+  /** Whether it is the first of a sentence, list item, quotation or heading, where a capital says nothing. */
+  get opens(): boolean {
+    return (this.bits & opening) !== 0
+  }
+}
+
+/** The words of one text: as numbers, since a text has hundreds, and few of them are looked at. */
+class Words {
+  length = 0
+  private source = ""
+  private numbers = new Int32Array(3 * 1024)
+
+  clear(source: string): void {
+    this.length = 0
+    this.source = source
+  }
+
+  push(start: number, end: number, bits: number): void {
+    const at = 3 * this.length++
+    if (at === this.numbers.length) {
+      const more = new Int32Array(2 * at)
+      more.set(this.numbers)
+      this.numbers = more
+    }
+    this.numbers[at] = start
+    this.numbers[at + 1] = end
+    this.numbers[at + 2] = bits
+  }
+
+  /** A word that is there. */
+  at(index: number): Word {
+    const { numbers } = this
+    return new Word(this.source, numbers[3 * index]!, numbers[3 * index + 1]!, numbers[3 * index + 2]!)
+  }
+
+  start(index: number): number {
+    return this.numbers[3 * index]!
+  }
+
+  width(index: number): number {
+    return this.numbers[3 * index + 1]! - this.numbers[3 * index]!
+  }
+
+  isCapital(index: number): boolean {
+    return (this.numbers[3 * index + 2]! & capitalised) !== 0
+  }
+
+  /** Whether all words from one to another are capitalised. */
+  areCapital(from: number, to: number): boolean {
+    for (let index = from; index <= to; index++) if (!this.isCapital(index)) return false
+    return true
   }
 }
 
 const space = 0x20
 
-/** The words of a text: letters and digits, joined by single signs such as a hyphen or an apostrophe. */
-const words = (text: string): ReadonlyArray<Word> => {
-  const found: Array<Word> = []
+const scratch = new Words()
+
+/** The words of a text, until it is called again: letters and digits, joined by single signs such as a hyphen or an apostrophe. */
+const words = (text: string): Words => {
+  const found = scratch
+  found.clear(text)
   // The word before; -1: there is none.
   let before = -1
   let last = 0
@@ -129,7 +194,12 @@ const words = (text: string): ReadonlyArray<Word> => {
           gap.length > 1 &&
           (ending.test(gap) || gap.includes("//") || opensByDash(gap) || /\n\s*\n/u.test(gap)))
     }
-    found.push(new Word(text, start, at, hasLarge, capital && !inHeading && !isPart, adjacent, opens))
+    const bits =
+      (hasLarge ? upperCase : 0) |
+      (capital && !inHeading && !isPart ? capitalised : 0) |
+      (adjacent ? adjoining : 0) |
+      (opens ? opening : 0)
+    found.push(start, at, bits)
     last = at
     before = start
   }
@@ -171,8 +241,9 @@ const general = new Set(
 
 /** Frequent German words: German capitalises its nouns, so capitals do not show names. */
 const german = new Set("der die das und ist nicht ein eine mit den dem wird auf für werden".split(" "))
-/** None of them is longer. */
-const longestGerman = 6
+/** Their lengths as bits, by the last five bits of their first letter: most words are told apart by this. */
+const germanLengths = new Int32Array(32)
+for (const word of german) germanLengths[word.charCodeAt(0) & 31]! |= 1 << word.length
 
 const longest = 8
 /** More consecutive capitalised words than this, with nothing between them, are cells of a table. */
@@ -193,12 +264,16 @@ const marked = /\p{Lu}.*\p{Lu}|\p{N}/u
 const verb = /(?:ing|ed|ly)$/u
 
 /** A word that may begin a name, or be one. */
-const mayOpen = (word: Word): boolean =>
-  word.capital &&
-  !adjective.test(word.text) &&
-  !functionWords.has(word.lower) &&
-  !common.has(word.lower) &&
-  !german.has(word.lower)
+const mayOpen = (word: Word): boolean => {
+  if (!word.capital) return false
+  const { lower, text } = word
+  return (
+    !(text.includes("-") && adjective.test(text)) &&
+    !functionWords.has(lower) &&
+    !common.has(lower) &&
+    !german.has(lower)
+  )
+}
 
 /**
  * Finds names in a text by rules: runs of capitalised words with the small words that join them ("Bank of England"),
@@ -208,43 +283,52 @@ export const names = (text: string): ReadonlyArray<Span> => {
   const all = words(text)
   const inside = new Map<string, number>()
   let nouns = 0
-  for (const word of all) {
-    if (word.capital && !word.opens) inside.set(word.lower, (inside.get(word.lower) ?? 0) + 1)
-    if (word.end - word.start <= longestGerman && german.has(word.lower)) nouns++
+  for (let index = 0; index < all.length; index++) {
+    if (all.isCapital(index)) {
+      const { lower, opens } = all.at(index)
+      if (!opens) inside.set(lower, (inside.get(lower) ?? 0) + 1)
+    }
+    const lengths = germanLengths[text.charCodeAt(all.start(index)) & 31]!
+    if (lengths & (1 << Math.min(31, all.width(index))) && german.has(all.at(index).lower)) nouns++
   }
   const singleWords = nouns * 12 < all.length && (text.length < shortestTable || sentenceEnd.test(text))
   const isGerman = nouns * 12 >= all.length
-  const isSmall = (lower: string): boolean =>
-    all.some(({ capital, end, start }) => !capital && end - start === lower.length && text.startsWith(lower, start))
+  const isSmall = (lower: string): boolean => {
+    for (let index = 0; index < all.length; index++) {
+      const isSame = all.width(index) === lower.length && text.startsWith(lower, all.start(index))
+      if (isSame && !all.isCapital(index)) return true
+    }
+    return false
+  }
   const found = new Map<number, Span>()
 
   const add = (from: number, to: number): void => {
-    while (from <= to && !mayOpen(all[from]!) && !(from < to && seasons.has(all[from]!.lower))) from++
+    while (from <= to && !mayOpen(all.at(from)) && !(from < to && seasons.has(all.at(from).lower))) from++
     const last = to
-    while (to >= from && (all[to]!.capital ? isSentence(all[to]!) : !number.test(all[to]!.text))) to--
+    while (to >= from && (all.isCapital(to) ? isSentence(all.at(to)) : !number.test(all.at(to).text))) to--
     if (from > to || to - from >= longest) return
-    if (to - from >= longestPlain && all.slice(from, to + 1).every(({ capital }) => capital)) return
-    const first = all[from]!
+    if (to - from >= longestPlain && all.areCapital(from, to)) return
+    const first = all.at(from)
     // "RESULTS There" is a label and a sentence.
-    if (from === to && to < last && first.opens && all[to + 1]!.capital) return
-    if (isGerman && all.slice(from, to + 1).some(({ capital }) => !capital)) return
+    if (from === to && to < last && first.opens && all.isCapital(to + 1)) return
+    if (isGerman && !all.areCapital(from, to)) return
     if (from === to) {
       const telling = isMark(first)
       if (!telling && (!singleWords || first.text.length < 3 || (first.opens && !inside.has(first.lower)))) return
       // If it also occurs in lower case, it is a noun.
       if (!telling && isSmall(first.lower)) return
     }
-    const span = { start: first.start, end: all[to]!.end }
+    const span = { start: first.start, end: all.at(to).end }
     found.set(span.start * 65_536 + Math.min(65_535, span.end - span.start), span)
   }
 
   const rules: Rules = {
     isRepeated: (word) => (inside.get(word.lower) ?? 0) > 1,
-    isOne: (first, last) => isOne(text, all[first]!.start, all[last]!.end),
+    isOne: (first, last) => isOne(text, all.start(first), all.at(last).end),
     isNoun: ({ lower }) => isSmall(lower) || verb.test(lower)
   }
   for (let from = 0; from < all.length; from++) {
-    if (all[from]!.capital) from = addRun(all, from, add, rules)
+    if (all.isCapital(from)) from = addRun(all, from, add, rules)
   }
   return [...found.values()].sort((a, b) => a.start - b.start || b.end - a.end)
 }
@@ -259,7 +343,7 @@ interface Rules {
 
 /** Adds the names of the run that begins here, and returns the word with which it ends. */
 const addRun = (
-  all: ReadonlyArray<Word>,
+  all: Words,
   from: number,
   add: (from: number, to: number) => void,
   { isNoun, isOne, isRepeated }: Rules
@@ -267,36 +351,47 @@ const addRun = (
   const parts: Array<readonly [from: number, to: number]> = []
   let begins = from
   let last = from
-  for (let i = from + 1; i < all.length && all[i]!.adjacent && !all[i]!.opens; i++) {
-    const word = all[i]!
+  for (let i = from + 1; i < all.length && all.at(i).adjacent && !all.at(i).opens; i++) {
+    const word = all.at(i)
     // The next cell of a table.
     // "Active 13 April".
-    if (common.has(word.lower) && last === i - 1 && number.test(all[last]!.text)) {
+    if (last === i - 1 && number.test(all.at(last).text) && common.has(word.lower)) {
       last--
       break
     }
-    if (word.capital && (word.text === all[i - 1]!.text || longNumber.test(all[i - 1]!.text))) break
-    if (word.capital || (number.test(word.text) && all[i - 1]!.capital)) last = i
-    else if (linkers.has(word.text)) {
+    if (word.capital) {
+      const before = all.at(i - 1).text
+      if (word.text === before || longNumber.test(before)) break
+      last = i
+      continue
+    }
+    const { text } = word
+    if (number.test(text) && all.isCapital(i - 1)) last = i
+    else if (linkers.has(text)) {
       if (last >= begins) parts.push([begins, last])
       begins = i + 1
-    } else if (!joiners.has(word.text)) break
+    } else if (!joiners.has(text)) break
   }
   if (begins <= last) parts.push([begins, last])
   for (let index = 0; index < parts.length; index++) {
     const [a, b] = parts[index]!
     // "Following the BUA" names the BUA.
-    if (all[a]!.opens && b > a + 1 && all[a + 1]!.text === "the" && (isNoun(all[a]!) || all[a]!.lower.endsWith("s"))) {
+    if (
+      all.at(a).opens &&
+      b > a + 1 &&
+      all.at(a + 1).text === "the" &&
+      (isNoun(all.at(a)) || all.at(a).lower.endsWith("s"))
+    ) {
       add(a + 2, b)
       continue
     }
     // The beginning of "Center for Wooden Boats" is not a name.
-    if (a < b || parts.length === 1 || all[b + 1]?.text !== "for") add(a, b)
+    if (a < b || parts.length === 1 || !(b + 1 < all.length && all.at(b + 1).text === "for")) add(a, b)
     // "Under Lincoln" names Lincoln, but "David Lauren" nobody called Lauren, unless he is called so elsewhere.
-    if (all[a]!.opens && b > a && (b > a + 1 ? isNoun(all[a]!) : isRepeated(all[b]!))) add(a + 1, b)
+    if (all.at(a).opens && b > a && (b > a + 1 ? isNoun(all.at(a)) : isRepeated(all.at(b)))) add(a + 1, b)
     // "Marks and Spencer" is one name; two parts of several words each are two.
     const next = parts[index + 1]
-    const joins = next !== undefined && a === b && next[0] === next[1] && all[b + 1]!.text === "and"
+    const joins = next !== undefined && a === b && next[0] === next[1] && all.at(b + 1).text === "and"
     if (joins && isOne(a, next[1])) add(a, next[1])
     addJoined(all, a, b, add, isRepeated)
   }
@@ -305,7 +400,7 @@ const addRun = (
 
 /** Adds "Arts" of "University of the Arts"; "University" alone could be any. */
 const addJoined = (
-  all: ReadonlyArray<Word>,
+  all: Words,
   from: number,
   to: number,
   add: (from: number, to: number) => void,
@@ -314,12 +409,12 @@ const addJoined = (
   let begins = from
   let joiner = ""
   for (let i = from + 1; i <= to; i++) {
-    if (all[i]!.capital || !joiners.has(all[i]!.text)) continue
-    if (i > begins && all[i]!.text === "the") add(begins, i - 1)
+    if (all.isCapital(i) || !joiners.has(all.at(i).text)) continue
+    if (i > begins && all.at(i).text === "the") add(begins, i - 1)
     begins = i + 1
-    joiner = all[i]!.text
+    joiner = all.at(i).text
   }
-  const holds = begins < to || isRepeated(all[to]!) || (parting.has(joiner) && !general.has(all[to]!.lower))
+  const holds = begins < to || isRepeated(all.at(to)) || (parting.has(joiner) && !general.has(all.at(to).lower))
   if (begins > from && holds) add(begins, to)
 }
 

@@ -18,24 +18,36 @@ export class LineWalker {
   next(): boolean {
     if (this.after >= this.to) return false
     this.start = this.after
+    const { text, to } = this
     let at = this.start
     // Not indexOf, which would search the whole rest for the other line end, once per walker.
-    while (at < this.to && !isLineEnd(this.text.charCodeAt(at))) at++
+    while (at < to && !isLineEnd(text.charCodeAt(at))) at++
     this.end = at
-    this.after = this.text.charCodeAt(at) === 13 && this.text.charCodeAt(at + 1) === 10 ? at + 2 : at + 1
+    this.after = text.charCodeAt(at) === 13 && text.charCodeAt(at + 1) === 10 ? at + 2 : at + 1
     return true
   }
 }
 
 const isLineEnd = (code: number): boolean => code === 10 || code === 13
 
+const lineEnd = /\r\n?|\n/g
+
 /** Maps offsets to 1-based lines in one pass over the text; offsets must not decrease between calls. */
 export const lineCounter = (text: string): ((offset: number) => number) => {
-  const walker = new LineWalker(text, 0)
-  let line = walker.next() ? 1 : 0
+  let line = 1
+  /** Where the next line starts. */
+  let after = 0
+  const next = (): number => {
+    lineEnd.lastIndex = after
+    return lineEnd.test(text) ? lineEnd.lastIndex : text.length + 1
+  }
+  after = next()
   return (offset) => {
-    while (offset >= walker.after && walker.next()) line++
-    return Math.max(line, 1)
+    while (offset >= after && after < text.length) {
+      after = next()
+      line++
+    }
+    return line
   }
 }
 

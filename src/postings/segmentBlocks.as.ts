@@ -11,11 +11,20 @@ const merging = list(16384)
 const entry = list(16384)
 const block = list(3 * blockBytes)
 
+/** What is sorted: a term's prefix, which decides of most, and its number. */
+const sortedBytes: u32 = 16
+
+function numberAt(place: usize): u32 {
+  return load<u32>(place, 8)
+}
+
 /** Whether a term is before another, by bytes. */
-function isBefore(a: u32, b: u32): bool {
-  const x = termAt(a)
-  const y = termAt(b)
-  if (x.prefix !== y.prefix) return x.prefix < y.prefix
+function isBefore(a: usize, b: usize): bool {
+  const one = load<u64>(a)
+  const another = load<u64>(b)
+  if (one !== another) return one < another
+  const x = termAt(numberAt(a))
+  const y = termAt(numberAt(b))
   const order = memory.compare(termText.at + x.at, termText.at + y.at, min(x.length, y.length))
   return order === 0 ? x.length < y.length : order < 0
 }
@@ -28,9 +37,14 @@ export function sort(): void {
   const terms = used.used >>> 2
   sorting.used = 0
   merging.used = 0
-  extend(sorting, used.used)
-  extend(merging, used.used)
-  memory.copy(sorting.at, used.at, used.used)
+  extend(sorting, terms * sortedBytes)
+  extend(merging, terms * sortedBytes)
+  for (let index: u32 = 0; index < terms; index++) {
+    const number = load<u32>(used.at + (index << 2))
+    const place = sorting.at + index * sortedBytes
+    store<u64>(place, termAt(number).prefix)
+    store<u64>(place, number, 8)
+  }
   let from = sorting.at
   let to = merging.at
   for (let width: u32 = 1; width < terms; width *= 2) {
@@ -41,9 +55,9 @@ export function sort(): void {
       let right = middle
       for (let place = start; place < end; place++) {
         const isRight =
-          left === middle || (right < end && isBefore(load<u32>(from + (right << 2)), load<u32>(from + (left << 2))))
+          left === middle || (right < end && isBefore(from + right * sortedBytes, from + left * sortedBytes))
         const taken = isRight ? right++ : left++
-        store<u32>(to + (place << 2), load<u32>(from + (taken << 2)))
+        v128.store(to + place * sortedBytes, v128.load(from + taken * sortedBytes))
       }
     }
     const before = from
@@ -110,7 +124,7 @@ export function nextBlock(): u32 {
   const terms = used.used >>> 2
   let before: u32 = 0
   while (next < terms) {
-    const number = load<u32>(sorted + (next << 2))
+    const number = numberAt(sorted + next * sortedBytes)
     const term = termAt(number)
     const ordinal = write(term)
     const bytes = <u32>(out - entry.at)

@@ -43,6 +43,7 @@ const pairAt = (text: string, at: number): number =>
 const grammarIn = (text: string) => {
   const found = new Map<string, number>()
   const lengths = grammarLengths()
+  const grammar = languagesByWord()
   let words = 0
   for (let at = 0; at < text.length;) {
     const start = at
@@ -62,7 +63,7 @@ const grammarIn = (text: string) => {
         : text.slice(start, at)
     if (isFolded && each.length < 2 && !cyrillic.test(each)) continue
     words++
-    if (languagesByWord().has(each)) found.set(each, (found.get(each) ?? 0) + 1)
+    if (each !== "" && grammar.has(each)) found.set(each, (found.get(each) ?? 0) + 1)
   }
   return { found, words }
 }

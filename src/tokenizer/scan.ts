@@ -11,36 +11,38 @@ const idSlots = capacity * 4
 /** Longer pieces are not worth caching. */
 const longestPiece = 64
 
+/** What an entry has in `records`: its hash, where its key and its ids begin, and the numbers of units, ids and tokens. */
+const recordWords = 4
+
 /**
  * The tokens of previous pieces, so that each word is tokenised once. Keys are copied into one array of UTF-16 units:
  * looking up a part of a text allocates nothing, and the cache keeps no text alive. It is emptied when full, at about 4
- * MB.
+ * MB. Most of the time of a look-up is waiting for memory, so what is read of an entry is in one place.
  */
 class PieceCache {
   private entries = 0
+  private usedKeys = 0
+  private usedIds = 0
   /** Entry + 1, 0 for a free slot. */
   private readonly slots = new Int32Array(mask + 1)
-  private readonly hashes = new Int32Array(capacity)
-  private readonly sizes = new Int32Array(capacity)
-  private readonly keyEnds = new Int32Array(capacity + 1)
+  private readonly records = new Int32Array(recordWords * capacity)
   private readonly keys = new Uint16Array(keyUnits)
-  private readonly idEnds = new Int32Array(capacity + 1)
   private readonly ids = new Int32Array(idSlots)
 
   /**
-   * The entry of a text range, -1 if there is none. `fold` maps each unit to the one used for hashing and adding;
+   * The entry of a range of units, -1 if there is none. `fold` maps each unit to the one used for hashing and adding;
    * without it, units are unchanged.
    */
-  find(text: string, start: number, end: number, hash: number, fold: Uint8Array | undefined): number {
-    const { hashes, keyEnds, keys, slots } = this
+  find(units: Uint16Array, start: number, end: number, hash: number, fold: Uint8Array | undefined): number {
+    const { keys, records, slots } = this
     const length = end - start
     search: for (let slot = hashSlot(hash, mask); slots[slot] !== 0; slot = (slot + 1) & mask) {
       const entry = slots[slot]! - 1
-      if (hashes[entry] !== hash) continue
-      const key = keyEnds[entry]!
-      if (keyEnds[entry + 1]! - key !== length) continue
+      const record = recordWords * entry
+      if (records[record] !== hash || (records[record + 3]! & 0xff) !== length) continue
+      const key = records[record + 1]!
       for (let i = 0; i < length; i++) {
-        const unit = text.charCodeAt(start + i)
+        const unit = units[start + i]!
         if (keys[key + i] !== (fold === undefined ? unit : fold[unit])) continue search
       }
       return entry
@@ -48,34 +50,34 @@ class PieceCache {
     return -1
   }
 
-  /** Adds a piece that is not cached yet, and returns its entry. */
+  /** Adds a piece of at most `longestPiece` units that is not cached yet, and returns its entry. */
   add(
-    text: string,
+    units: Uint16Array,
     start: number,
     end: number,
     hash: number,
     fold: Uint8Array | undefined,
-    tokens: { readonly ids: ReadonlyArray<number>; readonly size: number }
+    { ids, size }: { readonly ids: ReadonlyArray<number>; readonly size: number }
   ): number {
-    const full =
-      this.entries === capacity ||
-      this.keyEnds[this.entries]! + end - start > keyUnits ||
-      this.idEnds[this.entries]! + tokens.ids.length > idSlots
+    const length = end - start
+    const full = this.entries === capacity || this.usedKeys + length > keyUnits || this.usedIds + ids.length > idSlots
     if (full) {
       this.slots.fill(0)
       this.entries = 0
+      this.usedKeys = 0
+      this.usedIds = 0
     }
     const entry = this.entries++
-    let key = this.keyEnds[entry]!
+    this.records.set(
+      [hash, this.usedKeys, this.usedIds, length | (ids.length << 8) | (size << 20)],
+      recordWords * entry
+    )
     for (let i = start; i < end; i++) {
-      const unit = text.charCodeAt(i)
-      this.keys[key++] = fold === undefined ? unit : fold[unit]!
+      const unit = units[i]!
+      this.keys[this.usedKeys++] = fold === undefined ? unit : fold[unit]!
     }
-    this.keyEnds[entry + 1] = key
-    this.ids.set(tokens.ids, this.idEnds[entry])
-    this.idEnds[entry + 1] = this.idEnds[entry]! + tokens.ids.length
-    this.sizes[entry] = tokens.size
-    this.hashes[entry] = hash
+    this.ids.set(ids, this.usedIds)
+    this.usedIds += ids.length
     let slot = hashSlot(hash, mask)
     while (this.slots[slot] !== 0) slot = (slot + 1) & mask
     this.slots[slot] = entry + 1
@@ -83,13 +85,30 @@ class PieceCache {
   }
 
   size(entry: number): number {
-    return this.sizes[entry]!
+    return this.records[recordWords * entry + 3]! >>> 20
   }
 
   /** Appends the entry's ids. */
   copy(entry: number, out: TokenIds): void {
-    const end = this.idEnds[entry + 1]!
-    for (let i = this.idEnds[entry]!; i < end; i++) out.push(this.ids[i]!)
+    const start = this.records[recordWords * entry + 2]!
+    const end = start + ((this.records[recordWords * entry + 3]! >>> 8) & 0xfff)
+    for (let i = start; i < end; i++) out.push(this.ids[i]!)
+  }
+}
+
+/** Most UTF-16 units of a text for which an array is kept. */
+const keptUnits = 1 << 14
+
+/** A function that copies a part of a text into an array, which is read several times as fast; valid until the next call. */
+const copying = (): ((text: string, start: number, end: number) => Uint16Array) => {
+  const kept = new Uint16Array(keptUnits)
+  const keptBytes = Buffer.from(kept.buffer)
+  return (text, start, end) => {
+    const isKept = end - start <= keptUnits
+    const units = isKept ? kept : new Uint16Array(end - start)
+    const bytes = isKept ? keptBytes : Buffer.from(units.buffer)
+    bytes.write(text.slice(start, end), "utf16le")
+    return units
   }
 }
 
@@ -155,6 +174,7 @@ export const scanPieces = (
   model: Model
 ): Scan => {
   const cache = new PieceCache()
+  const units = new Uint16Array(longestPiece)
 
   const scanPiece = (piece: string, out: TokenIds | undefined): number => {
     const ids: Array<number> = []
@@ -164,11 +184,15 @@ export const scanPieces = (
       return size
     }
     let hash = hashSeed
-    for (let i = 0; i < piece.length; i++) hash = hashStep(hash, piece.charCodeAt(i))
-    let entry = cache.find(piece, 0, piece.length, hash, undefined)
+    for (let i = 0; i < piece.length; i++) {
+      const unit = piece.charCodeAt(i)
+      units[i] = unit
+      hash = hashStep(hash, unit)
+    }
+    let entry = cache.find(units, 0, piece.length, hash, undefined)
     if (entry === -1) {
       const size = model.tokenize(piece, ids)
-      entry = cache.add(piece, 0, piece.length, hash, undefined, { ids, size })
+      entry = cache.add(units, 0, piece.length, hash, undefined, { ids, size })
     }
     if (out !== undefined) cache.copy(entry, out)
     return cache.size(entry)
@@ -213,10 +237,7 @@ const kinds = Uint8Array.from({ length: 128 }, (_, unit) => {
   return /[!-~]/.test(c) ? punctuation : control
 })
 
-const kindAt = (text: string, i: number): number => {
-  const unit = text.charCodeAt(i)
-  return unit < 128 ? kinds[unit]! : control
-}
+const kindOf = (unit: number): number => (unit < 128 ? kinds[unit]! : control)
 
 /**
  * BertNormalizer and BertPreTokenizer in one pass. ASCII words and punctuation are looked up directly. A stretch with
@@ -242,8 +263,12 @@ export const scanBert = (
   const tokenizeWord = (raw: string, ids: Array<number>): number =>
     model.tokenize(options.lowercase ? raw.toLowerCase() : raw, ids)
 
+  const copy = copying()
+
   const look = (
     text: string,
+    units: Uint16Array,
+    from: number,
     start: number,
     end: number,
     hash: number,
@@ -251,27 +276,29 @@ export const scanBert = (
     out: TokenIds | undefined
   ): number => {
     const short = end - start <= longestPiece
-    let entry = short ? cache.find(text, start, end, hash, folding) : -1
+    let entry = short ? cache.find(units, start, end, hash, folding) : -1
     if (entry === -1) {
       const ids: Array<number> = []
-      const raw = text.slice(start, end)
+      const raw = text.slice(from + start, from + end)
       const size = folding === undefined ? tokenizeStretch(raw, ids) : tokenizeWord(raw, ids)
       if (!short) {
         if (out !== undefined) for (const id of ids) out.push(id)
         return size
       }
-      entry = cache.add(text, start, end, hash, folding, { ids, size })
+      entry = cache.add(units, start, end, hash, folding, { ids, size })
     }
     if (out !== undefined) cache.copy(entry, out)
     return cache.size(entry)
   }
 
-  return (text, start, end, out) => {
+  return (text, first, last, out) => {
+    const units = copy(text, first, last)
+    const end = last - first
     let size = 0
-    let i = start
+    let i = 0
     while (i < end) {
-      const unit = text.charCodeAt(i)
-      let kind = unit < 128 ? kinds[unit]! : control
+      let unit = units[i]!
+      let kind = kindOf(unit)
       if (kind === space) {
         i++
         continue
@@ -283,22 +310,24 @@ export const scanBert = (
         i++
       } else {
         while (kind === word) {
-          hash = hashStep(hash, fold[text.charCodeAt(i)]!)
+          hash = hashStep(hash, fold[unit]!)
           if (++i === end) break
-          kind = kindAt(text, i)
+          unit = units[i]!
+          kind = kindOf(unit)
         }
       }
       if (i === end || kind !== control) {
-        size += look(text, from, i, hash, fold, out)
+        size += look(text, units, first, from, i, hash, fold, out)
         continue
       }
       hash = hashSeed
       for (i = from; i < end; i++) {
-        kind = kindAt(text, i)
+        unit = units[i]!
+        kind = kindOf(unit)
         if (kind === space || kind === punctuation) break
-        hash = hashStep(hash, text.charCodeAt(i))
+        hash = hashStep(hash, unit)
       }
-      size += look(text, from, i, hash, undefined, out)
+      size += look(text, units, first, from, i, hash, undefined, out)
     }
     return size
   }

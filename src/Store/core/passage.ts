@@ -150,6 +150,27 @@ const partText = ({
 /** A checksum of a passage's row. */
 export const passageCrc = (part: NumberedPart): number => crcOf(partText(part), part.id, part.document_id)
 
+/** What `partText` ends with if there is no table header, which the document's checksum then leaves out. */
+const withoutHeader = ",null]".length
+
+/** The checksums of a document and of its passages, from one text of each passage; passages have consecutive ids. */
+export const checksums = (
+  document: DocumentPart,
+  parts: ReadonlyArray<PassagePart>,
+  { documentId, firstPassage }: { readonly documentId: number; readonly firstPassage: number }
+): { readonly crc: number; readonly passages: ReadonlyArray<number> } => {
+  let crc = documentCrc(document, [])
+  const passages = parts.map((part, at) => {
+    const bytes = Buffer.from(partText(part))
+    crc =
+      part.table_header === null
+        ? crc32("]", crc32(bytes.subarray(0, bytes.length - withoutHeader), crc))
+        : crc32(bytes, crc)
+    return crcOf(bytes, firstPassage + at, documentId)
+  })
+  return { crc, passages }
+}
+
 /** A passage's whole row; one that an older version stored has no checksum. */
 export interface CheckedRow extends NumberedPart {
   readonly crc: number | null

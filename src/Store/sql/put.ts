@@ -12,7 +12,7 @@ import * as files from "./files.ts"
 import * as graph from "./graph/edges.ts"
 import { dialectOf } from "./dialect.ts"
 import { insertRows } from "./rows.ts"
-import { type PassagePart, cut, documentCrc, headCrc, partOf, passageCrc } from "../core/passage.ts"
+import { type PassagePart, checksums, cut, headCrc, partOf } from "../core/passage.ts"
 import { type Known, storedId } from "../core/identity.ts"
 import { remove, resolve } from "./documents.ts"
 import { metadataRows } from "./filter.ts"
@@ -37,6 +37,7 @@ const addPassages = (
   rows: ReturnType<typeof noRows>,
   { passages, source, title }: PreparedDocument,
   parts: ReadonlyArray<PassagePart>,
+  crcs: ReadonlyArray<number>,
   {
     documentId: document_id,
     firstPassage,
@@ -49,8 +50,7 @@ const addPassages = (
   for (let ordinal = from; ordinal < to; ordinal++) {
     const id = firstPassage + ordinal
     const passage = passages[ordinal]!
-    const row = { id, document_id, ...parts[ordinal]! }
-    rows.passages.push({ ...row, crc: passageCrc(row) })
+    rows.passages.push({ id, document_id, ...parts[ordinal]!, crc: crcs[ordinal]! })
     const { heading, text, vector } = passage
     rows.keyword.push({ id, title: searched, heading: searchedHeading(passage), text, language })
     rows.graph.push({ id, ordinal, text, heading, title, source })
@@ -122,13 +122,14 @@ export const put = Effect.fnUntraced(function* (
       indexed_at: indexedAt,
       language
     }
-    rows.documents.push({ ...row, crc: documentCrc(row, parts), head_crc: headCrc(row) })
+    const crcs = checksums(row, parts, { documentId, firstPassage: passageId })
+    rows.documents.push({ ...row, crc: crcs.crc, head_crc: headCrc(row) })
     for (const value of metadataRows(dialect, document.metadata)) {
       rows.metadata.push({ ...value, document_id: documentId })
     }
     for (let from = 0; from < parts.length;) {
       const to = Math.min(parts.length, from + segmentRows - rows.passages.length)
-      addPassages(rows, document, parts, { documentId, firstPassage: passageId, from, to, language })
+      addPassages(rows, document, parts, crcs.passages, { documentId, firstPassage: passageId, from, to, language })
       from = to
       if (rows.passages.length === segmentRows) yield* flush
     }

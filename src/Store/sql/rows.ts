@@ -22,10 +22,12 @@ export const insertRows = (
     for (const size of sizes) {
       const statement = into + Array.from({ length: size }, () => row).join(",") + otherwise
       for (; rows.length - at >= size; at += size) {
-        yield* sql.unsafe(
-          statement,
-          rows.slice(at, at + size).flatMap((one) => Object.values(one) as ReadonlyArray<unknown>)
-        )
+        const params: Array<unknown> = []
+        for (let each = at; each < at + size; each++) {
+          const one = rows[each] as Readonly<Record<string, unknown>>
+          for (const column of columns) params.push(one[column])
+        }
+        yield* sql.unsafe(statement, params)
       }
     }
   })

@@ -14,9 +14,10 @@ interface Kernel {
     width: number,
     out: number
   ) => void
+  readonly pool: (count: number, offsets: number, weights: number, dimensions: number, sums: number) => void
 }
 
-const kernelOn = kernels<Kernel>(wasm)
+export const kernelOn = kernels<Kernel>(wasm)
 
 /** Tokens of a question that others are compared with; more did not rank better. */
 export const mostWanted = 8

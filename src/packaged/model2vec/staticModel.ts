@@ -1,9 +1,10 @@
 import * as Either from "effect/Either"
 import type { KeptText, RareWord } from "../../model/Passage.ts"
 import { lazily } from "../../model/lazily.ts"
+import { pageBytes, sharedMemory } from "../../runtime/wasm.ts"
 import { TokenIds } from "../../tokenizer/model.ts"
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts"
-import { Cosines, mostWanted, valuesOf } from "./Cosines.ts"
+import { Cosines, kernelOn, mostWanted, valuesOf } from "./Cosines.ts"
 import {
   describe,
   firstNotFinite,
@@ -14,7 +15,7 @@ import {
   type Tensor
 } from "./safetensors.ts"
 
-/** Tokens to pool: the start of each one's row in the matrix, and its weight. */
+/** Tokens to pool: the start of each one's row, and its weight. */
 interface Rows {
   count: number
   readonly offsets: Int32Array
@@ -25,27 +26,6 @@ interface Rows {
  * All kernels keep some dimensions in registers while they go through the tokens, which is faster than adding row after
  * row. They are separate functions since V8 compiles each well only if it sees one kind of array.
  */
-
-const poolBytes = (matrix: Int32Array, { count, offsets, weights }: Rows, sums: Float64Array): void => {
-  for (let d = 0; d < sums.length; d += 4) {
-    let a = 0
-    let b = 0
-    let c = 0
-    let e = 0
-    for (let t = 0; t < count; t++) {
-      const four = matrix[(offsets[t]! + d) >> 2]!
-      const weight = weights[t]!
-      a += weight * ((four << 24) >> 24)
-      b += weight * ((four << 16) >> 24)
-      c += weight * ((four << 8) >> 24)
-      e += weight * (four >> 24)
-    }
-    sums[d] = a
-    sums[d + 1] = b
-    sums[d + 2] = c
-    sums[d + 3] = e
-  }
-}
 
 const poolFloats = (matrix: Numbers["values"], { count, offsets, weights }: Rows, sums: Float64Array): void => {
   const whole = sums.length & ~3
@@ -87,15 +67,63 @@ const poolTable = (
   }
 }
 
-/** Returns a function that sets sums[d] = Σ weights[t] · matrix[offsets[t] + d] over the tokens t, for each dimension d. */
-const pooling = (matrix: Numbers, dimensions: number): ((rows: Rows, sums: Float64Array) => void) => {
-  const { table, values } = matrix
-  if (table !== undefined) return (rows, sums) => poolTable(values, table, rows, sums)
-  if (values instanceof Int8Array && dimensions % 4 === 0 && values.byteOffset % 4 === 0) {
-    const fours = new Int32Array(values.buffer, values.byteOffset, values.length / 4)
-    return (rows, sums) => poolBytes(fours, rows, sums)
+/** Adds up rows of a matrix. */
+interface Pooling {
+  /** The tokens, to be filled in; there is room for the whole vocabulary. */
+  readonly rows: Rows
+  /** Where `offsets` expects the row that begins at a place in the matrix. */
+  readonly offsetOf: (at: number) => number
+  /** Sets sums[d] = Σ weights[t] · matrix[offsets[t] + d] over the tokens t, for each dimension d. */
+  readonly pool: () => void
+  readonly sums: Float64Array
+}
+
+/** Rows of bytes are added up by the kernel, in whose memory a row is copied when it is needed for the first time. */
+const poolingInKernel = (values: Int8Array, dimensions: number, most: number): Pooling => {
+  const weightsAt = 8 * dimensions
+  const offsetsAt = weightsAt + 8 * most
+  const rowsAt = Math.ceil((offsetsAt + 4 * most) / 16) * 16
+  const pagesFor = (bytes: number) => Math.ceil(bytes / pageBytes)
+  const memory = sharedMemory(pagesFor(rowsAt), pagesFor(rowsAt + values.length))
+  const kernel = kernelOn(memory)
+  // A view keeps showing its part of the memory when that grows.
+  const rows = {
+    count: 0,
+    offsets: new Int32Array(memory.buffer, offsetsAt, most),
+    weights: new Float64Array(memory.buffer, weightsAt, most)
   }
-  return (rows, sums) => poolFloats(values, rows, sums)
+  const copies = new Int32Array(values.length / dimensions)
+  let bytes = new Int8Array(memory.buffer)
+  let end = rowsAt
+  const copy = (at: number): number => {
+    const start = end
+    end += dimensions
+    if (end > bytes.length) {
+      memory.grow(Math.min(pagesAtOnce, pagesFor(rowsAt + values.length) - bytes.length / pageBytes))
+      bytes = new Int8Array(memory.buffer)
+    }
+    bytes.set(values.subarray(at, at + dimensions), start)
+    return start
+  }
+  return {
+    rows,
+    offsetOf: (at) => (copies[at / dimensions] ||= copy(at)),
+    pool: () => kernel.pool(rows.count, offsetsAt, weightsAt, dimensions, 0),
+    sums: new Float64Array(memory.buffer, 0, dimensions)
+  }
+}
+
+const pagesAtOnce = 16
+
+const pooling = (matrix: Numbers, dimensions: number, most: number): Pooling => {
+  const { table, values } = matrix
+  if (table === undefined && values instanceof Int8Array && dimensions % 16 === 0) {
+    return poolingInKernel(values, dimensions, most)
+  }
+  const rows = { count: 0, offsets: new Int32Array(most), weights: new Float64Array(most) }
+  const sums = new Float64Array(dimensions)
+  const pool = table === undefined ? () => poolFloats(values, rows, sums) : () => poolTable(values, table, rows, sums)
+  return { rows, offsetOf: (at) => at, pool, sums }
 }
 
 /** Static token embeddings in Model2Vec's layout. */
@@ -186,18 +214,14 @@ export const make = (
   making?: number
 ): Either.Either<StaticModel, string> =>
   Either.map(partsOf(tensors, tokenizer.vocabularySize), ({ dimensions, mapping, matrix, weights }) => {
-    const pool = pooling(matrix, dimensions)
+    const { offsetOf, pool, rows, sums } = pooling(matrix, dimensions, tokenizer.vocabularySize)
     const tokens = new TokenIds()
-    const sums = new Float64Array(dimensions)
     const places = new Int32Array(tokenizer.vocabularySize)
     const speaks = Uint8Array.from({ length: tokenizer.vocabularySize }, (_, id) => (tokenizer.isWordless(id) ? 0 : 1))
-    let rows: Rows = { count: 0, offsets: new Int32Array(1024), weights: new Float64Array(1024) }
 
+    const rowAt = (id: number) => (mapping === undefined ? id : mapping[id]!) * dimensions
     /** Each token once, weighted by its count: half of a passage's tokens are repetitions. */
     const gather = () => {
-      if (rows.offsets.length < tokens.length) {
-        rows = { count: 0, offsets: new Int32Array(tokens.ids.length), weights: new Float64Array(tokens.ids.length) }
-      }
       rows.count = 0
       for (let i = 0; i < tokens.length; i++) {
         const id = tokens.ids[i]!
@@ -206,7 +230,7 @@ export const make = (
         let place = places[id]!
         if (place === 0) {
           place = places[id] = ++rows.count
-          rows.offsets[place - 1] = (mapping === undefined ? id : mapping[id]!) * dimensions
+          rows.offsets[place - 1] = offsetOf(rowAt(id))
           rows.weights[place - 1] = weight
         } else {
           rows.weights[place - 1]! += weight
@@ -216,7 +240,6 @@ export const make = (
     }
 
     const valueAt = valuesOf(matrix)
-    const rowAt = (id: number) => (mapping === undefined ? id : mapping[id]!) * dimensions
     const lengthOf = (id: number): number => {
       let square = 0
       for (let d = 0, at = rowAt(id); d < dimensions; d++) square += valueAt(at + d) ** 2
@@ -243,9 +266,9 @@ export const make = (
         if (tokens.length === 0) return undefined
         gather()
         if (rows.count === 0) return undefined
-        pool(rows, sums)
+        pool()
         let square = 0
-        for (const sum of sums) square += sum * sum
+        for (let d = 0; d < dimensions; d++) square += sums[d]! * sums[d]!
         const norm = Math.sqrt(square)
         if (!(norm > 0 && norm < Infinity)) return undefined
         const vector = memory?.subarray(0, dimensions) ?? new Float32Array(dimensions)

@@ -2,7 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Text, mentionsOf } from "../../../entities/extract.ts"
-import { pack, relations, unpack } from "../../../entities/mention.ts"
+import { hashOf, isName, pack, relations, unpack } from "../../../entities/mention.ts"
 import { fromStored, toStored } from "../../../entities/said.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { GraphStep, GraphUnasked, Said } from "../../../model/Graph.ts"
@@ -11,7 +11,7 @@ import { headingOf } from "../../core/passage.ts"
 import { askedOf, type TextRow } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, insertRows, list } from "../rows.ts"
-import { addNames, removeNames } from "./names.ts"
+import { insertKeys, removeNames } from "./names.ts"
 
 /** A passage to add to the graph. */
 export interface GraphRow extends Text {
@@ -115,8 +115,19 @@ const saidAbout = Effect.fnUntraced(function* (
   return said
 })
 
+/** A passage's relation to an entity, as a row. */
+interface Edge {
+  readonly entity: number
+  readonly relation: number
+  readonly passage_id: number
+  readonly ordinal: number
+}
+
 /** A passage's edges. */
-export const edgesOf = ({ id: passage_id, ordinal }: Pick<TextRow, "id" | "ordinal">, mentions: Uint8Array) =>
+export const edgesOf = (
+  { id: passage_id, ordinal }: Pick<TextRow, "id" | "ordinal">,
+  mentions: Uint8Array
+): ReadonlyArray<Edge> =>
   unpack(mentions).map(({ entity, relation }) => ({
     entity,
     relation: relations.indexOf(relation),
@@ -136,18 +147,24 @@ export const insert = Effect.fnUntraced(function* (
 ) {
   const said = yield* saidAbout(sql, rows, carried)
   const mentions = rows.map((row) => mentionsOf({ ...row, said: said.get(row.id) }))
-  const packed = rows.map((row, at) => ({ passage_id: row.id, mentions: Buffer.from(pack(mentions[at]!)) }))
+  const packed: Array<object> = []
+  const edges: Array<Edge & { readonly collection_id: number }> = []
+  const keys = new Map<number, string>()
+  for (const [at, { id: passage_id, ordinal }] of rows.entries()) {
+    const own = mentions[at]!
+    const entities = own.map(({ key }) => hashOf(key))
+    packed.push({ passage_id, mentions: Buffer.from(pack(own, entities)) })
+    for (const [index, { key, relation }] of own.entries()) {
+      const entity = entities[index]!
+      edges.push({ collection_id: collection, entity, relation: relations.indexOf(relation), passage_id, ordinal })
+      if (isName(key)) keys.set(entity, key)
+    }
+  }
   yield* insertRows(sql, "graph_passages", packed)
   // In the order of the table, so that neighbours are written while their page is cached.
-  const edges = packed
-    .flatMap(({ mentions }, index) => edgesOf(rows[index]!, mentions))
-    .sort((a, b) => a.entity - b.entity || a.relation - b.relation || a.passage_id - b.passage_id)
-  yield* insertRows(
-    sql,
-    "graph_mentions",
-    edges.map((edge) => ({ collection_id: collection, ...edge }))
-  )
-  yield* addNames(sql, collection, mentions.flat())
+  edges.sort((a, b) => a.entity - b.entity || a.relation - b.relation || a.passage_id - b.passage_id)
+  yield* insertRows(sql, "graph_mentions", edges)
+  yield* insertKeys(sql, collection, keys)
 })
 
 /** The stored mentions of passages, by passage id; a passage that is not in the graph has none. */

@@ -1,5 +1,4 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
-import { type Mention, hashOf, isName } from "../../../entities/mention.ts"
 import { inList, insertRows, list } from "../rows.ts"
 
 /** Adds names by their entities; the first key of an entity stays. */
@@ -11,13 +10,6 @@ export const insertKeys = (sql: SqlClient.SqlClient, collection: number, keys: I
     [...keys].sort(([a], [b]) => a - b).map(([entity, key]) => ({ collection_id: collection, entity, key })),
     " ON CONFLICT DO NOTHING"
   )
-
-/** Adds the names that passages mention. */
-export const addNames = (sql: SqlClient.SqlClient, collection: number, mentions: Iterable<Pick<Mention, "key">>) => {
-  const keys = new Map<number, string>()
-  for (const { key } of mentions) if (isName(key)) keys.set(hashOf(key), key)
-  return insertKeys(sql, collection, keys)
-}
 
 /** Removes those of some entities' names that no passage mentions any more. */
 export const removeNames = (sql: SqlClient.SqlClient, collection: number, entities: Iterable<number>) =>
