@@ -52,10 +52,7 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
   const current = (made.index_templates ?? [])[0]?.index_template.version === format
   const found = yield* send("GET", `/${names.pattern}`)
   const expected = template(options.prefix, options).template.mappings.properties
-  const owned = new Set([
-    names.records,
-    ...known.flatMap(({ documents, next, passages }) => [documents, passages, ...(next ? [next.passages] : [])])
-  ])
+  const owned = new Set([names.records, ...known.flatMap(records.indexesOf)])
   const all = Object.entries(found) as ReadonlyArray<[string, Answer]>
   const changed = all.filter(([, { mappings }]) => differing(expected, mappings.properties).length > 0)
   const blocked = all.filter(([, { settings }]) => Object.values(settings.index.blocks ?? {}).includes("true"))
@@ -314,10 +311,7 @@ const make = (options: IndexOptions) => {
         passages += answer.deleted
       }
     }
-    const owned = new Set([
-      cluster.names.records,
-      ...known.flatMap(({ documents, next, passages }) => [documents, passages, ...(next ? [next.passages] : [])])
-    ])
+    const owned = new Set([cluster.names.records, ...known.flatMap(records.indexesOf)])
     const found = Object.keys(yield* cluster.send("GET", `/${cluster.names.pattern}`)).filter(
       (name) => !owned.has(name)
     )
@@ -375,13 +369,7 @@ const make = (options: IndexOptions) => {
         })
       )
     ),
-    collections: opened((cluster) =>
-      Effect.gen(function* () {
-        const known = yield* records.all(cluster)
-        const counts = yield* records.countsOf(cluster, known)
-        return known.map((record, at) => records.toSummary(record, counts[at]!))
-      })
-    ),
+    collections: opened(records.summaries),
     embedded: (collection, after, limit) =>
       Effect.map(rows(collection, after, limit, { exists: { field: "vector" } }), (found) =>
         found.map(({ v, ...text }) => ({ ...text, vector: fromBytes(v!) }))

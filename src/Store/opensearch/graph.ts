@@ -15,7 +15,7 @@ import type { Cluster, Write } from "./Cluster.ts"
 import { headsWhere } from "./documents.ts"
 import type { Moved } from "./errors.ts"
 import { type Query, all, beginning } from "./filter.ts"
-import { type CollectionRecord, change } from "./records.ts"
+import { type CollectionRecord, change, countsOf } from "./records.ts"
 import type { Within } from "./within.ts"
 import {
   type Head,
@@ -410,8 +410,9 @@ const measured = Effect.fnUntraced(function* (cluster: Cluster, record: Collecti
 })
 
 /** The share that is kept of a collection, measured again if its documents have become more or fewer by a sixteenth. */
-export const linkageOf = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, documents: number) {
+export const linkageOf = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord) {
   const kept = record.linkage
+  const [{ documents } = { documents: 0 }] = yield* countsOf(cluster, [record])
   if (kept !== undefined && Math.abs(kept.documents - documents) <= documents >> 4) return kept.linkage
   const linkage = yield* measured(cluster, record)
   if (cluster.options.mode !== "readonly") yield* keepLinkage(cluster, record.name, { documents, linkage })

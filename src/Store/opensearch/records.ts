@@ -218,3 +218,21 @@ export const toSummary = (record: CollectionRecord, counts: Counts): CollectionS
     }
   })
 })
+
+/** A collection with its counts. */
+export const summaryOf = (cluster: Cluster, record: CollectionRecord) =>
+  Effect.map(countsOf(cluster, [record]), ([counts]) => toSummary(record, counts!))
+
+/** All of them, by name. */
+export const summaries = Effect.fnUntraced(function* (cluster: Cluster) {
+  const known = yield* all(cluster)
+  const counts = yield* countsOf(cluster, known)
+  return known.map((record, at) => toSummary(record, counts[at]!))
+})
+
+/** The indexes of a collection. */
+export const indexesOf = ({ documents, next, passages }: CollectionRecord): ReadonlyArray<string> => [
+  documents,
+  passages,
+  ...(next === undefined ? [] : [next.passages])
+]

@@ -1,5 +1,4 @@
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { ReindexTakenOver } from "../../Store.ts"
 import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
 import type { Reindexed, ReindexPosition, ReindexState, Unembedded } from "../../model/Stored.ts"
@@ -152,5 +151,3 @@ export const finish = Effect.fnUntraced(function* (cluster: Cluster, name: Colle
   yield* cluster.send("DELETE", `/${before}`, { allow: [404] })
   return { changed: true, passages }
 })
-
-export const target = ({ next }: CollectionRecord) => Option.fromNullable(next?.embedder)

@@ -1,0 +1,38 @@
+import * as Effect from "effect/Effect"
+import { EmbedderMismatch, type Whole } from "../../Store.ts"
+import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
+import { spanned, spanning } from "../../runtime/tracing.ts"
+
+type Call = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
+
+/** A store whose calls run under spans of their names, if anybody collects them. */
+export const traced = ({ collections, ...calls }: Whole): Whole =>
+  ({
+    collections: spanning(collections, "Store.collections"),
+    ...Object.fromEntries(
+      Object.entries(calls).map(([name, call]) => [name, spanned(`Store.${name}`)(call as unknown as Call)])
+    )
+  }) as unknown as Whole
+
+/** Fails unless documents were embedded by the collection's own embedder; undefined: they were. */
+export const embeddedBy = (
+  { embedder: recorded, name: collection }: { readonly name: CollectionName; readonly embedder: EmbedderIdentity },
+  configured: EmbedderIdentity | undefined
+): Effect.Effect<void, EmbedderMismatch> =>
+  configured === undefined || sameEmbedder(recorded, configured)
+    ? Effect.void
+    : new EmbedderMismatch({ collection, recorded, configured })
+
+/** Looks for words in one collection after another, in each for those that were not found before. */
+export const anywhere = Effect.fnUntraced(function* <E>(
+  names: ReadonlyArray<CollectionName>,
+  words: ReadonlyArray<string>,
+  look: (name: CollectionName, left: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, E>
+) {
+  const found: Array<string> = []
+  for (const name of names) {
+    const left = words.filter((word) => !found.includes(word))
+    if (left.length > 0) found.push(...(yield* look(name, left)))
+  }
+  return found
+})
