@@ -1,9 +1,7 @@
 import * as Effect from "effect/Effect"
 import { EmbedderChanged } from "../../Store.ts"
 import { hasBackground, identicalEmbedder } from "../../model/Collection.ts"
-import { parsed } from "../../model/Damaged.ts"
 import type { Mask, Scored, Vector } from "../../model/Passage.ts"
-import type { Hit } from "../../model/SearchResult.ts"
 import type { Asked, FindRequest, NearTerm, RankRequest } from "../../model/Stored.ts"
 import { wantedTerms } from "../../postings/Postings.ts"
 import { learned } from "../../postings/languages.ts"
@@ -12,6 +10,7 @@ import type { Compared, Searched, Shown, Snapshot } from "../../ranking/Snapshot
 import * as ranking from "../../ranking/rank.ts"
 import { queryLanguage } from "../../terms/detect.ts"
 import type { Language } from "../../terms/languages.ts"
+import { metadataOf, toShown } from "../core/document.ts"
 import { toPassage } from "../core/passage.ts"
 import { dot, measureBy } from "../core/direction.ts"
 import { Candidates, candidates, columns } from "./Candidates.ts"
@@ -25,7 +24,7 @@ import { expand } from "./graph.ts"
 import { type CollectionRecord, type Counts, countsOf, find as findRecord, toSummary } from "./records.ts"
 import { nearTerms } from "./spelling.ts"
 import { type Within, frequencies, least, meanIn, termQuery } from "./within.ts"
-import { frequency, fromBytes, stored, summaryOf } from "./sources.ts"
+import { frequency, fromBytes, rowOf, stored } from "./sources.ts"
 
 const maskOf = (count: number): Mask => ({ bits: new Uint32Array(), count })
 
@@ -289,8 +288,8 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     metadata: (passages, key) =>
       Effect.map(met.documents(passages), (found) => {
         const values = new Map<number, unknown>()
-        for (const [id, { own }] of found) {
-          const metadata = parsed<Hit["document"]["metadata"]>(own.metadata, () => `the metadata of ${own.docId}`)
+        for (const [id, head] of found) {
+          const metadata = metadataOf(rowOf(head))
           if (Object.hasOwn(metadata, key)) values.set(id, metadata[key])
         }
         return values
@@ -320,24 +319,9 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
       const shown = new Map(
         rows.map(({ candidate: { id, record }, source: { part } }): readonly [number, Shown] => {
           const head = documents.get(id)!
-          const { docId, source, title } = summaryOf(head)
-          return [
-            id,
-            {
-              collection: record.id,
-              language: head.own.language,
-              hit: {
-                passage: toPassage(part, head.own.line ?? null),
-                document: {
-                  docId,
-                  source: source ?? docId,
-                  ...(title === undefined ? {} : { title }),
-                  metadata: parsed<Hit["document"]["metadata"]>(head.own.metadata, () => `the metadata of ${docId}`),
-                  indexedAt: head.indexed_at
-                }
-              }
-            }
-          ]
+          const row = rowOf(head)
+          const hit = { passage: toPassage(part, row.line), document: toShown(row) }
+          return [id, { collection: record.id, language: head.own.language, hit }]
         })
       )
       yield* learned(Array.from(shown.values(), ({ language }) => language))

@@ -5,8 +5,8 @@ import * as collections from "./collections.ts"
 import * as files from "./files.ts"
 import * as graph from "./graph/edges.ts"
 import * as reindex from "./reindex.ts"
-import { type Known, identified, ranges } from "../core/identity.ts"
-import type { DocumentRow } from "../core/passage.ts"
+import { type KnownRow, toKnown } from "../core/document.ts"
+import { identified, ranges } from "../core/identity.ts"
 import { dialectOf } from "./dialect.ts"
 import { inList, list } from "./rows.ts"
 import type { DocumentId } from "../../model/Document.ts"
@@ -195,19 +195,7 @@ export const prune = Effect.fnUntraced(function* (
   return { ...deleted, ...(position === undefined ? {} : { next: position }) } satisfies Pruned
 })
 
-type StoredRow = Pick<DocumentRow, "id" | "doc_id" | "source" | "fingerprint" | "seen_run" | "line" | "passages">
-
 const refColumns = "id, doc_id, source, fingerprint, seen_run, line, passages"
-
-const toKnown = (row: StoredRow): Known => ({
-  id: row.id,
-  docId: row.doc_id,
-  source: row.source ?? undefined,
-  fingerprint: row.fingerprint,
-  seenBy: row.seen_run ?? undefined,
-  line: row.line ?? undefined,
-  passages: row.passages
-})
 
 /** What is stored under each ref; fails if a ref names two documents, or two refs name one. */
 export const resolve = Effect.fnUntraced(function* (
@@ -217,7 +205,7 @@ export const resolve = Effect.fnUntraced(function* (
 ) {
   const ids = refs.map((ref) => ref.docId ?? ref.derivedId)
   const sources = refs.flatMap((ref) => (ref.source === undefined ? [] : [ref.source]))
-  const rows = yield* sql.unsafe<StoredRow>(
+  const rows = yield* sql.unsafe<KnownRow>(
     `SELECT ${refColumns} FROM documents WHERE collection_id = ? AND doc_id ${inList}
      UNION SELECT ${refColumns} FROM documents WHERE collection_id = ? AND source ${inList}`,
     [collection, list(ids), collection, list(sources)]

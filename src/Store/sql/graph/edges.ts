@@ -7,6 +7,7 @@ import { fromStored, toStored } from "../../../entities/said.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { GraphStep, GraphUnasked, Said } from "../../../model/Graph.ts"
 import type { PreparedDocument } from "../../../model/Stored.ts"
+import type { StoredAnswer } from "../../core/document.ts"
 import { headingOf } from "../../core/passage.ts"
 import { askedOf, type TextRow } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
@@ -31,15 +32,8 @@ export const toGraphRow = ({ heading, id, ordinal, source, text, title }: TextRo
   source: source ?? undefined
 })
 
-/** A language model's answer about a passage, with the hash of the question, by which the same words find it. */
-interface Answer {
-  readonly asked: string
-  readonly model: string
-  readonly answer: string
-}
-
 /** Answers by question. */
-export type Answers = ReadonlyMap<string, Answer>
+type Answers = ReadonlyMap<string, StoredAnswer>
 
 /** Whether a model was ever asked; if not, nothing else is looked up. */
 export const isAnyAnswered = (sql: SqlClient.SqlClient) =>
@@ -51,9 +45,9 @@ export const carriedBy = Effect.fnUntraced(function* (
   replaced: ReadonlyArray<number>,
   documents: ReadonlyArray<PreparedDocument>
 ) {
-  const carried = new Map<string, Answer>()
+  const carried = new Map<string, StoredAnswer>()
   if (replaced.length > 0 && (yield* isAnyAnswered(sql))) {
-    const rows = yield* sql.unsafe<Answer>(
+    const rows = yield* sql.unsafe<StoredAnswer>(
       `SELECT a.asked, a.model, a.answer FROM passages AS p CROSS JOIN graph_answers AS a ON a.passage_id = p.id
        WHERE p.document_id ${inList}`,
       [list(replaced)]
@@ -73,7 +67,7 @@ export const carriedBy = Effect.fnUntraced(function* (
 /** Answers to the questions about passages: their own, else those about passages with the same words; by passage. */
 const answersTo = (sql: SqlClient.SqlClient, asked: ReadonlyMap<number, string>, model: string | null = null) =>
   Effect.map(
-    sql.unsafe<Answer & { readonly id: number }>(
+    sql.unsafe<StoredAnswer & { readonly id: number }>(
       `SELECT CAST(t.value ->> 0 AS BIGINT) AS id, a.asked, a.model, a.answer
        FROM ${dialectOf(sql).rows("t")} CROSS JOIN graph_answers AS a ON a.passage_id = coalesce(
          (SELECT passage_id FROM graph_answers
@@ -88,7 +82,7 @@ const answersTo = (sql: SqlClient.SqlClient, asked: ReadonlyMap<number, string>,
 const writeAnswers = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   passages: ReadonlyArray<number>,
-  answers: ReadonlyMap<number, Answer>
+  answers: ReadonlyMap<number, StoredAnswer>
 ) {
   yield* sql.unsafe(`DELETE FROM graph_answers WHERE passage_id ${inList}`, [list(passages)])
   const rows = Array.from(answers, ([passage_id, { answer, asked, model }]) => ({ passage_id, asked, model, answer }))
@@ -104,7 +98,7 @@ const saidAbout = Effect.fnUntraced(function* (
   const said = new Map<number, Said>()
   if (rows.length === 0 || (carried.size === 0 && !(yield* isAnyAnswered(sql)))) return said
   const asked = new Map(rows.map((row) => [row.id, askedOf(row)]))
-  const answers = new Map(yield* answersTo(sql, asked)) as Map<number, Answer>
+  const answers = new Map(yield* answersTo(sql, asked)) as Map<number, StoredAnswer>
   for (const [id, question] of asked) if (carried.has(question)) answers.set(id, carried.get(question)!)
   for (const [id, { answer }] of answers) {
     const found = fromStored(answer)
