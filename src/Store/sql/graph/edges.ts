@@ -2,7 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Text, mentionsOf } from "../../../entities/extract.ts"
-import { pack, relations, unpack } from "../../../entities/mention.ts"
+import { type Mention, hashOf, isName, pack, relations, unpack } from "../../../entities/mention.ts"
 import { fromStored, toStored } from "../../../entities/said.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { GraphStep, GraphUnasked, Said } from "../../../model/Graph.ts"
@@ -12,7 +12,6 @@ import { headingOf } from "../../core/passage.ts"
 import { askedOf, type TextRow } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, insertRows, list } from "../rows.ts"
-import { addNames, removeNames } from "./names.ts"
 
 /** A passage to add to the graph. */
 export interface GraphRow extends Text {
@@ -118,6 +117,19 @@ export const edgesOf = ({ id: passage_id, ordinal }: Pick<TextRow, "id" | "ordin
     ordinal
   }))
 
+/** Adds the names that passages mention, by their entities; the first key of an entity stays. */
+const addNames = (sql: SqlClient.SqlClient, collection: number, mentions: Iterable<Pick<Mention, "key">>) => {
+  const keys = new Map<number, string>()
+  for (const { key } of mentions) if (isName(key)) keys.set(hashOf(key), key)
+  return insertRows(
+    sql,
+    "graph_names",
+    // In the order of the table, so that neighbours are written while their page is cached.
+    [...keys].sort(([a], [b]) => a - b).map(([entity, key]) => ({ collection_id: collection, entity, key })),
+    " ON CONFLICT DO NOTHING"
+  )
+}
+
 /**
  * Adds passages' mentions, with what models said about them. Call it in the transaction that adds the passages;
  * `carried` are the answers of those that they replace.
@@ -179,7 +191,14 @@ export const remove = Effect.fnUntraced(function* (
   )
   yield* deleteEdges(sql, collection, edges)
   const entities = edges.map(([entity]) => entity!)
-  if (entities.length > 0) yield* removeNames(sql, collection, entities)
+  if (entities.length > 0) {
+    yield* sql.unsafe(
+      `DELETE FROM graph_names WHERE collection_id = ? AND entity ${inList}
+         AND NOT EXISTS (SELECT 1 FROM graph_mentions AS m
+                         WHERE m.collection_id = graph_names.collection_id AND m.entity = graph_names.entity)`,
+      [collection, list([...new Set(entities)])]
+    )
+  }
   yield* sql.unsafe(`DELETE FROM graph_passages WHERE passage_id ${inList}`, [list(passages)])
 })
 
@@ -219,18 +238,20 @@ const rowsAfter = (sql: SqlClient.SqlClient, collection: number, after: number, 
     (rows) => rising(rows, after, "passages")
   )
 
+/** Adds some of the next passages after an id. */
+const adding = (isWanted: (row: Row) => boolean) =>
+  Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, after: number, limit: number) {
+    const seen = yield* rowsAfter(sql, collection, after, limit)
+    const rows = seen.filter(isWanted)
+    yield* again(sql, collection, rows.map(toGraphRow))
+    return { added: rows.length, seen: seen.length, through: seen.at(-1)?.id ?? after } satisfies GraphStep
+  })
+
 /** Adds those of the next passages after an id that are not in the graph yet. */
-export const extend = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  after: number,
-  limit: number
-) {
-  const rows = yield* rowsAfter(sql, collection, after, limit)
-  const missing = rows.filter(({ known }) => known === null)
-  yield* again(sql, collection, missing.map(toGraphRow))
-  return { added: missing.length, seen: rows.length, through: rows.at(-1)?.id ?? after } satisfies GraphStep
-})
+export const extend = adding(({ known }) => known === null)
+
+/** Adds all of them, anew if they are in the graph. */
+export const renew = adding(() => true)
 
 /** Those of the next passages after an id that a model was not asked about; answers about the same words are copied. */
 export const unasked = Effect.fnUntraced(function* (
