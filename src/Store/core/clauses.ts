@@ -40,3 +40,21 @@ export const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
   if (exists !== undefined) clauses.push({ negated: !exists, present: true })
   return clauses
 }
+
+const bytes = new DataView(new ArrayBuffer(8))
+
+/** A number as 16 hexadecimal digits that sort as the number does. */
+export const sortable = (value: number): string => {
+  // Adding 0 makes -0 equal to 0.
+  bytes.setFloat64(0, value + 0)
+  const bits = bytes.getBigUint64(0)
+  const rising = bits >> 63n === 0n ? bits | (1n << 63n) : ~bits & 0xffff_ffff_ffff_ffffn
+  return rising.toString(16).padStart(16, "0")
+}
+
+/** The number of which `sortable` made the digits. */
+export const unsortable = (digits: string): number => {
+  const bits = BigInt(`0x${digits}`)
+  bytes.setBigUint64(0, bits >> 63n === 1n ? bits & 0x7fff_ffff_ffff_ffffn : ~bits & 0xffff_ffff_ffff_ffffn)
+  return bytes.getFloat64(0)
+}

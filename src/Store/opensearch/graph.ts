@@ -1,13 +1,12 @@
 import * as Effect from "effect/Effect"
 import { hashOf, keyOf, relations, unpack } from "../../entities/mention.ts"
-import { mostDefining, mostPlaces, namedIn, sampledDocuments, toEntity } from "../../entities/walk.ts"
+import { mostDefining, mostPlaces, sampledDocuments, toEntity } from "../../entities/walk.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { Entity, GraphPassage, GraphStep, GraphUnasked, Said } from "../../model/Graph.ts"
 import type { Scored } from "../../model/Passage.ts"
 import { toStored } from "../../entities/said.ts"
 import type { Compared, Searched } from "../../ranking/Snapshot.ts"
-import { askedOf } from "../core/graph.ts"
-import { expandBy, toPassage } from "../core/graph.ts"
+import { askedOf, expandBy, linkageOf as shareOf, passagesEach, toPassage } from "../core/graph.ts"
 import { type Named, type Suggesting, byKind, kindOf, suggestFrom } from "../core/suggesting.ts"
 import { Candidates, identity } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
@@ -377,13 +376,9 @@ export const suggest = (cluster: Cluster, known: ReadonlyArray<CollectionRecord>
     limit
   )
 
-/** At most this many passages of a document are read. */
-const passagesEach = 4
-
 /** The share of a sample of the documents that name or link another by a name it is known by. */
 const measured = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord) {
   const heads = yield* headsWhere(cluster, record, { exists: { field: "first" } }, { size: sampledDocuments })
-  if (heads.length === 0) return 0
   const read = heads.flatMap(({ head }) =>
     placesOf(record.passages, { ...head, passages: Math.min(passagesEach, head.passages) }).map((place) => ({
       place,
@@ -394,19 +389,11 @@ const measured = Effect.fnUntraced(function* (cluster: Cluster, record: Collecti
     read.map(({ place }) => place),
     ["mentions"]
   )
-  const named = found.flatMap(({ _source }, at) =>
-    namedIn(unpack(bytesOf(_source?.mentions))).map((entity) => ({ entity, document: read[at]!.first }))
-  )
-  const defining = yield* titled(
-    cluster,
-    record,
-    named.map(({ entity }) => entity)
-  )
-  const joined = new Set<number>()
-  for (const { document, entity } of named) {
-    if (defining.get(entity)?.some((other) => other !== document)) joined.add(document)
-  }
-  return joined.size / heads.length
+  const mentions = found.map(({ _source }, at) => ({
+    document: read[at]!.first,
+    mentions: unpack(bytesOf(_source?.mentions))
+  }))
+  return yield* shareOf(heads.length, mentions, (entities) => titled(cluster, record, entities))
 })
 
 /** The share that is kept of a collection, measured again if its documents have become more or fewer by a sixteenth. */

@@ -12,7 +12,7 @@ import { queryLanguage } from "../../terms/detect.ts"
 import type { Language } from "../../terms/languages.ts"
 import { metadataOf, toShown } from "../core/document.ts"
 import { toPassage } from "../core/passage.ts"
-import { dot, measureBy } from "../core/direction.ts"
+import { dot, meanOver, measureBy } from "../core/direction.ts"
 import { Candidates, candidates, columns } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
@@ -23,7 +23,7 @@ import { type Query, all, filterQuery } from "./filter.ts"
 import { expand } from "./graph.ts"
 import { type CollectionRecord, type Counts, countsOf, find as findRecord, toSummary } from "./records.ts"
 import { nearTerms } from "./spelling.ts"
-import { type Within, frequencies, least, meanIn, termQuery } from "./within.ts"
+import { type Within, frequencies, meanIn, termQuery } from "./within.ts"
 import { frequency, fromBytes, rowOf, stored } from "./sources.ts"
 
 const maskOf = (count: number): Mask => ({ bits: new Uint32Array(), count })
@@ -215,12 +215,7 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
           if (each.vector === undefined || !hasBackground(each.embedder)) return each
           const alike = all_.filter(({ embedder }) => identicalEmbedder(embedder, each.embedder))
           const means = yield* Effect.forEach(alike, (other) => meanIn(cluster, known(other)))
-          const count = means.reduce((sum, { of }) => sum + of, 0)
-          if (count < least) return each
-          const background = Float32Array.from({ length: each.embedder.dimensions }, (_, d) =>
-            means.reduce((sum, { of, vector }) => sum + (vector[d]! * of) / count, 0)
-          )
-          return { ...each, background } satisfies Searched as Searched
+          return { ...each, background: meanOver(means, each.embedder.dimensions) } satisfies Searched as Searched
         })
       )
     }),

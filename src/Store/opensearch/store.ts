@@ -190,7 +190,7 @@ export const make = (cluster: Cluster): Whole => {
     written: (names, words) =>
       call(
         anywhere(names, words, (name, left) =>
-          Effect.flatMap(records.find(cluster, name), ({ value: record }) => written(cluster, { record }, left))
+          Effect.flatMap(records.find(cluster, name), ({ value: record }) => written(cluster, record, left))
         )
       ),
 

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import { meanOf } from "../../codes/encoder.ts"
+import { least } from "../core/direction.ts"
 import type { Wanted } from "../../postings/score.ts"
 import type { Language } from "../../terms/languages.ts"
 import type { Answer } from "./client.ts"
@@ -49,9 +50,8 @@ export const frequencies = (
           )
       )
 
-/** Vectors from which a collection's mean is taken, and the fewest that have one. */
+/** Vectors from which a collection's mean is taken. */
 const sampled = 1024
-export const least = 32
 
 /** The mean of a sample of a collection's vectors, taken once per process and index of passages. */
 export const meanIn = Effect.fnUntraced(function* (cluster: Cluster, { record }: Within) {
