@@ -6,15 +6,15 @@ import { Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts
 import { ok } from "../model/Check.ts"
 import { type Reindexed, type Unembedded } from "../model/Stored.ts"
 import { fail, messageOf, warn } from "./examine/structure.ts"
-import { Candidates } from "./opensearch/Candidates.ts"
 import { type Answer, Failed } from "./opensearch/client.ts"
 import { type Cluster, type IndexOptions, type Write, open } from "./opensearch/Cluster.ts"
 import { headsWhere } from "./opensearch/documents.ts"
 import { typed } from "./opensearch/errors.ts"
-import { type Query, all } from "./opensearch/filter.ts"
+import type { Query } from "./opensearch/filter.ts"
 import { format, template } from "./opensearch/mapping.ts"
 import * as records from "./opensearch/records.ts"
-import { type PassageSource, fromBytes, headId, headPlace, rewriting, rewritten, textOf } from "./opensearch/sources.ts"
+import { rowsAfter, rowsWhere } from "./opensearch/rows.ts"
+import { fromBytes, headAsRead, headPlace, rewriting, rewritten, textOf } from "./opensearch/sources.ts"
 
 const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
 
@@ -230,28 +230,10 @@ const make = (options: IndexOptions) => {
   /** Current passages after an id, by id, in the form in which they are embedded. */
   const rows = (collection: number, after: number, limit: number, query: Query) =>
     opened((cluster) =>
-      Effect.gen(function* () {
-        const record = yield* recordOf(cluster, collection)
-        for (let from = after; ;) {
-          const { hits } = yield* cluster.search(record.passages, {
-            size: limit,
-            query: all([{ range: { id: { gt: from } } }, query]),
-            sort: [{ id: "asc" }]
-          })
-          const met = new Candidates(cluster)
-          const current = yield* met.current<PassageSource>(record, hits.hits)
-          if (current.length === 0 && hits.hits.length === limit) {
-            from = hits.hits.at(-1)._source.id
-            continue
-          }
-          const heads = yield* met.documents(current.map(({ id }) => id))
-          return current.map((row) => ({
-            ...textOf(row, heads.get(row.id)!.own.title),
-            id: row.id,
-            v: (row as PassageSource).v
-          }))
-        }
-      })
+      Effect.map(
+        Effect.flatMap(recordOf(cluster, collection), (record) => rowsAfter(cluster, record, after, limit, [query])),
+        (found) => found.map(({ head, source }) => ({ ...textOf(source, head.own.title), id: source.id, v: source.v }))
+      )
     )
 
   /** Writes passages' vectors anew. */
@@ -259,20 +241,13 @@ const make = (options: IndexOptions) => {
     opened((cluster) =>
       Effect.gen(function* () {
         const record = yield* recordOf(cluster, collection)
-        const { hits } = yield* cluster.search(record.passages, {
-          size: 10_000,
-          seq_no_primary_term: true,
-          query: { terms: { id: given.map(({ id }) => id) } }
-        })
+        const { rows } = yield* rowsWhere(cluster, record, { terms: { id: given.map(({ id }) => id) } })
         const vectors = new Map(given.map(({ id, vector }) => [id, vector]))
         yield* cluster.bulk(
-          (hits.hits as ReadonlyArray<Answer>).map(({ _primary_term, _seq_no, _source }): Write => {
-            const source = _source as PassageSource
-            return {
-              action: rewriting(record.passages, source, _seq_no, _primary_term),
-              source: rewritten(source, vectors.get(source.id) ?? Option.none())
-            }
-          }),
+          rows.map(({ seq, source, term }): Write => ({
+            action: rewriting(record.passages, source, seq, term),
+            source: rewritten(source, vectors.get(source.id) ?? Option.none())
+          })),
           { refresh: "true", repeatable: true }
         )
       })
@@ -284,11 +259,9 @@ const make = (options: IndexOptions) => {
     for (const record of yield* records.all(cluster)) {
       const heads = yield* headsWhere(cluster, record, { terms: { gen: gens } }, { size: 10_000 })
       const answers = yield* cluster.bulk(
-        heads.map(({ head, seq, term }): Write => ({
-          action: {
-            index: { _index: record.documents, _id: headId(head.key), if_seq_no: seq, if_primary_term: term }
-          },
-          source: { ...head, fingerprint: "", own: { ...head.own, fingerprint: "" } }
+        heads.map((stored): Write => ({
+          action: { index: headAsRead(record, stored) },
+          source: { ...stored.head, fingerprint: "", own: { ...stored.head.own, fingerprint: "" } }
         })),
         { refresh: "true", repeatable: true }
       )

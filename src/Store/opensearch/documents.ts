@@ -19,6 +19,7 @@ import {
   type Head,
   type PassageSource,
   type StoredHead,
+  headAsRead,
   headId,
   headPlace,
   keyOf,
@@ -113,9 +114,7 @@ const committed = Effect.fnUntraced(function* (
   const { documents: index } = record
   const writes = making.map(({ before, head }): Write => {
     const same = before !== undefined && before.head.key === head.key
-    const action = same
-      ? { index: { _index: index, _id: headId(head.key), if_seq_no: before.seq, if_primary_term: before.term } }
-      : { create: { _index: index, _id: headId(head.key) } }
+    const action = same ? { index: headAsRead(record, before) } : { create: { _index: index, _id: headId(head.key) } }
     return { action, source: head }
   })
   const refresh = cluster.refresh === "none" ? "false" : "true"
@@ -299,11 +298,8 @@ const dropHeads = Effect.fnUntraced(function* (
   record: CollectionRecord,
   heads: ReadonlyArray<StoredHead>
 ) {
-  const { documents: index } = record
   const answers = yield* cluster.bulk(
-    heads.map(({ head, seq, term }): Write => ({
-      action: { delete: { _index: index, _id: headId(head.key), if_seq_no: seq, if_primary_term: term } }
-    })),
+    heads.map((stored): Write => ({ action: { delete: headAsRead(record, stored) } })),
     { refresh: cluster.refresh === "none" ? "false" : "true", repeatable: true }
   )
   return heads.filter((_, at) => answers[at]!.status === 200)
@@ -381,13 +377,12 @@ export const touch = Effect.fnUntraced(function* (
     const wanted = new Map(left.map((each) => [each.docId, each]))
     const heads = yield* headsOf(cluster, record, [...wanted.keys()])
     const answers = yield* cluster.bulk(
-      heads.map(({ docId, head, seq, term }): Write => {
+      heads.map((stored): Write => {
+        const { docId, head } = stored
         const line = wanted.get(docId)?.line ?? head.own.line
         const seen = seenBy === undefined ? head.seen_run : Math.max(seenBy, head.seen_run ?? 0)
         return {
-          action: {
-            index: { _index: record.documents, _id: headId(head.key), if_seq_no: seq, if_primary_term: term }
-          },
+          action: { index: headAsRead(record, stored) },
           source: { ...head, seen_run: seen, own: { ...head.own, line } }
         }
       }),

@@ -15,17 +15,9 @@ import { headsWhere } from "./documents.ts"
 import type { Moved } from "./errors.ts"
 import { type Query, all, beginning } from "./filter.ts"
 import { type CollectionRecord, change, countsOf } from "./records.ts"
+import { type Row, after, rowsWhere } from "./rows.ts"
 import type { Within } from "./within.ts"
-import {
-  type Head,
-  type PassageSource,
-  graphFields,
-  headingIn,
-  placesOf,
-  rewriting,
-  rewritten,
-  vectorIn
-} from "./sources.ts"
+import { type PassageSource, graphFields, headingIn, placesOf, rewriting, rewritten, vectorIn } from "./sources.ts"
 
 const bytesOf = (mentions: string | undefined): Uint8Array => Buffer.from(mentions ?? "", "base64")
 
@@ -186,39 +178,6 @@ const among = (
     }),
     ({ hits }) => (hits.hits as ReadonlyArray<Answer>).map(({ _source }) => _source.id as number)
   )
-
-/** A passage as it is in its index, with what it takes to write it again. */
-interface Row {
-  readonly source: PassageSource
-  readonly head: Head
-  readonly seq: number
-  readonly term: number
-}
-
-/** The current passages that a query finds, by id, with their heads. */
-const rowsWhere = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, query: Query, size: number) {
-  const met = new Candidates(cluster)
-  yield* cluster.refreshed(record.passages)
-  const { hits } = yield* cluster.search(record.passages, {
-    size: Math.min(10_000, size),
-    seq_no_primary_term: true,
-    query,
-    sort: [{ id: "asc" }]
-  })
-  const found = hits.hits as ReadonlyArray<Answer>
-  const current = yield* met.current(record, found)
-  const heads = yield* met.documents(current.map(({ id }) => id))
-  return {
-    seen: found.length,
-    through: found.at(-1)?._source.id as number | undefined,
-    rows: found.flatMap(({ _primary_term, _seq_no, _source }): ReadonlyArray<Row> => {
-      const head = heads.get(_source.id)
-      return head === undefined ? [] : [{ source: _source, head, seq: _seq_no, term: _primary_term }]
-    })
-  }
-})
-
-const after = (id: number): Query => ({ range: { id: { gt: id } } })
 
 /** Writes what passages mention; one that is gone or changed is left. */
 const rewrite = Effect.fnUntraced(function* (

@@ -1,5 +1,6 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Records from "effect/Record"
 import * as Schedule from "effect/Schedule"
 import { CollectionNotFound } from "../../Store.ts"
 import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
@@ -92,12 +93,7 @@ export const write = <A extends object>(
     repeatable: false
   })
 
-interface Counters {
-  readonly collections: number
-  readonly documents: number
-  readonly passages: number
-  readonly runs: number
-}
+type Counters = Record<"collections" | "documents" | "passages" | "runs", number>
 
 const noneCounted: Counters = { collections: 0, documents: 0, passages: 0, runs: 0 }
 
@@ -107,19 +103,9 @@ export const take = (cluster: Cluster, wanted: Partial<Counters>) =>
     Effect.gen(function* () {
       const found = yield* read<Counters>(cluster, cluster.names.records, "counters")
       const before = found?.value ?? noneCounted
-      const after: Counters = {
-        collections: before.collections + (wanted.collections ?? 0),
-        documents: before.documents + (wanted.documents ?? 0),
-        passages: before.passages + (wanted.passages ?? 0),
-        runs: before.runs + (wanted.runs ?? 0)
-      }
+      const after = Records.map(before, (count, name) => count + (wanted[name] ?? 0))
       yield* write({ ...cluster, refresh: "none" }, cluster.names.records, "counters", after, found)
-      return {
-        collections: before.collections + 1,
-        documents: before.documents + 1,
-        passages: before.passages + 1,
-        runs: before.runs + 1
-      }
+      return Records.map(before, (count) => count + 1)
     })
   )
 

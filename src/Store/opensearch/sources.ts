@@ -338,6 +338,12 @@ export interface StoredHead extends Known {
   readonly term: number
 }
 
+/** Where a head is written or deleted, unless it was written since it was read. */
+export const headAsRead = (
+  { documents }: Pick<CollectionRecord, "documents">,
+  { head, seq, term }: Pick<StoredHead, "head" | "seq" | "term">
+) => ({ _index: documents, _id: headId(head.key), if_seq_no: seq, if_primary_term: term })
+
 /** What was read of a head; undefined if there is none. */
 export const storedHead = ({ _primary_term, _seq_no, _source, found }: Answer): StoredHead | undefined => {
   if (found === false || _source === undefined) return undefined
