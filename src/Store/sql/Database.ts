@@ -9,7 +9,8 @@ import type { Upkeep } from "../port/Upkeep.ts"
 import type { Facets } from "./Facets.ts"
 import type { Masks } from "./Masks.ts"
 import type { makeBackgrounds } from "./backgrounds.ts"
-import type { Scoring, VectorOptions } from "./vectors.ts"
+import type { Scoring } from "./scoring.ts"
+import type { VectorOptions } from "./vectors.ts"
 
 /** How a connection searches, and what it keeps in memory for that. */
 export interface Searching {
