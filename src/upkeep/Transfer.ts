@@ -320,8 +320,8 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
             }
           }
           if (there.has(collection)) {
-            const refs = documents.map(({ derivedId, docId, source }): DocumentRef => ({ derivedId, docId, source }))
-            yield* Effect.catchTag(store.lookup(collection, refs), "DocumentConflict", ({ places: [at], reason }) =>
+            const looking = store.lookup(collection, documents.map(refOf))
+            yield* Effect.catchTag(looking, "DocumentConflict", ({ places: [at], reason }) =>
               wrong(`the index has another document: ${reason}`, at === undefined ? last : first + at)
             )
           }

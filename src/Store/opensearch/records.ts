@@ -62,12 +62,9 @@ export const competes = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, { schedule: competing, while: isConflict })
 
 /** A document by its id, as it is now, also if no search finds it yet. */
-export const read = <A>({ send }: Cluster, index: string, id: string, routing?: string) =>
+export const read = <A>({ send }: Cluster, index: string, id: string) =>
   Effect.map(
-    send("GET", `/${index}/_doc/${encodeURIComponent(id)}`, {
-      allow: [404],
-      ...(routing === undefined ? {} : { query: { routing } })
-    }),
+    send("GET", `/${index}/_doc/${encodeURIComponent(id)}`, { allow: [404] }),
     (found): Versioned<A> | undefined => {
       if (found.error?.type === "index_not_found_exception") return undefined
       return found.found === true

@@ -8,7 +8,6 @@ import { learned } from "../../postings/languages.ts"
 import { type Wanted, idf, norm } from "../../postings/score.ts"
 import type { Compared, Searched, Shown, Snapshot } from "../../ranking/Snapshot.ts"
 import * as ranking from "../../ranking/rank.ts"
-import { queryLanguage } from "../../terms/detect.ts"
 import type { Language } from "../../terms/languages.ts"
 import { metadataOf, toShown } from "../core/document.ts"
 import { toPassage } from "../core/passage.ts"
@@ -23,7 +22,7 @@ import { type Query, all, filterQuery } from "./filter.ts"
 import { expand } from "./graph.ts"
 import { type CollectionRecord, type Counts, countsOf, find as findRecord, toSummary } from "./records.ts"
 import { nearTerms } from "./spelling.ts"
-import { type Within, frequencies, meanIn, termQuery } from "./within.ts"
+import { type Within, frequencies, languageOf, meanIn, termQuery } from "./within.ts"
 import { frequency, fromBytes, rowOf, stored } from "./sources.ts"
 
 const maskOf = (count: number): Mask => ({ bits: new Uint32Array(), count })
@@ -59,13 +58,7 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     near: ReadonlyArray<NearTerm> | undefined
   ) {
     const own = asked.map(known)
-    const languages = new Map<Language, number>()
-    for (const each of own) {
-      for (const [language, count] of each.languages) languages.set(language, (languages.get(language) ?? 0) + count)
-    }
-    const language = queryLanguage(query, languages)
-    yield* learned([language])
-    const wanted = wantedTerms(query, language, near)
+    const wanted = wantedTerms(query, yield* languageOf(own, query), near)
     const passages = own.reduce((sum, { counts }) => sum + counts.passages, 0)
     const length = own.reduce((sum, { terms }) => sum + terms, 0)
     const { base, gain, slope } = norm(passages, length)

@@ -1,5 +1,7 @@
 import * as Effect from "effect/Effect"
 import { meanOf } from "../../codes/encoder.ts"
+import { learned } from "../../postings/languages.ts"
+import { queryLanguage } from "../../terms/detect.ts"
 import { least } from "../core/direction.ts"
 import type { Wanted } from "../../postings/score.ts"
 import type { Language } from "../../terms/languages.ts"
@@ -19,6 +21,17 @@ export interface Within {
   readonly terms: number
   readonly languages: ReadonlyMap<Language, number>
 }
+
+/** The language to look a query up in, chosen among those of collections, and loaded. */
+export const languageOf = Effect.fnUntraced(function* (within: ReadonlyArray<Within>, query: string) {
+  const all = new Map<Language, number>()
+  for (const { languages } of within) {
+    for (const [language, count] of languages) all.set(language, (all.get(language) ?? 0) + count)
+  }
+  const language = queryLanguage(query, all)
+  yield* learned([language])
+  return language
+})
 
 /** The query of passages with any of these terms. */
 export const termQuery = ({ isPrefix, term }: Pick<Wanted, "isPrefix" | "term">, boost?: number): Query =>
