@@ -1,18 +1,31 @@
 import * as Effect from "effect/Effect"
 import { EmbedderMismatch, type Whole } from "../../Store.ts"
 import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
-import { spanned, spanning } from "../../runtime/tracing.ts"
+import { spanning } from "../../runtime/tracing.ts"
 
-type Call = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
+type Name = keyof Whole
+type Outcome = Effect.Effect<unknown, unknown>
+
+/** A store with the calls of another; `through` does each, on whatever store. */
+export const forwarding = (store: Whole, through: (name: Name, call: (store: Whole) => Outcome) => Outcome): Whole =>
+  Object.fromEntries(
+    (Object.keys(store) as ReadonlyArray<Name>).map((name) => [
+      name,
+      typeof store[name] === "function"
+        ? (...args: ReadonlyArray<unknown>) =>
+            through(name, (on) => (on[name] as unknown as (...args: ReadonlyArray<unknown>) => Outcome)(...args))
+        : through(name, (on) => on[name] as Outcome)
+    ])
+  ) as unknown as Whole
 
 /** A store whose calls run under spans of their names, if anybody collects them. */
-export const traced = ({ collections, ...calls }: Whole): Whole =>
-  ({
-    collections: spanning(collections, "Store.collections"),
-    ...Object.fromEntries(
-      Object.entries(calls).map(([name, call]) => [name, spanned(`Store.${name}`)(call as unknown as Call)])
+export const traced = (store: Whole): Whole =>
+  forwarding(store, (name, call) =>
+    spanning(
+      Effect.suspend(() => call(store)),
+      `Store.${name}`
     )
-  }) as unknown as Whole
+  )
 
 /** Fails unless documents were embedded by the collection's own embedder; undefined: they were. */
 export const embeddedBy = (

@@ -1,6 +1,8 @@
 import {
   type Comparison,
   type Condition,
+  type Filter,
+  filtersUnder,
   isScalar,
   type Range,
   rangeOperators,
@@ -29,7 +31,7 @@ export type Clause = { readonly negated: boolean } & (
 )
 
 /** The clauses, which must all hold. */
-export const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
+const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
   if (isScalar(condition) || Array.isArray(condition)) {
     return [{ negated: false, present: false, comparison: condition as Comparison }]
   }
@@ -40,6 +42,32 @@ export const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
   if (exists !== undefined) clauses.push({ negated: !exists, present: true })
   return clauses
 }
+
+/** What a filter is made into. */
+interface Algebra<Query> {
+  readonly all: (parts: ReadonlyArray<Query>) => Query
+  readonly any: (parts: ReadonlyArray<Query>) => Query
+  readonly not: (part: Query) => Query
+  /** What a clause says, whether it is negated or not. */
+  readonly clause: (key: string, clause: Clause) => Query
+}
+
+/** What a filter means. */
+export const compiled = <Query>(filter: Filter, algebra: Algebra<Query>): Query =>
+  algebra.all(
+    Object.entries(filter).map(([key, condition]) => {
+      const filters = filtersUnder(key, condition)
+      if (filters !== undefined) {
+        return (key === "or" ? algebra.any : algebra.all)(filters.map((inner) => compiled(inner, algebra)))
+      }
+      return algebra.all(
+        clausesOf(condition as Condition).map((clause) => {
+          const query = algebra.clause(key, clause)
+          return clause.negated ? algebra.not(query) : query
+        })
+      )
+    })
+  )
 
 const bytes = new DataView(new ArrayBuffer(8))
 

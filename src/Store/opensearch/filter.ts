@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
-import { type Comparison, type Condition, type Filter, type Range, filtersUnder, isScalar } from "../../model/Filter.ts"
+import { type Comparison, type Filter, type Range, isScalar } from "../../model/Filter.ts"
 import { limits } from "../../model/Limits.ts"
-import { boundsOf, clausesOf, type Clause, kindOf, sortable, timeOf, unsortable } from "../core/clauses.ts"
+import { boundsOf, type Clause, compiled, kindOf, sortable, timeOf, unsortable } from "../core/clauses.ts"
 
 /** A query of OpenSearch. */
 export type Query = Readonly<Record<string, unknown>>
@@ -162,16 +162,4 @@ const clauseQuery = (key: string, clause: Clause): Query => {
 }
 
 /** The query for what a filter leaves; documents and passages have the fields that it asks. */
-export const filterQuery = (filter: Filter): Query =>
-  all(
-    Object.entries(filter).map(([key, condition]) => {
-      const filters = filtersUnder(key, condition)
-      if (filters !== undefined) return (key === "or" ? any : all)(filters.map(filterQuery))
-      return all(
-        clausesOf(condition as Condition).map((clause) => {
-          const query = clauseQuery(key, clause)
-          return clause.negated ? not(query) : query
-        })
-      )
-    })
-  )
+export const filterQuery = (filter: Filter): Query => compiled(filter, { all, any, not, clause: clauseQuery })

@@ -9,9 +9,7 @@ import { step } from "../../postings/mergeStep.ts"
 import { makeTurns } from "../../runtime/Turn.ts"
 import { Database, makeSearching } from "../sql/Database.ts"
 import { mergeStep } from "../sql/keyword.ts"
-import { sweepStep } from "../sql/sweep.ts"
-import { isPresent } from "../sql/tables.ts"
-import { forAWhile, requantise, upkeepStep } from "../sql/upkeep.ts"
+import { forAWhile, rebuildAll, sweepAll, upkeepStep } from "../sql/upkeep.ts"
 import type { VectorOptions } from "../sql/vectors.ts"
 import { Ahead } from "./ahead.ts"
 import { make as makeClient, transaction } from "./client.ts"
@@ -53,10 +51,8 @@ const compact = Effect.fnUntraced(function* (
   write: (typeof Database.Service)["write"]
 ) {
   const before = yield* read(bytesOf(sql))
-  yield* Effect.repeat(write(sweepStep(sql)), { while: (more) => more })
-  yield* Effect.repeat(write(mergeStep(sql, { ...step, extent: "whole" })), { while: (more) => more })
-  const collections = yield* read(sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`))
-  for (const { id } of collections) yield* write(requantise(sql, id))
+  yield* sweepAll(sql, write)
+  yield* rebuildAll(sql, write)
   return { before, after: yield* read(bytesOf(sql)), complete: inPostgres.purge }
 })
 

@@ -72,22 +72,17 @@ export const passages = (
   sql: SqlClient.SqlClient,
   collection: number,
   which: ReadonlyArray<number> | { readonly after: number; readonly limit: number }
-): Effect.Effect<ReadonlyArray<GraphPassage>, SqlError> =>
-  "after" in which
-    ? Effect.map(
-        sql.unsafe<PassageRow>(
-          `${select} WHERE g.passage_id > ? AND d.collection_id = ? ORDER BY g.passage_id LIMIT ?`,
-          [which.after, collection, which.limit]
-        ),
-        (found) => rising(found, which.after, "passages of the graph").map(toPassage)
-      )
-    : Effect.map(
-        sql.unsafe<PassageRow>(`${select} WHERE g.passage_id ${inList} AND d.collection_id = ? ORDER BY g.passage_id`, [
-          list(which),
-          collection
-        ]),
-        (found) => found.map(toPassage)
-      )
+): Effect.Effect<ReadonlyArray<GraphPassage>, SqlError> => {
+  const [among, after, limit, most] =
+    "after" in which ? ["> ?", which.after, " LIMIT ?", [which.limit]] : [inList, list(which), "", []]
+  return Effect.map(
+    sql.unsafe<PassageRow>(
+      `${select} WHERE g.passage_id ${among} AND d.collection_id = ? ORDER BY g.passage_id${limit}`,
+      [after, collection, ...most]
+    ),
+    (found) => rising(found, "after" in which ? which.after : -1, "passages of the graph").map(toPassage)
+  )
+}
 
 interface Expansion extends Walking {
   readonly collection: number
