@@ -83,7 +83,7 @@ const table = [
   { places: ["Reranker/"], may: ["Reranker.ts", "Config.ts", "onnx/*.ts", "vendors/", ...words] },
   { places: ["Store/"], may: ["Store.ts", "codes/", "postings/", "ranking/", "runtime/", ...words] },
   // What every store does with what it has read.
-  { places: ["Store/core/"], may: ["Store.ts", "Store/crc.ts", "ranking/", ...words], not: database },
+  { places: ["Store/core/"], may: ["Store.ts", "Store/crc.ts", "ranking/", "runtime/", ...words], not: database },
   {
     places: ["Store/opensearch/"],
     may: ["Store.ts", "Store/core/", "codes/", "postings/", "ranking/", "runtime/", ...words],

@@ -65,7 +65,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
       // What lists show of a document without a title is its source.
       const hashes = [hashOf(keyOf(name)), ...pathKeys(name).map(hashOf)]
       const known = yield* store.graphEntities(collection, hashes)
-      const [found] = known.toSorted(([a], [b]) => hashes.indexOf(a) - hashes.indexOf(b))
+      const [found] = [...known].sort(([a], [b]) => hashes.indexOf(a) - hashes.indexOf(b))
       if (found === undefined) return yield* new EntityNotFound({ name })
       return { hash: found[0], entity: found[1] }
     })
@@ -99,7 +99,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         }
       }
       const known = yield* store.graphEntities(collection, [...found.keys()])
-      return known
+      return [...known]
         .map(([hash, entity]) => ({ hash, entity, weight: weightOf(entity, documents), ...found.get(hash)! }))
         .filter(({ weight }) => weight > 0)
         .sort((a, b) => b.weight - a.weight || a.hash - b.hash)

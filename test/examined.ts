@@ -111,7 +111,7 @@ export const untold: Readonly<Record<string, ReadonlyArray<string>>> = {
   ],
   graph_answers: ["model"],
   graph_linkages: ["changes", "documents", "linkage"],
-  graph_names: ["collection_id", "key"],
+  graph_names: ["key"],
   keyword_segments: ["stamp", "version", "through", "inputs"],
   reserve: ["id", "body"],
   roots: ["collection_id", "path", "include", "exclude", "run"],

@@ -6,15 +6,15 @@ import { Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts
 import { ok } from "../model/Check.ts"
 import { type Reindexed, type Unembedded } from "../model/Stored.ts"
 import { fail, messageOf, warn } from "./examine/structure.ts"
-import { Candidates } from "./opensearch/Candidates.ts"
 import { type Answer, Failed } from "./opensearch/client.ts"
 import { type Cluster, type IndexOptions, type Write, open } from "./opensearch/Cluster.ts"
 import { headsWhere } from "./opensearch/documents.ts"
 import { typed } from "./opensearch/errors.ts"
-import { type Query, all } from "./opensearch/filter.ts"
+import type { Query } from "./opensearch/filter.ts"
 import { format, template } from "./opensearch/mapping.ts"
 import * as records from "./opensearch/records.ts"
-import { type PassageSource, fromBytes, headId, headPlace, rewriting, rewritten, textOf } from "./opensearch/sources.ts"
+import { rowsAfter, rowsWhere } from "./opensearch/rows.ts"
+import { fromBytes, headAsRead, headPlace, rewriting, rewritten, textOf } from "./opensearch/sources.ts"
 
 const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
 
@@ -52,10 +52,7 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
   const current = (made.index_templates ?? [])[0]?.index_template.version === format
   const found = yield* send("GET", `/${names.pattern}`)
   const expected = template(options.prefix, options).template.mappings.properties
-  const owned = new Set([
-    names.records,
-    ...known.flatMap(({ documents, next, passages }) => [documents, passages, ...(next ? [next.passages] : [])])
-  ])
+  const owned = new Set([names.records, ...known.flatMap(records.indexesOf)])
   const all = Object.entries(found) as ReadonlyArray<[string, Answer]>
   const changed = all.filter(([, { mappings }]) => differing(expected, mappings.properties).length > 0)
   const blocked = all.filter(([, { settings }]) => Object.values(settings.index.blocks ?? {}).includes("true"))
@@ -233,28 +230,10 @@ const make = (options: IndexOptions) => {
   /** Current passages after an id, by id, in the form in which they are embedded. */
   const rows = (collection: number, after: number, limit: number, query: Query) =>
     opened((cluster) =>
-      Effect.gen(function* () {
-        const record = yield* recordOf(cluster, collection)
-        for (let from = after; ;) {
-          const { hits } = yield* cluster.search(record.passages, {
-            size: limit,
-            query: all([{ range: { id: { gt: from } } }, query]),
-            sort: [{ id: "asc" }]
-          })
-          const met = new Candidates(cluster)
-          const current = yield* met.current<PassageSource>(record, hits.hits)
-          if (current.length === 0 && hits.hits.length === limit) {
-            from = hits.hits.at(-1)._source.id
-            continue
-          }
-          const heads = yield* met.documents(current.map(({ id }) => id))
-          return current.map((row) => ({
-            ...textOf(row, heads.get(row.id)!.own.title),
-            id: row.id,
-            v: (row as PassageSource).v
-          }))
-        }
-      })
+      Effect.map(
+        Effect.flatMap(recordOf(cluster, collection), (record) => rowsAfter(cluster, record, after, limit, [query])),
+        (found) => found.map(({ head, source }) => ({ ...textOf(source, head.own.title), id: source.id, v: source.v }))
+      )
     )
 
   /** Writes passages' vectors anew. */
@@ -262,20 +241,13 @@ const make = (options: IndexOptions) => {
     opened((cluster) =>
       Effect.gen(function* () {
         const record = yield* recordOf(cluster, collection)
-        const { hits } = yield* cluster.search(record.passages, {
-          size: 10_000,
-          seq_no_primary_term: true,
-          query: { terms: { id: given.map(({ id }) => id) } }
-        })
+        const { rows } = yield* rowsWhere(cluster, record, { terms: { id: given.map(({ id }) => id) } })
         const vectors = new Map(given.map(({ id, vector }) => [id, vector]))
         yield* cluster.bulk(
-          (hits.hits as ReadonlyArray<Answer>).map(({ _primary_term, _seq_no, _source }): Write => {
-            const source = _source as PassageSource
-            return {
-              action: rewriting(record.passages, source, _seq_no, _primary_term),
-              source: rewritten(source, vectors.get(source.id) ?? Option.none())
-            }
-          }),
+          rows.map(({ seq, source, term }): Write => ({
+            action: rewriting(record.passages, source, seq, term),
+            source: rewritten(source, vectors.get(source.id) ?? Option.none())
+          })),
           { refresh: "true", repeatable: true }
         )
       })
@@ -287,11 +259,9 @@ const make = (options: IndexOptions) => {
     for (const record of yield* records.all(cluster)) {
       const heads = yield* headsWhere(cluster, record, { terms: { gen: gens } }, { size: 10_000 })
       const answers = yield* cluster.bulk(
-        heads.map(({ head, seq, term }): Write => ({
-          action: {
-            index: { _index: record.documents, _id: headId(head.key), if_seq_no: seq, if_primary_term: term }
-          },
-          source: { ...head, fingerprint: "", own: { ...head.own, fingerprint: "" } }
+        heads.map((stored): Write => ({
+          action: { index: headAsRead(record, stored) },
+          source: { ...stored.head, fingerprint: "", own: { ...stored.head.own, fingerprint: "" } }
         })),
         { refresh: "true", repeatable: true }
       )
@@ -314,10 +284,7 @@ const make = (options: IndexOptions) => {
         passages += answer.deleted
       }
     }
-    const owned = new Set([
-      cluster.names.records,
-      ...known.flatMap(({ documents, next, passages }) => [documents, passages, ...(next ? [next.passages] : [])])
-    ])
+    const owned = new Set([cluster.names.records, ...known.flatMap(records.indexesOf)])
     const found = Object.keys(yield* cluster.send("GET", `/${cluster.names.pattern}`)).filter(
       (name) => !owned.has(name)
     )
@@ -375,13 +342,7 @@ const make = (options: IndexOptions) => {
         })
       )
     ),
-    collections: opened((cluster) =>
-      Effect.gen(function* () {
-        const known = yield* records.all(cluster)
-        const counts = yield* records.countsOf(cluster, known)
-        return known.map((record, at) => records.toSummary(record, counts[at]!))
-      })
-    ),
+    collections: opened(records.summaries),
     embedded: (collection, after, limit) =>
       Effect.map(rows(collection, after, limit, { exists: { field: "vector" } }), (found) =>
         found.map(({ v, ...text }) => ({ ...text, vector: fromBytes(v!) }))

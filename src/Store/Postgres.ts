@@ -3,27 +3,28 @@ import * as Layer from "effect/Layer"
 import { BackupRefused, Backups, type StoreUnavailable, type Stores, type Whole, ports } from "../Store.ts"
 import { make as makeClient } from "./postgres/client.ts"
 import { type DatabaseOptions, open } from "./postgres/Database.ts"
+import { forwarding } from "./core/calls.ts"
 import { Database } from "./sql/Database.ts"
 import { make } from "./sql/store.ts"
-import { type Read, reads } from "./threads/messages.ts"
+import { reads } from "./threads/messages.ts"
 
 export type { DatabaseOptions }
 
 /** Calls of a store on the lane that has the fewest; writes, which take turns, on the first. */
 const spread = (lanes: ReadonlyArray<Whole>): Whole => {
   const running = lanes.map(() => 0)
-  const on =
-    (method: Read) =>
-    (...args: ReadonlyArray<unknown>) =>
-      Effect.suspend(() => {
-        const lane = running.indexOf(Math.min(...running))
-        running[lane]!++
-        return Effect.ensuring(
-          (lanes[lane]![method] as (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>)(...args),
-          Effect.sync(() => running[lane]!--)
-        )
-      })
-  return { ...lanes[0]!, ...(Object.fromEntries(reads.map((method) => [method, on(method)])) as Partial<Whole>) }
+  const spreads: ReadonlySet<string> = new Set(reads)
+  return forwarding(lanes[0]!, (name, call) => {
+    if (!spreads.has(name)) return call(lanes[0]!)
+    return Effect.suspend(() => {
+      const lane = running.indexOf(Math.min(...running))
+      running[lane]!++
+      return Effect.ensuring(
+        call(lanes[lane]!),
+        Effect.sync(() => running[lane]!--)
+      )
+    })
+  })
 }
 
 /** An index in a schema of a PostgreSQL database. */

@@ -3,6 +3,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { StoreUnavailable, type Stores, type Whole, ports } from "../Store.ts"
+import { forwarding } from "./core/calls.ts"
 import { make } from "./sql/store.ts"
 import * as Database from "./sqlite/Database.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
@@ -113,16 +114,5 @@ export const reopening = <R>(
         return stands !== undefined && isSamePlace(stands, current.place) ? used : Effect.zipRight(follow, used)
       })
 
-    type Operation = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
-    const { collections: _, ...methods } = current.store
-    return {
-      collections: using((store) => store.collections),
-      ...Object.fromEntries(
-        Object.keys(methods).map((name) => [
-          name,
-          (...args: ReadonlyArray<unknown>) =>
-            using((store) => (store[name as keyof typeof methods] as unknown as Operation)(...args))
-        ])
-      )
-    } as unknown as Whole
+    return forwarding(current.store, (_, call) => using(call))
   })

@@ -1,4 +1,5 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -168,20 +169,30 @@ const shift = (target: string, count: number, keep: number): void => {
   }
 }
 
-const damagedIndex = (filename: string, target: string, reason: string) =>
-  refuse(
-    `The index ${filename} is damaged (${reason}), so ${target} was left as it was; run \`clew doctor --fix\` first, ` +
-      `which copies the index before it repairs it`
+/** Refuses damage, and whatever a check has refused, in words that tell what to do. */
+const refusing =
+  (say: (reason: string) => string) =>
+  <A, E, R>(effect: Effect.Effect<A, E | SqlError | BackupRefused, R>) =>
+    effect.pipe(
+      Effect.catchIf(isDamage, (error) => refuse(String((error.cause as Error).message))),
+      Effect.catchIf(
+        (error): error is BackupRefused => error instanceof BackupRefused,
+        ({ reason }) => refuse(say(reason))
+      )
+    )
+
+/** Whether two paths lead to one file. */
+const areSame = (a: string, b: string) =>
+  Effect.zipWith(
+    trying(a, () => RawFile.statOf(a)),
+    trying(b, () => RawFile.statOf(b)),
+    (one, other) => one !== undefined && other !== undefined && RawFile.isSamePlace(one, other)
   )
 
 const backup = (filename: string, target: string, keep: number) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const there = yield* trying(target, () => RawFile.statOf(target))
-      const own = yield* trying(filename, () => RawFile.statOf(filename))
-      if (there !== undefined && own !== undefined && RawFile.isSamePlace(there, own)) {
-        return yield* refuse(`${target} is the index itself; name another file`)
-      }
+      if (yield* areSame(target, filename)) return yield* refuse(`${target} is the index itself; name another file`)
       const older = yield* olderOf(target, keep)
       // A backup is one file; an index in use has a WAL beside it.
       if (yield* trying(target, () => RawFile.statOf(`${target}-wal`) !== undefined)) {
@@ -189,8 +200,11 @@ const backup = (filename: string, target: string, keep: number) =>
       }
       const made = yield* partial(target)
       const backup = yield* Effect.zipRight(copyOfIndex(filename, made), seal(made, brokenIn, alteredIn)).pipe(
-        Effect.catchIf(isDamage, (error) => damagedIndex(filename, target, String((error.cause as Error).message))),
-        Effect.catchTag("BackupRefused", ({ reason }) => damagedIndex(filename, target, reason))
+        refusing(
+          (reason) =>
+            `The index ${filename} is damaged (${reason}), so ${target} was left as it was; run \`clew doctor --fix\` first, ` +
+            `which copies the index before it repairs it`
+        )
       )
       yield* trying(target, () => {
         shift(target, older, keep)
@@ -211,13 +225,10 @@ const check = (source: string) =>
       return yield* contentsOf(sql, source)
     })
   ).pipe(
-    Effect.catchIf(isDamage, (error) => refuse(String((error.cause as Error).message))),
-    Effect.catchTag("BackupRefused", ({ reason }) =>
-      refuse(
-        reason.includes(source)
-          ? reason
-          : `The backup ${source} is damaged (${reason}). Keep an older one, and make another with \`clew backup\``
-      )
+    refusing((reason) =>
+      reason.includes(source)
+        ? reason
+        : `The backup ${source} is damaged (${reason}). Keep an older one, and make another with \`clew backup\``
     )
   )
 
@@ -264,20 +275,14 @@ const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUna
 const restore = (filename: string, source: string) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const own = yield* trying(filename, () => RawFile.statOf(filename))
-      const there = yield* trying(source, () => RawFile.statOf(source))
-      if (own !== undefined && there !== undefined && RawFile.isSamePlace(own, there)) {
-        return yield* refuse(`${source} is the index itself; name a backup`)
-      }
+      if (yield* areSame(filename, source)) return yield* refuse(`${source} is the index itself; name a backup`)
       yield* givenBackup(source)
       const made = yield* partial(filename)
       const backup = yield* Effect.zipRight(copyOfBackup(source, made), seal(made, brokenIn)).pipe(
-        Effect.catchIf(isDamage, (error) => refuse(String((error.cause as Error).message))),
-        Effect.catchTag("BackupRefused", ({ reason }) =>
-          refuse(
+        refusing(
+          (reason) =>
             `The backup ${source} is damaged (${reason}) and was not restored. Use another one, or run ` +
-              `\`clew doctor --db ${source}\` to see what can be repaired`
-          )
+            `\`clew doctor --db ${source}\` to see what can be repaired`
         )
       )
       yield* holdOld(filename)

@@ -11,9 +11,6 @@ import * as Pool from "./threads/Pool.ts"
 import * as Thread from "./threads/Thread.ts"
 import { type Method, reads, writes } from "./threads/messages.ts"
 
-/** `shared` goes to every thread as it is, for example memory that all of them see. */
-type Options = Sqlite.DatabaseOptions & { readonly shared?: unknown }
-
 const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Whole> =>
   Object.fromEntries(
     methods.map((method) => [
@@ -30,7 +27,7 @@ const weigh = (method: Method, args: ReadonlyArray<unknown>): number =>
  * The one thread that writes, started with the first write. A write that broke off is not retried: it may have been
  * done.
  */
-const writing = (options: Options) =>
+const writing = (options: Sqlite.DatabaseOptions) =>
   Pool.make({
     size: 1,
     eager: false,
@@ -42,7 +39,7 @@ const writing = (options: Options) =>
   })
 
 /** A thread that shares the vectors' codes in memory with the others for as long as it lives. */
-const sharing = (options: Options, cache: BlockCache | undefined) =>
+const sharing = (options: Sqlite.DatabaseOptions, cache: BlockCache | undefined) =>
   Effect.flatMap(
     Effect.acquireRelease(
       Effect.sync(() => cache?.admit()),
@@ -51,7 +48,7 @@ const sharing = (options: Options, cache: BlockCache | undefined) =>
     (admitted) => Thread.start({ ...options, mode: "readonly", cache: admitted })
   )
 
-const reading = (options: Options, size: number, eager: boolean, cache: BlockCache | undefined) =>
+const reading = (options: Sqlite.DatabaseOptions, size: number, eager: boolean, cache: BlockCache | undefined) =>
   Pool.make({
     size,
     eager,
@@ -62,7 +59,7 @@ const reading = (options: Options, size: number, eager: boolean, cache: BlockCac
   })
 
 /** Reads on the caller's thread and writes in one other thread, which starts with the first write. */
-export const layer = (options: Options): Layer.Layer<Stores, StoreUnavailable> =>
+export const layer = (options: Sqlite.DatabaseOptions): Layer.Layer<Stores, StoreUnavailable> =>
   Layer.scopedContext(
     Effect.gen(function* () {
       return ports({ ...(yield* whole), ...inPool(yield* writing(options), writes) })
@@ -117,7 +114,7 @@ export const nearby = (own: Whole["find"], pooled: Whole["find"], isIndexing: ()
 export const layerPooled = ({
   readers,
   ...options
-}: Options & { readonly readers: number }): Layer.Layer<Stores, StoreUnavailable> =>
+}: Sqlite.DatabaseOptions & { readonly readers: number }): Layer.Layer<Stores, StoreUnavailable> =>
   Layer.unwrapEffect(
     Effect.sync(() => {
       const cache = cacheIfAny()

@@ -29,6 +29,13 @@ const squareOf = (vector: Float32Array): number => {
   return sum
 }
 
+/** The width, filled up to a multiple of 4. */
+const filledTo = (width: number): number => 4 * Math.ceil(width / 4)
+
+/** How many vectors of a width there is room for in so many bytes. */
+export const roomFor = (width: number, mostBytes: number): number =>
+  Math.max(batch, Math.floor(mostBytes / (4 * filledTo(width))))
+
 /** Vectors of one width in memory, by the numbers of their passages; a new one takes the place of the oldest. */
 export class HeldVectors {
   /** How many there is room for. */
@@ -39,7 +46,6 @@ export class HeldVectors {
   private readonly homes: Float64Array
   private readonly memory: SharedMemory
   private readonly kernel: Kernel
-  /** The width, filled up to a multiple of 4. */
   private readonly filled: number
   private readonly base: number
   private readonly indexes = new Int32Array(batch)
@@ -50,8 +56,8 @@ export class HeldVectors {
     readonly width: number,
     mostBytes: number
   ) {
-    this.filled = 4 * Math.ceil(width / 4)
-    this.most = Math.max(batch, Math.floor(mostBytes / (4 * this.filled)))
+    this.filled = filledTo(width)
+    this.most = roomFor(width, mostBytes)
     this.owners = new Float64Array(this.most).fill(free)
     this.homes = new Float64Array(this.most)
     // The query, what is taken off, the numbers of the rows, and for each its product and its square.

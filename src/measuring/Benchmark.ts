@@ -152,7 +152,8 @@ export const Evaluation = Schema.Struct({
   modes: QualityByMode
 })
 
-const requests: Readonly<Record<BenchmarkMode, Partial<SearchRequest>>> = {
+/** How each mode searches. */
+export const requests: Readonly<Record<BenchmarkMode, Partial<SearchRequest>>> = {
   keyword: { hybrid: true, alpha: 0, graph: false },
   vector: { hybrid: false, graph: false },
   "hybrid rrf": { hybrid: true, fusion: "rrf", graph: false },

@@ -10,19 +10,14 @@ import type { Judgement } from "../model/Judgement.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
 import { graded, isAbout, isSource, type JudgedQuestion, type PassagePlace } from "./Judgements.ts"
+import { requests as requestsBy } from "./Benchmark.ts"
 import { ndcgAt, recallAt, reciprocalRankAt } from "./evaluation.ts"
 
 /** The modes of search measured by judgements; `configured` searches like `clew query`. */
 export const judgedModes = ["configured", "keyword", "vector", "hybrid rrf", "hybrid score"] as const
 export type JudgedMode = (typeof judgedModes)[number]
 
-const requests: Readonly<Record<JudgedMode, Partial<SearchRequest>>> = {
-  configured: { hybrid: true },
-  keyword: { hybrid: true, alpha: 0, graph: false },
-  vector: { hybrid: false, graph: false },
-  "hybrid rrf": { hybrid: true, fusion: "rrf", graph: false },
-  "hybrid score": { hybrid: true, fusion: "score", graph: false }
-}
+const requests: Readonly<Record<JudgedMode, Partial<SearchRequest>>> = { ...requestsBy, configured: { hybrid: true } }
 
 /** A passage to judge, and its rank in each mode that found it. */
 export interface Pooled {

@@ -1,4 +1,4 @@
-import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { untilMade } from "../Collections.ts"
@@ -9,7 +9,7 @@ import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import type { DocumentId, DocumentInput } from "../model/Document.ts"
 import type { SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
-import { percentile } from "./Benchmark.ts"
+import { requests as modes, percentile } from "./Benchmark.ts"
 import { mean, queryOf, randomFrom } from "./evaluation.ts"
 
 /** There is no passage to sample queries from. */
@@ -40,8 +40,8 @@ export type SpeedLeg = (typeof legs)[number]
 
 /** What one leg finds is measured without the passages that the graph leads to. */
 const requests: Readonly<Record<SpeedLeg, Partial<SearchRequest>>> = {
-  keyword: { hybrid: true, alpha: 0, graph: false },
-  vector: { hybrid: false, graph: false },
+  keyword: modes.keyword,
+  vector: modes.vector,
   hybrid: { hybrid: true }
 }
 
@@ -69,13 +69,6 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
     const search = yield* Search
     const indexer = yield* Indexer
 
-    const elapsed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-      Effect.gen(function* () {
-        const before = yield* Clock.currentTimeNanos
-        const result = yield* effect
-        return [Number((yield* Clock.currentTimeNanos) - before) / 1e6, result] as const
-      })
-
     const vector = (collection: CollectionName, query: string) =>
       Effect.map(search.run({ collection, query, topK, ...requests.vector }), ({ hits }) => hits)
 
@@ -88,7 +81,7 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
       const run = (query: string) => search.run({ collection, query, topK, ...requests[leg] })
       for (const query of queries.slice(0, 10)) yield* run(query)
       return yield* Effect.forEach(queries, (query) =>
-        Effect.map(elapsed(run(query)), ([ms, { hits }]) => ({ ms, hits }))
+        Effect.map(Effect.timed(run(query)), ([time, { hits }]) => ({ ms: Duration.toMillis(time), hits }))
       )
     })
 
@@ -168,14 +161,14 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
         // The first document loads the model.
         yield* indexer.index(inputs.slice(0, 1))
         let passages = 0
-        const [ms] = yield* elapsed(
+        const [time] = yield* Effect.timed(
           Effect.gen(function* () {
             for (let at = 1; at < inputs.length; at += batch) {
               for (const indexed of yield* indexer.index(inputs.slice(at, at + batch))) passages += indexed.passages
             }
           })
         )
-        return passages === 0 ? undefined : (passages * 1000) / ms
+        return passages === 0 ? undefined : passages / Duration.toSeconds(time)
       })
     }
   })

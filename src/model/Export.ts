@@ -32,7 +32,7 @@ const SaidBy = Schema.Struct({
 })
 
 /** A passage: its span in the document's content, and its vector as base64 of little-endian float32. */
-export const ExportedPassage = Schema.Struct({
+const ExportedPassage = Schema.Struct({
   start: offset,
   end: offset,
   start_line: line,
@@ -41,8 +41,8 @@ export const ExportedPassage = Schema.Struct({
   locator: Schema.optional(Locator),
   table_header: Schema.optional(Schema.String),
   said: Schema.optional(SaidBy),
-  vector: Schema.optional(Schema.Uint8ArrayFromBase64)
-}).annotations({ identifier: "ExportedPassage" })
+  vector: Schema.optionalWith(Schema.Uint8ArrayFromBase64, { as: "Option" })
+}).pipe(Schema.rename({ start_line: "startLine", end_line: "endLine", table_header: "tableHeader" }))
 
 /** A line for each document. */
 export const ExportLine = Schema.Struct({
@@ -56,7 +56,7 @@ export const ExportLine = Schema.Struct({
   line: Schema.optional(line),
   content: Schema.String,
   passages: Schema.Array(ExportedPassage)
-}).annotations({ identifier: "ExportLine" })
+}).pipe(Schema.rename({ doc_id: "docId" }))
 export type ExportLine = typeof ExportLine.Type
 
 /** The last line, without which an export is incomplete. */

@@ -335,7 +335,7 @@ export interface Figure {
 /** Derived data of a collection being rebuilt from its texts or vectors, and the progress. */
 export interface Rebuild {
   readonly collection: CollectionName
-  readonly kind: "postings" | "codes" | "graph" | "names"
+  readonly kind: "postings" | "codes" | "graph"
   /** In passages. */
   readonly done: number
   readonly total: number

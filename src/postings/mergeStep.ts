@@ -1,4 +1,6 @@
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import { sumAll } from "effect/Number"
 import { parsed } from "../model/Damaged.ts"
 import { type Segment, type SegmentStore, State } from "./SegmentStore.ts"
 import { BlockReader, BlockWriter, type Head, blockOf, compareTerms, maxTermBytes } from "./block.ts"
@@ -184,14 +186,9 @@ const runningOn = (store: object): Map<number, Running> => {
 const inputsOf = (segment: Segment): ReadonlyArray<number> =>
   parsed<Array<number>>(segment.inputs ?? "[]", () => `the plan of segment ${segment.id}`)
 
-const sum = (values: Iterable<number>): number => {
-  let total = 0
-  for (const value of values) total += value
-  return total
-}
-
 /** Passages that are not deleted. */
-const total = (segments: ReadonlyArray<Segment>): number => sum(segments.map(({ dead, passages }) => passages - dead))
+const total = (segments: ReadonlyArray<Segment>): number =>
+  sumAll(segments.map(({ dead, passages }) => passages - dead))
 
 /** Begins a merge, and fixes where each passage goes; later deletions are carried over at the end. */
 const start = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, inputs: ReadonlyArray<Segment>) {
@@ -229,7 +226,7 @@ const start = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, inputs: Re
     collection_id: inputs[0]!.collection_id,
     stamp,
     passages: ids.count,
-    terms: sum(lengths),
+    terms: sumAll(lengths),
     first_id: head.ids.idOf(0),
     last_id: head.ids.idOf(ids.count - 1),
     blocks: 0,
@@ -342,22 +339,12 @@ const finish = Effect.fnUntraced(function* <E>(
 
 /** Takes segments out of use: small ones are deleted at once, others step by step. */
 const retire = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, segments: ReadonlyArray<Segment>) {
-  const areFew = sum(segments.map(({ blocks }) => blocks)) < stepRows
+  const areFew = sumAll(segments.map(({ blocks }) => blocks)) < stepRows
   for (const { id } of segments) {
     if (areFew) yield* store.clear(id, Number.MAX_SAFE_INTEGER)
     else yield* store.discard(id)
   }
 })
-
-const byCollection = (segments: ReadonlyArray<Segment>): Iterable<ReadonlyArray<Segment>> => {
-  const groups = new Map<number, Array<Segment>>()
-  for (const segment of segments) {
-    const group = groups.get(segment.collection_id)
-    if (group === undefined) groups.set(segment.collection_id, [segment])
-    else group.push(segment)
-  }
-  return groups.values()
-}
 
 /**
  * Does a little of the due merging and deleting, in the caller's transaction, which holds the write lock; true if there
@@ -373,7 +360,8 @@ export const mergeStep = Effect.fn("Store.mergeStep")(function* <E>(
   const taken = new Set((yield* store.inState(State.building)).flatMap(inputsOf))
   let began = false
   const rebuilt = yield* store.rebuilding
-  for (const segments of byCollection(yield* store.inState(State.live))) {
+  const live = Arr.groupBy(yield* store.inState(State.live), ({ collection_id }) => String(collection_id))
+  for (const segments of Object.values(live)) {
     // A rebuild is about to replace its segments.
     if (rebuilt.has(segments[0]!.collection_id)) continue
     const chosen = plans[options.extent ?? "due"](segments, ({ id }) => taken.has(id))

@@ -1,3 +1,4 @@
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import { randomBytes } from "node:crypto"
 import { damaged } from "../model/Damaged.ts"
@@ -27,16 +28,11 @@ export const bury = Effect.fnUntraced(function* <E>(
   ordinals: ReadonlyArray<number>,
   lengthOf: (ordinal: number) => number
 ) {
-  const chunks = new Map<number, Array<number>>()
-  for (const ordinal of ordinals) {
-    const chunk = Math.floor(ordinal / chunkOrdinals)
-    const within = chunks.get(chunk)
-    if (within === undefined) chunks.set(chunk, [ordinal])
-    else within.push(ordinal)
-  }
+  const chunks = Arr.groupBy(ordinals, (ordinal) => String(Math.floor(ordinal / chunkOrdinals)))
   let dead = 0
   let terms = 0
-  for (const [chunk, within] of chunks) {
+  for (const [name, within] of Object.entries(chunks)) {
+    const chunk = Number(name)
     const bits = (yield* store.tombstones(segment, chunk)).get(chunk) ?? Buffer.alloc(chunkOrdinals / 8)
     for (const ordinal of within) {
       const at = (ordinal % chunkOrdinals) >>> 3

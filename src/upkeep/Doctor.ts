@@ -142,29 +142,22 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
           )
         }
         if (odd.length > 0) {
-          findings.push({
-            name: "vectors",
-            status: "fail",
-            detail: `collection ${name}: ${odd.length} vectors differ from what the embedder gives for their texts`,
-            next: "run `clew doctor --deep --fix`",
-            cure
-          })
+          const detail = `collection ${name}: ${odd.length} vectors differ from what the embedder gives for their texts`
+          findings.push({ ...fail("vectors", detail, "run `clew doctor --deep --fix`"), cure })
         }
         return { findings, made: fix ? missing.length : 0 }
       }).pipe(
         Effect.catchAll((error) =>
           Effect.succeed({
             findings: [
-              {
-                name: error._tag === "StoreUnavailable" ? "vectors" : "embedder",
-                status: "fail",
-                detail: `collection ${collection.name}: ${error.message}`,
-                next:
-                  error._tag === "StoreUnavailable"
-                    ? "run `clew doctor --fix`"
-                    : "start the embedder, or set [embedding] in the configuration; `clew reindex` switches to another"
-              }
-            ] satisfies ReadonlyArray<Finding>,
+              fail(
+                error._tag === "StoreUnavailable" ? "vectors" : "embedder",
+                `collection ${collection.name}: ${error.message}`,
+                error._tag === "StoreUnavailable"
+                  ? "run `clew doctor --fix`"
+                  : "start the embedder, or set [embedding] in the configuration; `clew reindex` switches to another"
+              )
+            ] as ReadonlyArray<Finding>,
             made: 0
           })
         )

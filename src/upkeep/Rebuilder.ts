@@ -14,30 +14,27 @@ const interval = 2000
 const names: Record<Rebuild["kind"], string> = {
   postings: "keyword index",
   codes: "codes of vectors",
-  graph: "knowledge graph",
-  names: "list of names"
+  graph: "knowledge graph"
 }
 
 const faults: Record<Rebuild["kind"], string> = {
   postings: "was built by an older version",
   codes: "are missing or incomplete",
-  graph: "is incomplete",
-  names: "is incomplete"
+  graph: "is incomplete"
 }
 
 const describe = ({ collection, kind, missing, total }: Rebuild): string =>
   `The ${names[kind]} of collection ${collection} (${total} passages) ${missing ? "is missing" : faults[kind]}`
 
 /** Whether a search notices that this is not rebuilt: codes make the search of so few vectors little faster. */
-const isNoticed = ({ kind, total }: Rebuild): boolean => kind !== "names" && (kind !== "codes" || total > fewPassages)
+const isNoticed = ({ kind, total }: Rebuild): boolean => kind !== "codes" || total > fewPassages
 
 const pronoun = ({ kind }: Rebuild): string => (kind === "codes" ? "them" : "it")
 
 const consequences: Record<Rebuild["kind"], string> = {
   postings: "the old one is used",
   codes: "searches by meaning are slow",
-  graph: "it leads to less",
-  names: "fewer are suggested"
+  graph: "it leads to less, and fewer names are suggested"
 }
 
 const consequence = ({ kind, missing }: Rebuild): string => (missing ? "it finds nothing" : consequences[kind])

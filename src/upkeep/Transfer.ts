@@ -54,74 +54,35 @@ const batchLength = 16 * 1024 * 1024
 const bytesOf = (vector: Float32Array) => new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
 
 const toLine = (collection: CollectionName, document: ExportedDocument): ExportLine => ({
+  ...document,
   collection,
-  doc_id: document.docId,
-  source: document.source,
-  title: document.title,
-  metadata: document.metadata,
-  fingerprint: document.fingerprint,
-  origin: document.origin,
-  line: document.line,
-  content: document.content,
-  passages: document.passages.map(
-    ({ end, endLine, heading, locator, said, start, startLine, tableHeader, vector }) => ({
-      start,
-      end,
-      start_line: startLine,
-      end_line: endLine,
-      heading,
-      ...(locator === undefined ? {} : { locator }),
-      ...(tableHeader === undefined ? {} : { table_header: tableHeader }),
-      ...(said === undefined ? {} : { said }),
-      ...Option.match(vector, { onNone: () => ({}), onSome: (found) => ({ vector: bytesOf(found) }) })
-    })
-  )
+  passages: document.passages.map((passage) => ({ ...passage, vector: Option.map(passage.vector, bytesOf) }))
 })
 
-const fromLine = (line: ExportLine, dimensions: number): Either.Either<ExportedDocument, string> =>
+const fromLine = (
+  { passages: given, ...line }: ExportLine,
+  dimensions: number
+): Either.Either<ExportedDocument, string> =>
   Either.gen(function* () {
     const passages: Array<IndexedPassage> = []
-    for (const [index, passage] of line.passages.entries()) {
-      const { end, end_line, heading, locator, said, start, start_line, table_header, vector } = passage
+    for (const [index, passage] of given.entries()) {
+      const { end, start } = passage
       if (end < start || end > line.content.length) {
         return yield* Either.left(`passage ${index} is outside the content: ${start} to ${end}`)
       }
-      if (vector !== undefined && vector.byteLength !== dimensions * 4) {
-        return yield* Either.left(
-          `passage ${index} has a vector of ${vector.byteLength / 4} numbers, not ${dimensions}`
-        )
-      }
       // A copy, so that the bytes are aligned for float32.
-      const numbers = vector === undefined ? undefined : new Float32Array(Uint8Array.from(vector).buffer)
-      if (numbers?.some((number) => !Number.isFinite(number))) {
+      const bytes = Option.map(passage.vector, (vector) => Uint8Array.from(vector))
+      if (Option.exists(bytes, ({ byteLength }) => byteLength !== dimensions * 4)) {
+        const numbers = Option.getOrThrow(bytes).byteLength / 4
+        return yield* Either.left(`passage ${index} has a vector of ${numbers} numbers, not ${dimensions}`)
+      }
+      const vector = Option.map(bytes, ({ buffer }) => new Float32Array(buffer))
+      if (Option.exists(vector, (numbers) => numbers.some((number) => !Number.isFinite(number)))) {
         return yield* Either.left(`passage ${index} has a vector with a value that is not a number`)
       }
-      passages.push({
-        text: line.content.slice(start, end),
-        heading,
-        start,
-        end,
-        startLine: start_line,
-        endLine: end_line,
-        ...(locator === undefined ? {} : { locator }),
-        ...(table_header === undefined ? {} : { tableHeader: table_header }),
-        ...(said === undefined ? {} : { said }),
-        vector: Option.fromNullable(numbers)
-      })
+      passages.push({ ...passage, text: line.content.slice(start, end), vector })
     }
-    const { content, doc_id, fingerprint, metadata, origin, source, title } = line
-    return {
-      docId: doc_id,
-      derivedId: doc_id,
-      source,
-      title,
-      metadata,
-      fingerprint,
-      origin,
-      line: line.line,
-      content,
-      passages
-    }
+    return { ...line, derivedId: line.docId, passages }
   })
 
 const encodeHeader = Schema.encodeSync(Schema.parseJson(ExportHeader))
@@ -320,8 +281,8 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
             }
           }
           if (there.has(collection)) {
-            const refs = documents.map(({ derivedId, docId, source }): DocumentRef => ({ derivedId, docId, source }))
-            yield* Effect.catchTag(store.lookup(collection, refs), "DocumentConflict", ({ places: [at], reason }) =>
+            const looking = store.lookup(collection, documents.map(refOf))
+            yield* Effect.catchTag(looking, "DocumentConflict", ({ places: [at], reason }) =>
               wrong(`the index has another document: ${reason}`, at === undefined ? last : first + at)
             )
           }

@@ -1,6 +1,8 @@
 import {
   type Comparison,
   type Condition,
+  type Filter,
+  filtersUnder,
   isScalar,
   type Range,
   rangeOperators,
@@ -29,7 +31,7 @@ export type Clause = { readonly negated: boolean } & (
 )
 
 /** The clauses, which must all hold. */
-export const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
+const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
   if (isScalar(condition) || Array.isArray(condition)) {
     return [{ negated: false, present: false, comparison: condition as Comparison }]
   }
@@ -39,4 +41,48 @@ export const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
   if (not !== undefined) clauses.push({ negated: true, present: false, comparison: not })
   if (exists !== undefined) clauses.push({ negated: !exists, present: true })
   return clauses
+}
+
+/** What a filter is made into. */
+interface Algebra<Query> {
+  readonly all: (parts: ReadonlyArray<Query>) => Query
+  readonly any: (parts: ReadonlyArray<Query>) => Query
+  readonly not: (part: Query) => Query
+  /** What a clause says, whether it is negated or not. */
+  readonly clause: (key: string, clause: Clause) => Query
+}
+
+/** What a filter means. */
+export const compiled = <Query>(filter: Filter, algebra: Algebra<Query>): Query =>
+  algebra.all(
+    Object.entries(filter).map(([key, condition]) => {
+      const filters = filtersUnder(key, condition)
+      if (filters !== undefined) {
+        return (key === "or" ? algebra.any : algebra.all)(filters.map((inner) => compiled(inner, algebra)))
+      }
+      return algebra.all(
+        clausesOf(condition as Condition).map((clause) => {
+          const query = algebra.clause(key, clause)
+          return clause.negated ? algebra.not(query) : query
+        })
+      )
+    })
+  )
+
+const bytes = new DataView(new ArrayBuffer(8))
+
+/** A number as 16 hexadecimal digits that sort as the number does. */
+export const sortable = (value: number): string => {
+  // Adding 0 makes -0 equal to 0.
+  bytes.setFloat64(0, value + 0)
+  const bits = bytes.getBigUint64(0)
+  const rising = bits >> 63n === 0n ? bits | (1n << 63n) : ~bits & 0xffff_ffff_ffff_ffffn
+  return rising.toString(16).padStart(16, "0")
+}
+
+/** The number of which `sortable` made the digits. */
+export const unsortable = (digits: string): number => {
+  const bits = BigInt(`0x${digits}`)
+  bytes.setBigUint64(0, bits >> 63n === 1n ? bits & 0x7fff_ffff_ffff_ffffn : ~bits & 0xffff_ffff_ffff_ffffn)
+  return bytes.getFloat64(0)
 }

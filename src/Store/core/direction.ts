@@ -34,3 +34,22 @@ export const measureBy = ({
   // Where nearly all vectors point the same way, nothing is told above that.
   return usual > mostUsual ? { toward: vector, scale: 1 } : { off, toward, scale: 1 / (1 - usual) }
 }
+
+/** The mean of some vectors, and their number. */
+export interface Mean {
+  readonly vector: Vector
+  readonly of: number
+}
+
+/** The mean of fewer vectors says more about their texts than about the model. */
+export const least = 32
+
+/** The mean over all of these, so that similarities of several collections are comparable; none of too few vectors. */
+export const meanOver = (means: ReadonlyArray<Mean>, dimensions: number): Vector | undefined => {
+  const count = means.reduce((sum, { of }) => sum + of, 0)
+  return count < least
+    ? undefined
+    : Float32Array.from({ length: dimensions }, (_, d) =>
+        means.reduce((sum, { of, vector }) => sum + (vector[d]! * of) / count, 0)
+      )
+}

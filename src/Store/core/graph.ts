@@ -235,3 +235,24 @@ export const expandBy = Effect.fnUntraced(function* <E>(
   const best = walk.best(reservedPlaces, new Set(hits.map(({ key }) => key)), similarity)
   return yield* waysOf(reads, new Map(best.map((passage) => [passage, walk.wayTo(passage)])))
 })
+
+/** At most this many passages of a document are read to measure a linkage. */
+export const passagesEach = 4
+
+/**
+ * The share of so many documents that name or link another by a name it is known by: `read` has the mentions of their
+ * passages, `titled` gives the documents of which each entity is the title.
+ */
+export const linkageOf = Effect.fnUntraced(function* <E>(
+  documents: number,
+  read: ReadonlyArray<{ readonly document: number; readonly mentions: ReadonlyArray<PackedMention> }>,
+  titled: (entities: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, ReadonlyArray<number>>, E>
+) {
+  const named = read.flatMap(({ document, mentions }) => mentioned(mentions).map((entity) => ({ entity, document })))
+  const defining = yield* titled(named.map(({ entity }) => entity))
+  const joined = new Set<number>()
+  for (const { document, entity } of named) {
+    if (defining.get(entity)?.some((other) => other !== document)) joined.add(document)
+  }
+  return joined.size / Math.max(1, documents)
+})

@@ -7,7 +7,7 @@ import { codesFormat } from "../../codes/CodeStore.ts"
 import { bytesOf, encoder } from "../../codes/encoder.ts"
 import { unpack as unpackCodes } from "../../codes/layout.ts"
 import { mentionsOf } from "../../entities/extract.ts"
-import { pack } from "../../entities/mention.ts"
+import { hashOf, isName, pack } from "../../entities/mention.ts"
 import { fromStored } from "../../entities/said.ts"
 import type { CollectionSummary } from "../../model/Collection.ts"
 import type { Rebuild } from "../../model/Stored.ts"
@@ -23,11 +23,16 @@ import { edgesOf, textColumns, toGraphRow } from "../sql/graph/edges.ts"
 import { verify } from "../sql/keyword.ts"
 import * as collections from "../sql/collections.ts"
 import { dialectOf } from "../sql/dialect.ts"
-import { namesMissingIn } from "../sql/graph/suggesting.ts"
 import * as rebuilding from "../sql/rebuild.ts"
 import { inList, list } from "../sql/rows.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { fail, guarded, orOk, warn, wrongly } from "./structure.ts"
+
+const countOf = (sql: SqlClient.SqlClient, from: string, params: ReadonlyArray<unknown> = []) =>
+  Effect.map(
+    sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM ${from}`, params),
+    ([row]) => row!.count
+  )
 
 const rebuild = (kind: Rebuild["kind"], collection: number) => ({ _tag: "Rebuild", kind, collection }) as const
 
@@ -145,10 +150,8 @@ export const codes = Effect.fnUntraced(function* (
       seen.add(passage)
     }
   }
-  const [row] = yield* sql.unsafe<{ readonly count: number }>(
-    `SELECT count(*) AS count FROM ${vectorTable(sql).of(id)} AS v`
-  )
-  if (seen.size !== row!.count || seen.size !== set.rows) damaged(`${row!.count} vectors have ${seen.size} codes`)
+  const count = yield* countOf(sql, `${vectorTable(sql).of(id)} AS v`)
+  if (seen.size !== count || seen.size !== set.rows) damaged(`${count} vectors have ${seen.size} codes`)
   return [ok("codes", `collection ${name}: the codes of ${seen.size} vectors match them`)]
 })
 
@@ -160,14 +163,14 @@ interface GraphRow extends TextRow {
 
 const graphPage = 1000
 
-/** Checks the knowledge graph: its mentions with those computed again from the texts, and its tables with each other. */
+/** Checks the knowledge graph: mentions and names with those of the texts, and its tables with each other. */
 export const graph = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { id, name, passages }: CollectionSummary,
   told: Told
 ) {
   const torn: Array<number> = []
-  let [known, missing, other, edges] = [0, 0, 0, 0]
+  let [known, missing, other, edges, unnamed] = [0, 0, 0, 0, 0]
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<GraphRow>(
       `SELECT ${textColumns}, g.mentions, a.asked, a.answer
@@ -180,13 +183,15 @@ export const graph = Effect.fnUntraced(function* (
     if (last === undefined) break
     after = last.id
     yield* told(`graph of ${name}`, { done: known + missing, total: passages })
+    const named = new Set<number>()
     const its = rows.flatMap(({ answer, asked, mentions, ...row }) => {
       if (mentions === null) return []
       const text = toGraphRow(row)
       const said = Option.getOrUndefined(Option.flatMap(Option.fromNullable(answer), fromStored))
-      const made = pack(mentionsOf({ ...text, said }))
+      const made = mentionsOf({ ...text, said })
       const isAsked = asked === null || (said !== undefined && asked === askedOf(text))
-      if (!isAsked || Buffer.compare(Buffer.from(made), Buffer.from(mentions)) !== 0) other++
+      if (!isAsked || Buffer.compare(Buffer.from(pack(made)), Buffer.from(mentions)) !== 0) other++
+      else for (const { key } of made) if (isName(key)) named.add(hashOf(key))
       return edgesOf(row, mentions)
     })
     const stored = yield* sql.unsafe<{ readonly passage: number; readonly same: number }>(
@@ -198,19 +203,33 @@ export const graph = Effect.fnUntraced(function* (
       [JSON.stringify(its.map((edge) => [edge.entity, edge.relation, edge.passage_id, edge.ordinal])), id]
     )
     for (const { passage, same } of stored) if (same === 0) torn.push(passage)
+    unnamed += yield* countOf(
+      sql,
+      `json_each(?) AS asked LEFT JOIN graph_names AS n ON n.collection_id = ? AND n.entity = asked.value
+       WHERE n.entity IS NULL`,
+      [list([...named]), id]
+    )
     const graphed = rows.filter(({ mentions }) => mentions !== null).length
     known += graphed
     missing += rows.length - graphed
     edges += stored.length
   }
-  const [row] = yield* sql.unsafe<{ readonly count: number }>(
-    "SELECT count(*) AS count FROM graph_mentions WHERE collection_id = ?",
+  const stray = (yield* countOf(sql, "graph_mentions WHERE collection_id = ?", [id])) - edges
+  const nobodys = yield* countOf(
+    sql,
+    `graph_names AS n WHERE n.collection_id = ? AND NOT EXISTS (
+       SELECT 1 FROM graph_mentions AS m WHERE m.collection_id = n.collection_id AND m.entity = n.entity)`,
     [id]
   )
   const cure = rebuild("graph", id)
   const inconsistent = `collection ${name}: inconsistent mentions of passages`
   if (torn.length > 0) return wrongly("graph", inconsistent, [...new Set(torn)], cure)
-  if (row!.count !== edges) return wrongly("graph", inconsistent, [`${row!.count - edges} too many`], cure)
+  if (stray !== 0) return wrongly("graph", inconsistent, [`${stray} too many`], cure)
+  const names = [
+    ...(unnamed > 0 ? [`${unnamed} are missing`] : []),
+    ...(nobodys > 0 ? [`${nobodys} are of no passage`] : [])
+  ]
+  if (names.length > 0) return wrongly("graph", `collection ${name}: names of passages`, names, cure)
   if (other > 0) {
     const text = `collection ${name}: ${other} passages have mentions from another version or another text`
     return [warn("graph", text, "run `clew doctor --fix`", cure)]
@@ -220,35 +239,10 @@ export const graph = Effect.fnUntraced(function* (
     : [ok("graph", `collection ${name}: ${known} passages are in the graph, and their mentions match their texts`)]
 })
 
-/** Checks that the names that mentions have are those by whose beginnings they are found; says nothing if they are. */
-export const names = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary) {
-  let missing = 0
-  for (let after: number | undefined = 0; after !== undefined;) {
-    const page: { readonly missing: number; readonly through: number | undefined } = yield* namesMissingIn(
-      sql,
-      id,
-      after,
-      graphPage
-    )
-    missing += page.missing
-    after = page.through
-  }
-  const [row] = yield* sql.unsafe<{ readonly count: number }>(
-    `SELECT count(*) AS count FROM graph_names AS n WHERE n.collection_id = ? AND NOT EXISTS (
-       SELECT 1 FROM graph_mentions AS m WHERE m.collection_id = n.collection_id AND m.entity = n.entity)`,
-    [id]
-  )
-  const said = [
-    ...(missing > 0 ? [`${missing} are missing`] : []),
-    ...(row!.count > 0 ? [`${row!.count} are of no passage`] : [])
-  ]
-  return said.length === 0 ? [] : wrongly("graph", `collection ${name}: names of passages`, said, rebuild("names", id))
-})
-
-const looks = { postings: postings, codes: codes, graph: graph, names: names }
+const looks = { postings, codes, graph }
 
 /** Passages that a second of a rebuild handles, on a slow machine. */
-const aSecond = { postings: 7_000, codes: 8_000, graph: 4_000, names: 10_000 } as const
+const aSecond = { postings: 7_000, codes: 8_000, graph: 4_000 } as const
 
 /** Derived data of every collection, and its vectors. */
 export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
@@ -259,7 +253,7 @@ export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
   const known = yield* Effect.orElseSucceed(collections.all(sql), () => [])
   for (const collection of known) {
     const { id, name, passages } = collection
-    for (const kind of ["postings", "codes", "graph", "names"] as const) {
+    for (const kind of ["postings", "codes", "graph"] as const) {
       const due = pending.find((one) => one.collection === name && one.kind === kind)
       const cure = { _tag: "Rebuild", kind, collection: id } as const
       const before = findings.length

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { StoreUnavailable } from "../../Store.ts"
-import type { Vector } from "../../model/Passage.ts"
+import type { Mean } from "../core/direction.ts"
 import {
   type Answer,
   type ClusterOptions,
@@ -50,7 +50,7 @@ export interface Cluster extends Requests {
   readonly version: string
   readonly refresh: "wait_for" | "true" | "none"
   /** The means of vectors that were taken, by their index. */
-  readonly means: Map<string, { readonly vector: Vector; readonly of: number }>
+  readonly means: Map<string, Mean>
   /** Makes what was written to indexes found by searches. */
   readonly refreshed: (indexes: string) => Effect.Effect<void, Failed>
   /** The same before it is only read: a user that may not do it reads what was found a second ago. */

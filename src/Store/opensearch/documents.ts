@@ -4,9 +4,10 @@ import { StoreUnavailable } from "../../Store.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { FileChange } from "../../model/File.ts"
 import type { Filter } from "../../model/Filter.ts"
-import type { Deleted, DocumentRef, PreparedDocument, Pruned, PrunePosition, PutOutcome } from "../../model/Stored.ts"
+import type { Deleted, DocumentRef, PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import { learned } from "../../postings/languages.ts"
-import { identified, ranges, storedId } from "../core/identity.ts"
+import { identified, storedId } from "../core/identity.ts"
+import { type Prunable, type PruneOptions, pruneStep } from "../core/pruning.ts"
 import { askedOf } from "../core/graph.ts"
 import { type PassagePart, cut, partOf } from "../core/passage.ts"
 import { Failed } from "./client.ts"
@@ -18,6 +19,7 @@ import {
   type Head,
   type PassageSource,
   type StoredHead,
+  headAsRead,
   headId,
   headPlace,
   keyOf,
@@ -112,9 +114,7 @@ const committed = Effect.fnUntraced(function* (
   const { documents: index } = record
   const writes = making.map(({ before, head }): Write => {
     const same = before !== undefined && before.head.key === head.key
-    const action = same
-      ? { index: { _index: index, _id: headId(head.key), if_seq_no: before.seq, if_primary_term: before.term } }
-      : { create: { _index: index, _id: headId(head.key) } }
+    const action = same ? { index: headAsRead(record, before) } : { create: { _index: index, _id: headId(head.key) } }
     return { action, source: head }
   })
   const refresh = cluster.refresh === "none" ? "false" : "true"
@@ -298,11 +298,8 @@ const dropHeads = Effect.fnUntraced(function* (
   record: CollectionRecord,
   heads: ReadonlyArray<StoredHead>
 ) {
-  const { documents: index } = record
   const answers = yield* cluster.bulk(
-    heads.map(({ head, seq, term }): Write => ({
-      action: { delete: { _index: index, _id: headId(head.key), if_seq_no: seq, if_primary_term: term } }
-    })),
+    heads.map((stored): Write => ({ action: { delete: headAsRead(record, stored) } })),
     { refresh: cluster.refresh === "none" ? "false" : "true", repeatable: true }
   )
   return heads.filter((_, at) => answers[at]!.status === 200)
@@ -380,13 +377,12 @@ export const touch = Effect.fnUntraced(function* (
     const wanted = new Map(left.map((each) => [each.docId, each]))
     const heads = yield* headsOf(cluster, record, [...wanted.keys()])
     const answers = yield* cluster.bulk(
-      heads.map(({ docId, head, seq, term }): Write => {
+      heads.map((stored): Write => {
+        const { docId, head } = stored
         const line = wanted.get(docId)?.line ?? head.own.line
         const seen = seenBy === undefined ? head.seen_run : Math.max(seenBy, head.seen_run ?? 0)
         return {
-          action: {
-            index: { _index: record.documents, _id: headId(head.key), if_seq_no: seq, if_primary_term: term }
-          },
+          action: { index: headAsRead(record, stored) },
           source: { ...head, seen_run: seen, own: { ...head.own, line } }
         }
       }),
@@ -396,66 +392,49 @@ export const touch = Effect.fnUntraced(function* (
   }
 })
 
-const pageRows = 1000
-
-/** Passages deleted in one step, unless a single document has more. */
-const mostPassages = 4000
-
-const always = Number.MAX_SAFE_INTEGER
+interface Found extends Prunable {
+  readonly stored: StoredHead
+}
 
 /** One step of a deletion by paths. */
 export const prune = Effect.fnUntraced(function* (
   cluster: Cluster,
   record: CollectionRecord,
   paths: ReadonlyArray<string>,
-  {
-    before = always,
-    from: begin
-  }: { readonly before?: number | undefined; readonly from?: PrunePosition | undefined } = {}
+  options?: PruneOptions
 ) {
-  if (begin === undefined) yield* cluster.refreshed(record.documents)
-  const within = paths.flatMap(ranges)
-  let position: PrunePosition | undefined = begin ?? { path: 0, origin: "", id: 0 }
-  const doomed = new Map<number, StoredHead>()
-  let seen = 0
-  let passages = 0
-  while (position !== undefined && seen < pageRows && passages < mostPassages) {
-    const at: PrunePosition = position
-    const range = within[at.path]
-    if (range === undefined) {
-      position = undefined
-      break
-    }
-    const heads = yield* headsWhere(
-      cluster,
-      record,
-      { range: { origin: { gte: term(range[0]), lt: term(range[1]) } } },
-      {
-        size: pageRows,
-        sort: [{ origin: "asc" }, { gen: "asc" }],
-        ...(at.origin === "" ? {} : { search_after: [at.origin, at.id] })
-      }
-    )
-    let last: StoredHead | undefined
-    for (const each of heads) {
-      const goes = (each.seenBy ?? 0) < before
-      if (goes && doomed.size > 0 && passages + each.passages > mostPassages) break
-      last = each
-      seen++
-      if (!goes || doomed.has(each.id)) continue
-      doomed.set(each.id, each)
-      passages += each.passages
-    }
-    position =
-      last === undefined || (last === heads.at(-1) && heads.length < pageRows)
-        ? { path: at.path + 1, origin: "", id: 0 }
-        : { path: at.path, origin: term(last.head.own.origin!), id: last.id }
-  }
-  const deleted = yield* removed(cluster, record, [...doomed.values()], { since: before })
-  if (position === undefined) {
-    yield* files.forget(cluster, record, paths, before)
-    // Deleting a path, whatever a run has seen, means that the next update must not bring it back.
-    if (before === always) yield* files.forgetRoots(cluster, record, within)
-  }
-  return { ...deleted, ...(position === undefined ? {} : { next: position }) } satisfies Pruned
+  if (options?.from === undefined) yield* cluster.refreshed(record.documents)
+  return yield* pruneStep<Found, Failed>(
+    {
+      next: ([begin, end], { id, origin }, size) =>
+        Effect.map(
+          headsWhere(
+            cluster,
+            record,
+            { range: { origin: { gte: term(begin), lt: term(end) } } },
+            {
+              size,
+              sort: [{ origin: "asc" }, { gen: "asc" }],
+              ...(origin === "" ? {} : { search_after: [origin, id] })
+            }
+          ),
+          (heads) =>
+            heads.map((stored) => {
+              const { id, passages, row, seenBy } = stored
+              return { id, origin: term(row.origin!), seen: seenBy ?? 0, passages, stored }
+            })
+        ),
+      remove: (documents, since) =>
+        removed(
+          cluster,
+          record,
+          documents.map(({ stored }) => stored),
+          { since }
+        ),
+      forget: (paths, before) => files.forget(cluster, record, paths, before),
+      forgetRoots: (within) => files.forgetRoots(cluster, record, within)
+    },
+    paths,
+    options
+  )
 })

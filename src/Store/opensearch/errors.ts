@@ -1,7 +1,4 @@
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { StoreUnavailable } from "../../Store.ts"
-import { Damaged } from "../../model/Damaged.ts"
+import { typedBy } from "../core/errors.ts"
 import { Failed } from "./client.ts"
 
 /** Documents were replaced faster than a search could read them. */
@@ -42,26 +39,10 @@ const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
 }
 
 /** Errors of the cluster or of the way to it become `StoreUnavailable`; of `Moved`, too. */
-export const typed =
-  (prefix: string) =>
-  <A, E, R>(given: Effect.Effect<A, E | Failed | Moved, R>) =>
-    Effect.catchSomeDefect(given, (defect) =>
-      defect instanceof Damaged
-        ? Option.some(new StoreUnavailable({ reason: `The index ${prefix} is damaged: ${defect.message}` }))
-        : Option.none()
-    ).pipe(
-      Effect.catchAll((error): Effect.Effect<never, Exclude<E, Failed | Moved> | StoreUnavailable> => {
-        if (error instanceof Moved) {
-          return Effect.fail(
-            new StoreUnavailable({
-              reason: `The index ${prefix} is not available: documents were replaced while they were read; ask again`
-            })
-          )
-        }
-        if (!(error instanceof Failed)) return Effect.fail(error as Exclude<E, Failed | Moved>)
-        const reason = reasonOf(error)
-        return reason === undefined
-          ? Effect.die(new Error(`OpenSearch: ${error.message}`, { cause: error }))
-          : Effect.fail(new StoreUnavailable({ reason: `The index ${prefix} is not available: ${reason}` }))
-      })
-    )
+export const typed = typedBy({
+  database: "OpenSearch",
+  isOwn: (error): error is Failed | Moved => error instanceof Failed || error instanceof Moved,
+  messageOf: ({ message }) => message,
+  reasonOf: (error) =>
+    error instanceof Moved ? "documents were replaced while they were read; ask again" : reasonOf(error)
+})

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
-import { type Comparison, type Condition, type Filter, type Range, filtersUnder, isScalar } from "../../model/Filter.ts"
+import { type Comparison, type Filter, type Range, isScalar } from "../../model/Filter.ts"
 import { limits } from "../../model/Limits.ts"
-import { boundsOf, clausesOf, type Clause, kindOf, timeOf } from "../core/clauses.ts"
+import { boundsOf, type Clause, compiled, kindOf, sortable, timeOf, unsortable } from "../core/clauses.ts"
 
 /** A query of OpenSearch. */
 export type Query = Readonly<Record<string, unknown>>
@@ -29,15 +29,6 @@ export const all = (queries: ReadonlyArray<Query>): Query =>
 
 export const not = (query: Query): Query => ({ bool: { must_not: [query] } })
 
-/** A number as 16 hexadecimal digits in the order of numbers. */
-export const sortable = (value: number): string => {
-  const bytes = Buffer.alloc(8)
-  bytes.writeDoubleBE(value === 0 ? 0 : value)
-  if (bytes[0]! >= 128) for (let at = 0; at < 8; at++) bytes[at]! ^= 255
-  else bytes[0]! ^= 128
-  return bytes.toString("hex")
-}
-
 const longestKey = 1000
 
 /** A key as the beginning of its terms, without a zero byte, which ends it. */
@@ -56,11 +47,7 @@ export const readTerm = (made: string): Scalar => {
   const at = made.indexOf("\0")
   const [kind, value] = [made[at + 1], made.slice(at + 3)]
   if (kind === "s") return value
-  if (kind === "b") return value === "true"
-  const bytes = Buffer.from(value, "hex")
-  if (bytes[0]! < 128) for (let byte = 0; byte < 8; byte++) bytes[byte]! ^= 255
-  else bytes[0]! ^= 128
-  return bytes.readDoubleBE()
+  return kind === "b" ? value === "true" : unsortable(value)
 }
 
 const special = /[.?+*|{}[\]()"\\#@&<>~^$-]/g
@@ -175,16 +162,4 @@ const clauseQuery = (key: string, clause: Clause): Query => {
 }
 
 /** The query for what a filter leaves; documents and passages have the fields that it asks. */
-export const filterQuery = (filter: Filter): Query =>
-  all(
-    Object.entries(filter).map(([key, condition]) => {
-      const filters = filtersUnder(key, condition)
-      if (filters !== undefined) return (key === "or" ? any : all)(filters.map(filterQuery))
-      return all(
-        clausesOf(condition as Condition).map((clause) => {
-          const query = clauseQuery(key, clause)
-          return clause.negated ? not(query) : query
-        })
-      )
-    })
-  )
+export const filterQuery = (filter: Filter): Query => compiled(filter, { all, any, not, clause: clauseQuery })

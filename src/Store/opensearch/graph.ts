@@ -1,13 +1,12 @@
 import * as Effect from "effect/Effect"
 import { hashOf, keyOf, relations, unpack } from "../../entities/mention.ts"
-import { mostDefining, mostPlaces, namedIn, sampledDocuments, toEntity } from "../../entities/walk.ts"
+import { mostDefining, mostPlaces, sampledDocuments, toEntity } from "../../entities/walk.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { Entity, GraphPassage, GraphStep, GraphUnasked, Said } from "../../model/Graph.ts"
 import type { Scored } from "../../model/Passage.ts"
 import { toStored } from "../../entities/said.ts"
 import type { Compared, Searched } from "../../ranking/Snapshot.ts"
-import { askedOf } from "../core/graph.ts"
-import { expandBy, toPassage } from "../core/graph.ts"
+import { askedOf, expandBy, linkageOf as shareOf, passagesEach, toPassage } from "../core/graph.ts"
 import { type Named, type Suggesting, byKind, kindOf, suggestFrom } from "../core/suggesting.ts"
 import { Candidates, identity } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
@@ -15,18 +14,10 @@ import type { Cluster, Write } from "./Cluster.ts"
 import { headsWhere } from "./documents.ts"
 import type { Moved } from "./errors.ts"
 import { type Query, all, beginning } from "./filter.ts"
-import { type CollectionRecord, change } from "./records.ts"
+import { type CollectionRecord, change, countsOf } from "./records.ts"
+import { type Row, after, rowsWhere } from "./rows.ts"
 import type { Within } from "./within.ts"
-import {
-  type Head,
-  type PassageSource,
-  graphFields,
-  headingIn,
-  placesOf,
-  rewriting,
-  rewritten,
-  vectorIn
-} from "./sources.ts"
+import { type PassageSource, graphFields, headingIn, placesOf, rewriting, rewritten, vectorIn } from "./sources.ts"
 
 const bytesOf = (mentions: string | undefined): Uint8Array => Buffer.from(mentions ?? "", "base64")
 
@@ -188,39 +179,6 @@ const among = (
     ({ hits }) => (hits.hits as ReadonlyArray<Answer>).map(({ _source }) => _source.id as number)
   )
 
-/** A passage as it is in its index, with what it takes to write it again. */
-interface Row {
-  readonly source: PassageSource
-  readonly head: Head
-  readonly seq: number
-  readonly term: number
-}
-
-/** The current passages that a query finds, by id, with their heads. */
-const rowsWhere = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, query: Query, size: number) {
-  const met = new Candidates(cluster)
-  yield* cluster.refreshed(record.passages)
-  const { hits } = yield* cluster.search(record.passages, {
-    size: Math.min(10_000, size),
-    seq_no_primary_term: true,
-    query,
-    sort: [{ id: "asc" }]
-  })
-  const found = hits.hits as ReadonlyArray<Answer>
-  const current = yield* met.current(record, found)
-  const heads = yield* met.documents(current.map(({ id }) => id))
-  return {
-    seen: found.length,
-    through: found.at(-1)?._source.id as number | undefined,
-    rows: found.flatMap(({ _primary_term, _seq_no, _source }): ReadonlyArray<Row> => {
-      const head = heads.get(_source.id)
-      return head === undefined ? [] : [{ source: _source, head, seq: _seq_no, term: _primary_term }]
-    })
-  }
-})
-
-const after = (id: number): Query => ({ range: { id: { gt: id } } })
-
 /** Writes what passages mention; one that is gone or changed is left. */
 const rewrite = Effect.fnUntraced(function* (
   { bulk }: Cluster,
@@ -377,13 +335,9 @@ export const suggest = (cluster: Cluster, known: ReadonlyArray<CollectionRecord>
     limit
   )
 
-/** At most this many passages of a document are read. */
-const passagesEach = 4
-
 /** The share of a sample of the documents that name or link another by a name it is known by. */
 const measured = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord) {
   const heads = yield* headsWhere(cluster, record, { exists: { field: "first" } }, { size: sampledDocuments })
-  if (heads.length === 0) return 0
   const read = heads.flatMap(({ head }) =>
     placesOf(record.passages, { ...head, passages: Math.min(passagesEach, head.passages) }).map((place) => ({
       place,
@@ -394,24 +348,17 @@ const measured = Effect.fnUntraced(function* (cluster: Cluster, record: Collecti
     read.map(({ place }) => place),
     ["mentions"]
   )
-  const named = found.flatMap(({ _source }, at) =>
-    namedIn(unpack(bytesOf(_source?.mentions))).map((entity) => ({ entity, document: read[at]!.first }))
-  )
-  const defining = yield* titled(
-    cluster,
-    record,
-    named.map(({ entity }) => entity)
-  )
-  const joined = new Set<number>()
-  for (const { document, entity } of named) {
-    if (defining.get(entity)?.some((other) => other !== document)) joined.add(document)
-  }
-  return joined.size / heads.length
+  const mentions = found.map(({ _source }, at) => ({
+    document: read[at]!.first,
+    mentions: unpack(bytesOf(_source?.mentions))
+  }))
+  return yield* shareOf(heads.length, mentions, (entities) => titled(cluster, record, entities))
 })
 
 /** The share that is kept of a collection, measured again if its documents have become more or fewer by a sixteenth. */
-export const linkageOf = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, documents: number) {
+export const linkageOf = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord) {
   const kept = record.linkage
+  const [{ documents } = { documents: 0 }] = yield* countsOf(cluster, [record])
   if (kept !== undefined && Math.abs(kept.documents - documents) <= documents >> 4) return kept.linkage
   const linkage = yield* measured(cluster, record)
   if (cluster.options.mode !== "readonly") yield* keepLinkage(cluster, record.name, { documents, linkage })

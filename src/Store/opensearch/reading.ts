@@ -1,24 +1,18 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { DocumentNotFound } from "../../Store.ts"
-import { fromStored } from "../../entities/said.ts"
-import { damaged, parsed } from "../../model/Damaged.ts"
+import { damaged } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import {
-  type DocumentPassages,
   type EmbeddedPassage,
   type ExportedDocument,
   type ExportPage,
   type ExportPosition,
-  type ListedDocument,
   type ListPage,
   type RecentDocument,
-  type SampledPassage,
-  type StoredDocument,
   positionAfter
 } from "../../model/Stored.ts"
-import { askedOf } from "../core/graph.ts"
-import { join, toPassage } from "../core/passage.ts"
+import { toExported, toListed, toSampled, toSome, toStored, toSummary } from "../core/document.ts"
 import { Candidates, identity } from "./Candidates.ts"
 import type { Answer } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
@@ -26,10 +20,7 @@ import { headsOf, headsWhere } from "./documents.ts"
 import { Moved } from "./errors.ts"
 import { type Query, all, containing, filterQuery, term } from "./filter.ts"
 import type { CollectionRecord } from "./records.ts"
-import { type Head, type PassageSource, placeOf, placesOf, storedHead, summaryOf, textOf, vectorIn } from "./sources.ts"
-
-const metadataOf = ({ docId, metadata }: Head["own"]) =>
-  parsed<StoredDocument["metadata"]>(metadata, () => `the metadata of document ${docId}`)
+import { type Head, type PassageSource, placeOf, placesOf, rowOf, storedHead, textOf, vectorIn } from "./sources.ts"
 
 /** Some of a document's passages; if one is gone, its document was replaced meanwhile, or is damaged. */
 const passagesIn = Effect.fnUntraced(function* (
@@ -47,7 +38,7 @@ const passagesIn = Effect.fnUntraced(function* (
 
 const headOf = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, docId: DocumentId) {
   const [found] = yield* headsOf(cluster, record, [docId])
-  return found === undefined ? yield* new DocumentNotFound({ docId }) : found.head
+  return found ?? (yield* new DocumentNotFound({ docId }))
 })
 
 /** How often a document is read again that was replaced while it was read. */
@@ -67,18 +58,12 @@ export const get = (cluster: Cluster, record: CollectionRecord, docId: DocumentI
   settled(
     `document ${docId}`,
     Effect.gen(function* () {
-      const head = yield* headOf(cluster, record, docId)
-      const parts = (yield* passagesIn(cluster, record, head)).map(({ part }) => part)
-      const { line, source, tail, title } = head.own
-      return {
-        docId: head.own.docId,
-        source,
-        title,
-        metadata: metadataOf(head.own),
-        content: join(parts, tail),
-        indexedAt: head.indexed_at,
-        passages: parts.map((part) => toPassage(part, line ?? null))
-      } satisfies StoredDocument as StoredDocument
+      const { head, row } = yield* headOf(cluster, record, docId)
+      const passages = yield* passagesIn(cluster, record, head)
+      return toStored(
+        row,
+        passages.map(({ part }) => part)
+      )
     })
   )
 
@@ -92,16 +77,12 @@ export const passagesOf = (
   settled(
     `document ${docId}`,
     Effect.gen(function* () {
-      const head = yield* headOf(cluster, record, docId)
+      const { head, row } = yield* headOf(cluster, record, docId)
       const found = yield* passagesIn(cluster, record, head, { from: offset, to: offset + limit })
-      const { line, source, title } = head.own
-      return {
-        docId: head.own.docId,
-        source,
-        title,
-        total: head.passages,
-        passages: found.map(({ part }) => toPassage(part, line ?? null))
-      } satisfies DocumentPassages as DocumentPassages
+      return toSome(
+        row,
+        found.map(({ part }) => part)
+      )
     })
   )
 
@@ -123,7 +104,7 @@ export const ofFile = Effect.fnUntraced(function* (
       ...(last === undefined ? {} : { search_after: [last.id] })
     }
   )
-  return heads.map(({ head }) => summaryOf(head))
+  return heads.map(({ row }) => toSummary(row))
 })
 
 /** A page of documents, by source, else doc_id, or by a figure. */
@@ -144,12 +125,7 @@ export const page = Effect.fnUntraced(function* (cluster: Cluster, record: Colle
       ...(begin === undefined ? {} : { search_after: begin })
     }
   )
-  return heads.map(({ head }): ListedDocument => ({
-    ...summaryOf(head),
-    characters: head.own.characters,
-    indexedAt: head.indexed_at,
-    place: head.gen
-  }))
+  return heads.map(({ head, row }) => toListed({ ...row, characters: head.own.characters }))
 })
 
 /** The documents of all collections that were added or changed last. */
@@ -167,7 +143,7 @@ export const recent = Effect.fnUntraced(function* (
   })
   return (hits.hits as ReadonlyArray<Answer>).map(({ _index, _source }): RecentDocument => ({
     collection: names.get(_index)!,
-    ...summaryOf(_source)
+    ...toSummary(rowOf(_source))
   }))
 })
 
@@ -199,10 +175,7 @@ export const sample = Effect.fnUntraced(function* (
   const met = new Candidates(cluster)
   const current = yield* met.current<Pick<PassageSource, "part">>(record, [...hits.values()])
   const heads = yield* met.documents(current.map(({ id }) => id))
-  return current.map(({ id, part }): SampledPassage => {
-    const { docId, source, title } = heads.get(id)!.own
-    return { docId, source, title, text: part.text }
-  })
+  return current.map(({ id, part }) => toSampled({ ...rowOf(heads.get(id)!), text: part.text }))
 })
 
 const mostKnown = 100
@@ -251,54 +224,28 @@ export const exported = Effect.fnUntraced(function* (
     search_after: [from.after]
   })
   const documents: Array<ExportedDocument> = []
-  for (const { head: found } of heads) {
+  for (const { head, row } of heads) {
     // A document that is stored again meanwhile comes again, at its new place.
     const passages = yield* Effect.catchIf(
-      passagesIn(cluster, record, found),
+      passagesIn(cluster, record, head),
       (error): error is Moved => error instanceof Moved,
       () => Effect.succeed(undefined)
     )
     if (passages === undefined) {
-      const [now] = yield* headsOf(cluster, record, [found.own.docId])
-      if (now?.id === found.gen) damaged(`passages of document ${found.own.docId} are missing`)
+      const [now] = yield* headsOf(cluster, record, [row.doc_id])
+      if (now?.id === row.id) damaged(`passages of document ${row.doc_id} are missing`)
       continue
     }
-    const { docId, fingerprint, line, origin, source, tail, title } = found.own
-    documents.push({
-      docId,
-      derivedId: docId,
-      source,
-      title,
-      metadata: metadataOf(found.own),
-      fingerprint,
-      origin,
-      line,
-      content: join(
-        passages.map(({ part }) => part),
-        tail
-      ),
-      passages: passages.map((stored) => {
-        const passage = toPassage(stored.part, null)
-        return { ...passage, vector: vectorOf(stored, record.embedder.dimensions), ...saidIn(stored, title, passage) }
-      })
-    })
+    documents.push(
+      toExported(
+        row,
+        passages.map((stored) => ({ ...stored, vector: vectorOf(stored, record.embedder.dimensions) }))
+      )
+    )
   }
-  const last = heads.length === limit ? heads.at(-1)?.head : undefined
-  return { documents, next: positionAfter(from, last && (last.first ?? last.gen)) } satisfies ExportPage
+  const last = heads.length === limit ? heads.at(-1)?.row : undefined
+  return { documents, next: positionAfter(from, last && (last.first_passage ?? last.id)) } satisfies ExportPage
 })
-
-/** What a model said about a passage as it is now. */
-const saidIn = (
-  { said }: PassageSource,
-  title: string | undefined,
-  passage: { readonly heading: ReadonlyArray<string>; readonly text: string }
-) => {
-  if (said === undefined || said.asked !== askedOf({ title, heading: passage.heading, text: passage.text })) return {}
-  return Option.match(fromStored(said.answer), {
-    onNone: () => ({}),
-    onSome: (answer) => ({ said: { ...answer, model: said.model } })
-  })
-}
 
 /** Passages read at once: as many as a large document has, few enough for memory. */
 const mostEmbedded = 20_000

@@ -1,5 +1,6 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Records from "effect/Record"
 import * as Schedule from "effect/Schedule"
 import { CollectionNotFound } from "../../Store.ts"
 import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
@@ -61,12 +62,9 @@ export const competes = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, { schedule: competing, while: isConflict })
 
 /** A document by its id, as it is now, also if no search finds it yet. */
-export const read = <A>({ send }: Cluster, index: string, id: string, routing?: string) =>
+export const read = <A>({ send }: Cluster, index: string, id: string) =>
   Effect.map(
-    send("GET", `/${index}/_doc/${encodeURIComponent(id)}`, {
-      allow: [404],
-      ...(routing === undefined ? {} : { query: { routing } })
-    }),
+    send("GET", `/${index}/_doc/${encodeURIComponent(id)}`, { allow: [404] }),
     (found): Versioned<A> | undefined => {
       if (found.error?.type === "index_not_found_exception") return undefined
       return found.found === true
@@ -92,12 +90,7 @@ export const write = <A extends object>(
     repeatable: false
   })
 
-interface Counters {
-  readonly collections: number
-  readonly documents: number
-  readonly passages: number
-  readonly runs: number
-}
+type Counters = Record<"collections" | "documents" | "passages" | "runs", number>
 
 const noneCounted: Counters = { collections: 0, documents: 0, passages: 0, runs: 0 }
 
@@ -107,19 +100,9 @@ export const take = (cluster: Cluster, wanted: Partial<Counters>) =>
     Effect.gen(function* () {
       const found = yield* read<Counters>(cluster, cluster.names.records, "counters")
       const before = found?.value ?? noneCounted
-      const after: Counters = {
-        collections: before.collections + (wanted.collections ?? 0),
-        documents: before.documents + (wanted.documents ?? 0),
-        passages: before.passages + (wanted.passages ?? 0),
-        runs: before.runs + (wanted.runs ?? 0)
-      }
+      const after = Records.map(before, (count, name) => count + (wanted[name] ?? 0))
       yield* write({ ...cluster, refresh: "none" }, cluster.names.records, "counters", after, found)
-      return {
-        collections: before.collections + 1,
-        documents: before.documents + 1,
-        passages: before.passages + 1,
-        runs: before.runs + 1
-      }
+      return Records.map(before, (count) => count + 1)
     })
   )
 
@@ -218,3 +201,21 @@ export const toSummary = (record: CollectionRecord, counts: Counts): CollectionS
     }
   })
 })
+
+/** A collection with its counts. */
+export const summaryOf = (cluster: Cluster, record: CollectionRecord) =>
+  Effect.map(countsOf(cluster, [record]), ([counts]) => toSummary(record, counts!))
+
+/** All of them, by name. */
+export const summaries = Effect.fnUntraced(function* (cluster: Cluster) {
+  const known = yield* all(cluster)
+  const counts = yield* countsOf(cluster, known)
+  return known.map((record, at) => toSummary(record, counts[at]!))
+})
+
+/** The indexes of a collection. */
+export const indexesOf = ({ documents, next, passages }: CollectionRecord): ReadonlyArray<string> => [
+  documents,
+  passages,
+  ...(next === undefined ? [] : [next.passages])
+]

@@ -1,13 +1,12 @@
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { ReindexTakenOver } from "../../Store.ts"
 import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
 import type { Reindexed, ReindexPosition, ReindexState, Unembedded } from "../../model/Stored.ts"
-import { Candidates } from "./Candidates.ts"
 import type { Answer } from "./client.ts"
 import { type Cluster, type Write, makeIndex } from "./Cluster.ts"
 import { passagesIndex } from "./mapping.ts"
 import { type CollectionRecord, change, countsOf, find } from "./records.ts"
+import { rowsAfter } from "./rows.ts"
 import { type PassageSource, passageId, rewritten, textOf } from "./sources.ts"
 
 /** How far the change to an embedder has come; fails if the collection is changing to another one, or to none. */
@@ -41,27 +40,6 @@ export const begin = Effect.fnUntraced(function* (cluster: Cluster, name: Collec
 const generationOf = ({ next }: CollectionRecord): number =>
   next === undefined ? 0 : Number(next.passages.slice(next.passages.lastIndexOf("-") + 1))
 
-/** The next current passages after an id, and the last one that was seen. */
-const after = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, through: number, limit: number) {
-  yield* cluster.refreshed(record.passages)
-  for (let from = through; ;) {
-    const size = Math.min(limit, 1000)
-    const { hits } = yield* cluster.search(record.passages, {
-      size,
-      query: { range: { id: { gt: from } } },
-      sort: [{ id: "asc" }]
-    })
-    const found = hits.hits as ReadonlyArray<Answer>
-    const met = new Candidates(cluster)
-    const current = yield* met.current<PassageSource>(record, found)
-    if (current.length > 0 || found.length < size) {
-      const heads = yield* met.documents(current.map(({ id }) => id))
-      return { current, heads }
-    }
-    from = found.at(-1)._source.id
-  }
-})
-
 /** The next passages without a new vector, in order. */
 export const pending = Effect.fnUntraced(function* (
   cluster: Cluster,
@@ -71,13 +49,10 @@ export const pending = Effect.fnUntraced(function* (
 ) {
   const { through } = yield* progress(record, embedder)
   const position: ReindexPosition = { embedder, through }
-  const { current, heads } = yield* after(cluster, record, through, limit)
+  const rows = yield* rowsAfter(cluster, record, through, limit)
   return {
     position,
-    passages: current.map((source): Unembedded => ({
-      id: source.id,
-      ...textOf(source, heads.get(source.id)!.own.title)
-    }))
+    passages: rows.map(({ head, source }): Unembedded => ({ id: source.id, ...textOf(source, head.own.title) }))
   }
 })
 
@@ -128,7 +103,7 @@ export const finish = Effect.fnUntraced(function* (cluster: Cluster, name: Colle
   const [counts] = yield* countsOf(cluster, [record])
   const passages = counts!.passages
   yield* cluster.refreshed(next.passages)
-  if ((yield* after(cluster, record, next.through, 1)).current.length > 0) return { changed: false, passages }
+  if ((yield* rowsAfter(cluster, record, next.through, 1)).length > 0) return { changed: false, passages }
   const before = yield* change(cluster, name, (now) =>
     now.next?.passages === next.passages && now.next.through === next.through
       ? Effect.succeed([
@@ -152,5 +127,3 @@ export const finish = Effect.fnUntraced(function* (cluster: Cluster, name: Colle
   yield* cluster.send("DELETE", `/${before}`, { allow: [404] })
   return { changed: true, passages }
 })
-
-export const target = ({ next }: CollectionRecord) => Option.fromNullable(next?.embedder)

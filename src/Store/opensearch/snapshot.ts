@@ -1,19 +1,17 @@
 import * as Effect from "effect/Effect"
 import { EmbedderChanged } from "../../Store.ts"
 import { hasBackground, identicalEmbedder } from "../../model/Collection.ts"
-import { parsed } from "../../model/Damaged.ts"
 import type { Mask, Scored, Vector } from "../../model/Passage.ts"
-import type { Hit } from "../../model/SearchResult.ts"
 import type { Asked, FindRequest, NearTerm, RankRequest } from "../../model/Stored.ts"
 import { wantedTerms } from "../../postings/Postings.ts"
 import { learned } from "../../postings/languages.ts"
 import { type Wanted, idf, norm } from "../../postings/score.ts"
 import type { Compared, Searched, Shown, Snapshot } from "../../ranking/Snapshot.ts"
 import * as ranking from "../../ranking/rank.ts"
-import { queryLanguage } from "../../terms/detect.ts"
 import type { Language } from "../../terms/languages.ts"
+import { metadataOf, toShown } from "../core/document.ts"
 import { toPassage } from "../core/passage.ts"
-import { dot, measureBy } from "../core/direction.ts"
+import { dot, meanOver, measureBy } from "../core/direction.ts"
 import { Candidates, candidates, columns } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
@@ -24,8 +22,8 @@ import { type Query, all, filterQuery } from "./filter.ts"
 import { expand } from "./graph.ts"
 import { type CollectionRecord, type Counts, countsOf, find as findRecord, toSummary } from "./records.ts"
 import { nearTerms } from "./spelling.ts"
-import { type Within, frequencies, least, meanIn, termQuery } from "./within.ts"
-import { frequency, fromBytes, stored, summaryOf } from "./sources.ts"
+import { type Within, frequencies, languageOf, meanIn, termQuery } from "./within.ts"
+import { frequency, fromBytes, rowOf, stored } from "./sources.ts"
 
 const maskOf = (count: number): Mask => ({ bits: new Uint32Array(), count })
 
@@ -60,13 +58,7 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     near: ReadonlyArray<NearTerm> | undefined
   ) {
     const own = asked.map(known)
-    const languages = new Map<Language, number>()
-    for (const each of own) {
-      for (const [language, count] of each.languages) languages.set(language, (languages.get(language) ?? 0) + count)
-    }
-    const language = queryLanguage(query, languages)
-    yield* learned([language])
-    const wanted = wantedTerms(query, language, near)
+    const wanted = wantedTerms(query, yield* languageOf(own, query), near)
     const passages = own.reduce((sum, { counts }) => sum + counts.passages, 0)
     const length = own.reduce((sum, { terms }) => sum + terms, 0)
     const { base, gain, slope } = norm(passages, length)
@@ -216,12 +208,7 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
           if (each.vector === undefined || !hasBackground(each.embedder)) return each
           const alike = all_.filter(({ embedder }) => identicalEmbedder(embedder, each.embedder))
           const means = yield* Effect.forEach(alike, (other) => meanIn(cluster, known(other)))
-          const count = means.reduce((sum, { of }) => sum + of, 0)
-          if (count < least) return each
-          const background = Float32Array.from({ length: each.embedder.dimensions }, (_, d) =>
-            means.reduce((sum, { of, vector }) => sum + (vector[d]! * of) / count, 0)
-          )
-          return { ...each, background } satisfies Searched as Searched
+          return { ...each, background: meanOver(means, each.embedder.dimensions) } satisfies Searched as Searched
         })
       )
     }),
@@ -289,8 +276,8 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     metadata: (passages, key) =>
       Effect.map(met.documents(passages), (found) => {
         const values = new Map<number, unknown>()
-        for (const [id, { own }] of found) {
-          const metadata = parsed<Hit["document"]["metadata"]>(own.metadata, () => `the metadata of ${own.docId}`)
+        for (const [id, head] of found) {
+          const metadata = metadataOf(rowOf(head))
           if (Object.hasOwn(metadata, key)) values.set(id, metadata[key])
         }
         return values
@@ -320,24 +307,9 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
       const shown = new Map(
         rows.map(({ candidate: { id, record }, source: { part } }): readonly [number, Shown] => {
           const head = documents.get(id)!
-          const { docId, source, title } = summaryOf(head)
-          return [
-            id,
-            {
-              collection: record.id,
-              language: head.own.language,
-              hit: {
-                passage: toPassage(part, head.own.line ?? null),
-                document: {
-                  docId,
-                  source: source ?? docId,
-                  ...(title === undefined ? {} : { title }),
-                  metadata: parsed<Hit["document"]["metadata"]>(head.own.metadata, () => `the metadata of ${docId}`),
-                  indexedAt: head.indexed_at
-                }
-              }
-            }
-          ]
+          const row = rowOf(head)
+          const hit = { passage: toPassage(part, row.line), document: toShown(row) }
+          return [id, { collection: record.id, language: head.own.language, hit }]
         })
       )
       yield* learned(Array.from(shown.values(), ({ language }) => language))

@@ -5,10 +5,11 @@ import { hashOf, pack, searchedHeading, searchedTitle } from "../../entities/men
 import { fromStored, toStored } from "../../entities/said.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Vector } from "../../model/Passage.ts"
-import type { DocumentSummary, EmbeddedPassage, IndexedPassage, PreparedDocument } from "../../model/Stored.ts"
+import type { EmbeddedPassage, IndexedPassage, PreparedDocument } from "../../model/Stored.ts"
 import { fieldWeights } from "../../postings/bytes.ts"
 import { type Language, isLanguage } from "../../terms/languages.ts"
 import { terms } from "../../terms/terms.ts"
+import { type StoredAnswer, type StoredRow, toKnown } from "../core/document.ts"
 import { askedOf } from "../core/graph.ts"
 import type { Known } from "../core/identity.ts"
 import { isName } from "../../entities/mention.ts"
@@ -77,7 +78,7 @@ export interface PassageSource extends Found {
   /** The vector's bytes in base 64. */
   readonly v?: string | undefined
   readonly mentions?: string | undefined
-  readonly said?: { readonly asked: string; readonly model: string; readonly answer: string } | undefined
+  readonly said?: StoredAnswer | undefined
 }
 
 export const passageId = ({ gen, ordinal }: Pick<PassageSource, "gen" | "ordinal">): string => `${gen}:${ordinal}`
@@ -312,39 +313,43 @@ export const saidOf = (passage: IndexedPassage, title: string | undefined): Pass
     answer: toStored(passage.said)
   }
 
+/** A head as the row that other stores have of a document. */
+export const rowOf = ({ first, gen, indexed_at, own, passages, seen_run }: Head): StoredRow => ({
+  id: gen,
+  doc_id: own.docId,
+  source: own.source ?? null,
+  title: own.title ?? null,
+  metadata: own.metadata,
+  fingerprint: own.fingerprint,
+  origin: own.origin ?? null,
+  line: own.line ?? null,
+  tail: own.tail,
+  passages,
+  first_passage: first ?? null,
+  seen_run: seen_run ?? null,
+  indexed_at
+})
+
 /** A stored head with its version. */
 export interface StoredHead extends Known {
   readonly head: Head
+  readonly row: StoredRow
   readonly seq: number
   readonly term: number
 }
 
-/** What was read of a head; undefined if there is none. */
-export const storedHead = (answer: Answer): StoredHead | undefined => {
-  if (answer.found === false || answer._source === undefined) return undefined
-  const head = answer._source as Head
-  const { docId, fingerprint, line, source } = head.own
-  return {
-    id: head.gen,
-    docId,
-    source,
-    fingerprint,
-    seenBy: head.seen_run,
-    line,
-    passages: head.passages,
-    head,
-    seq: answer._seq_no,
-    term: answer._primary_term
-  }
-}
+/** Where a head is written or deleted, unless it was written since it was read. */
+export const headAsRead = (
+  { documents }: Pick<CollectionRecord, "documents">,
+  { head, seq, term }: Pick<StoredHead, "head" | "seq" | "term">
+) => ({ _index: documents, _id: headId(head.key), if_seq_no: seq, if_primary_term: term })
 
-export const summaryOf = ({ own, passages }: Head): DocumentSummary => ({
-  docId: own.docId,
-  source: own.source,
-  origin: own.origin,
-  title: own.title,
-  passages
-})
+/** What was read of a head; undefined if there is none. */
+export const storedHead = ({ _primary_term, _seq_no, _source, found }: Answer): StoredHead | undefined => {
+  if (found === false || _source === undefined) return undefined
+  const row = rowOf(_source)
+  return { ...toKnown(row), head: _source, row, seq: _seq_no, term: _primary_term }
+}
 
 /** What is embedded of a passage. */
 export const textOf = (

@@ -1,12 +1,9 @@
 import * as Effect from "effect/Effect"
-import { learned } from "../../postings/languages.ts"
 import { nearTermsIn } from "../../postings/spelling.ts"
-import { queryLanguage } from "../../terms/detect.ts"
-import type { Language } from "../../terms/languages.ts"
 import { type Spelled, allowance, spelledWords } from "../../terms/spelling.ts"
 import type { Answer } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
-import { type Within, frequencies } from "./within.ts"
+import { type Within, frequencies, languageOf } from "./within.ts"
 
 /** Similar terms that each collection names; the cluster compares terms with the same first letter. */
 const mostTerms = 50
@@ -52,12 +49,7 @@ const suggested = Effect.fnUntraced(function* (
 export const nearTerms = Effect.fnUntraced(function* (cluster: Cluster, within: ReadonlyArray<Within>, query: string) {
   const words = spelledWords(query)
   if (words.length === 0) return []
-  const languages = new Map<Language, number>()
-  for (const each of within) {
-    for (const [language, count] of each.languages) languages.set(language, (languages.get(language) ?? 0) + count)
-  }
-  const language = queryLanguage(query, languages)
-  yield* learned([language])
+  const language = yield* languageOf(within, query)
   const records = within.map(({ record }) => record)
   return yield* nearTermsIn(
     {

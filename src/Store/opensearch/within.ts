@@ -1,5 +1,8 @@
 import * as Effect from "effect/Effect"
 import { meanOf } from "../../codes/encoder.ts"
+import { learned } from "../../postings/languages.ts"
+import { queryLanguage } from "../../terms/detect.ts"
+import { least } from "../core/direction.ts"
 import type { Wanted } from "../../postings/score.ts"
 import type { Language } from "../../terms/languages.ts"
 import type { Answer } from "./client.ts"
@@ -18,6 +21,17 @@ export interface Within {
   readonly terms: number
   readonly languages: ReadonlyMap<Language, number>
 }
+
+/** The language to look a query up in, chosen among those of collections, and loaded. */
+export const languageOf = Effect.fnUntraced(function* (within: ReadonlyArray<Within>, query: string) {
+  const all = new Map<Language, number>()
+  for (const { languages } of within) {
+    for (const [language, count] of languages) all.set(language, (all.get(language) ?? 0) + count)
+  }
+  const language = queryLanguage(query, all)
+  yield* learned([language])
+  return language
+})
 
 /** The query of passages with any of these terms. */
 export const termQuery = ({ isPrefix, term }: Pick<Wanted, "isPrefix" | "term">, boost?: number): Query =>
@@ -49,9 +63,8 @@ export const frequencies = (
           )
       )
 
-/** Vectors from which a collection's mean is taken, and the fewest that have one. */
+/** Vectors from which a collection's mean is taken. */
 const sampled = 1024
-export const least = 32
 
 /** The mean of a sample of a collection's vectors, taken once per process and index of passages. */
 export const meanIn = Effect.fnUntraced(function* (cluster: Cluster, { record }: Within) {

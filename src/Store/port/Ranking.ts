@@ -63,9 +63,9 @@ export interface Graphs {
     prefix: string,
     limit: number
   ) => Effect.Effect<ReadonlyArray<Suggestion>, StoreUnavailable>
-  /** The existing entities among these hashes, each with a bounded number of places, the defining ones first. */
+  /** The existing entities among these hashes, by hash, each with a bounded number of places, the defining ones first. */
   readonly graphEntities: (
     collection: CollectionName,
     hashes: ReadonlyArray<number>
-  ) => InCollection<ReadonlyArray<readonly [hash: number, entity: Entity]>>
+  ) => InCollection<ReadonlyMap<number, Entity>>
 }

@@ -7,15 +7,10 @@ import { BlockCache } from "../../codes/BlockCache.ts"
 import { Scanner } from "../../codes/Scanner.ts"
 import { step } from "../../postings/mergeStep.ts"
 import { makeTurns } from "../../runtime/Turn.ts"
-import { Database } from "../sql/Database.ts"
-import { Facets } from "../sql/Facets.ts"
-import { Masks } from "../sql/Masks.ts"
+import { Database, makeSearching } from "../sql/Database.ts"
 import { mergeStep } from "../sql/keyword.ts"
-import { sweepStep } from "../sql/sweep.ts"
-import { isPresent } from "../sql/tables.ts"
-import { forAWhile, requantise, upkeepStep } from "../sql/upkeep.ts"
-import { makeBackgrounds } from "../sql/backgrounds.ts"
-import { type VectorOptions, defaults } from "../sql/vectors.ts"
+import { forAWhile, rebuildAll, sweepAll, upkeepStep } from "../sql/upkeep.ts"
+import type { VectorOptions } from "../sql/vectors.ts"
 import { Ahead } from "./ahead.ts"
 import { make as makeClient, transaction } from "./client.ts"
 import { retryBusy, typed } from "./errors.ts"
@@ -56,10 +51,8 @@ const compact = Effect.fnUntraced(function* (
   write: (typeof Database.Service)["write"]
 ) {
   const before = yield* read(bytesOf(sql))
-  yield* Effect.repeat(write(sweepStep(sql)), { while: (more) => more })
-  yield* Effect.repeat(write(mergeStep(sql, { ...step, extent: "whole" })), { while: (more) => more })
-  const collections = yield* read(sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`))
-  for (const { id } of collections) yield* write(requantise(sql, id))
+  yield* sweepAll(sql, write)
+  yield* rebuildAll(sql, write)
   return { before, after: yield* read(bytesOf(sql)), complete: inPostgres.purge }
 })
 
@@ -115,18 +108,10 @@ export const open = (options: DatabaseOptions) =>
         return (effect) => turn.urgent(errors(begun(effect)))
       }
       const read = inTurn(reading())
-      const masks = new Masks()
       return Database.of({
         sql,
         graph: options.graph ?? true,
-        searching: {
-          codes,
-          masks,
-          facets: new Facets(masks),
-          scoring,
-          backgrounds: makeBackgrounds(),
-          vectors: options.vectors ?? defaults
-        },
+        searching: makeSearching(codes, scoring, options.vectors),
         look: inTurn(reading()),
         read,
         write,

@@ -1,6 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { namesMissing, tables, titleKey } from "../sql/tables.ts"
+import { indexes, namesMissing, tables, titleKey } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the table `clew`. */
 export const schemaVersion = 3
@@ -76,21 +76,16 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS documents_source ON documents USING hash (source)",
   "CREATE INDEX IF NOT EXISTS documents_title ON documents (left(title, 256))",
   "CREATE INDEX IF NOT EXISTS documents_origin ON documents (collection_id, left(origin, 256), id) WHERE origin IS NOT NULL",
-  "CREATE INDEX IF NOT EXISTS documents_passages ON documents (collection_id, first_passage, passages)",
   ...added,
   `CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, ${name})`,
   "CREATE INDEX IF NOT EXISTS documents_by_name ON documents USING hash (name)",
   "CREATE INDEX IF NOT EXISTS documents_content ON documents (collection_id, substr(fingerprint, 1, 12), id)",
-  "CREATE UNIQUE INDEX IF NOT EXISTS passages_document ON passages (document_id, ordinal)",
   "CREATE INDEX IF NOT EXISTS metadata_values_key ON metadata_values (key, kind, head, document_id)",
-  "CREATE INDEX IF NOT EXISTS metadata_values_document ON metadata_values (document_id)",
-  "CREATE INDEX IF NOT EXISTS keyword_segments_collection ON keyword_segments (collection_id, state, first_id)",
-  "CREATE INDEX IF NOT EXISTS code_blocks_set ON code_blocks (set_id, epoch, rows, version, first, last)",
   "CREATE UNIQUE INDEX IF NOT EXISTS roots_path ON roots (collection_id, md5(path))",
   "CREATE UNIQUE INDEX IF NOT EXISTS files_path ON files (collection_id, md5(path))",
   "CREATE INDEX IF NOT EXISTS files_by_path ON files USING hash (path)",
   "CREATE INDEX IF NOT EXISTS files_order ON files (collection_id, left(path, 256))",
-  "CREATE INDEX IF NOT EXISTS graph_answers_asked ON graph_answers (asked, model)"
+  ...indexes
 ]
 
 /** Brings the tables to `schemaVersion`, in the caller's transaction, which holds the writers' lock. */

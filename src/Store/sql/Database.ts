@@ -6,10 +6,11 @@ import type { StoreUnavailable } from "../../Store.ts"
 import type { StoreInfo } from "../../model/Stats.ts"
 import type { Scanner } from "../../codes/Scanner.ts"
 import type { Upkeep } from "../port/Upkeep.ts"
-import type { Facets } from "./Facets.ts"
-import type { Masks } from "./Masks.ts"
-import type { makeBackgrounds } from "./backgrounds.ts"
-import type { Scoring, VectorOptions } from "./vectors.ts"
+import { Facets } from "./Facets.ts"
+import { Masks } from "./Masks.ts"
+import { makeBackgrounds } from "./backgrounds.ts"
+import type { Scoring } from "./scoring.ts"
+import { type VectorOptions, defaults } from "./vectors.ts"
 
 /** How a connection searches, and what it keeps in memory for that. */
 export interface Searching {
@@ -19,6 +20,11 @@ export interface Searching {
   readonly scoring: Scoring
   readonly backgrounds: ReturnType<typeof makeBackgrounds>
   readonly vectors: VectorOptions
+}
+
+export const makeSearching = (codes: Scanner, scoring: Scoring, vectors: VectorOptions = defaults): Searching => {
+  const masks = new Masks()
+  return { codes, masks, facets: new Facets(masks), scoring, backgrounds: makeBackgrounds(), vectors }
 }
 
 type Run = <A, E, R>(

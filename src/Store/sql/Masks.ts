@@ -1,10 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { type Condition, type Filter, filtersUnder, isEmptyFilter } from "../../model/Filter.ts"
+import { type Filter, filtersUnder, isEmptyFilter } from "../../model/Filter.ts"
 import type { Mask } from "../../model/Passage.ts"
 import { type Where, allDocuments, documentsOf, manyGlobs, matching } from "./filter.ts"
-import { clausesOf } from "../core/clauses.ts"
+import { compiled } from "../core/clauses.ts"
 import { dialectOf } from "./dialect.ts"
 import { forEachNumber } from "./rows.ts"
 
@@ -107,8 +107,6 @@ const both = (a: Found, b: Found): Found =>
 
 const inverse = ({ bits, without }: Found): Found => ({ bits, without: !without })
 
-const either = (a: Found, b: Found): Found => inverse(both(inverse(a), inverse(b)))
-
 /** Ids of the documents that match a filter, rising; some may belong to other collections. */
 const documentsMatching = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, filter: Filter) {
   const next = yield* dialectOf(sql).nextIds(sql, "documents", 0)
@@ -132,32 +130,25 @@ const documentsMatching = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
     return found
   })
 
-  const everything: Found = { bits: none(), without: true }
-
-  const meet = (filter: Filter): Effect.Effect<Found, SqlError> =>
-    Effect.gen(function* () {
-      let found = everything
-      for (const [key, condition] of Object.entries(filter)) {
-        const filters = filtersUnder(key, condition)
-        if (filters !== undefined) {
-          let inner = yield* meet(filters[0]!)
-          for (const filter of filters.slice(1)) inner = (key === "or" ? either : both)(inner, yield* meet(filter))
-          found = both(found, inner)
-          continue
-        }
-        for (const clause of clausesOf(condition as Condition)) {
-          const globs = key === "source" && !clause.present ? manyGlobs(clause.comparison) : undefined
-          const bits =
-            globs === undefined
-              ? yield* select(documentsOf(dialectOf(sql), collection, key, clause))
-              : bitsOf(yield* matching(sql, collection, globs))
-          found = both(found, { bits, without: clause.negated })
-        }
-      }
-      return found
-    })
-
-  const { bits, without } = yield* meet(filter)
+  type Finding = Effect.Effect<Found, SqlError>
+  const not = (finding: Finding): Finding => Effect.map(finding, inverse)
+  const all = (findings: ReadonlyArray<Finding>): Finding =>
+    Effect.reduce(findings, { bits: none(), without: true }, (found: Found, finding) =>
+      Effect.map(finding, (one) => both(found, one))
+    )
+  const { bits, without } = yield* compiled<Finding>(filter, {
+    all,
+    any: (findings) => not(all(findings.map(not))),
+    not,
+    clause: (key, clause) => {
+      const globs = key === "source" && !clause.present ? manyGlobs(clause.comparison) : undefined
+      const found =
+        globs === undefined
+          ? select(documentsOf(dialectOf(sql), collection, key, clause))
+          : Effect.map(matching(sql, collection, globs), bitsOf)
+      return Effect.map(found, (bits) => ({ bits, without: false }))
+    }
+  })
   return idsOf(without ? each(yield* select([allDocuments(collection)]), bits, (all, out) => all & ~out) : bits)
 })
 

@@ -5,19 +5,14 @@ import { type CodeSet, codesFrom } from "../../codes/CodeStore.ts"
 import { meanOf } from "../../codes/encoder.ts"
 import { type CollectionSummary, hasBackground, identicalEmbedder } from "../../model/Collection.ts"
 import type { Vector } from "../../model/Passage.ts"
+import { type Mean, meanOver } from "../core/direction.ts"
 import { codesOn } from "./codes.ts"
 import { vectorTable } from "./vectorTable.ts"
 import { vectorsOf } from "./vectors.ts"
 
-/** The mean of fewer vectors says more about their texts than about the model. */
-const least = 32
-
-interface Mean {
+interface Known extends Mean {
   /** Distinguishes the states of the collection that have different ones. */
   readonly state: string
-  readonly vector: Vector
-  /** The number of vectors that it stands for. */
-  readonly of: number
 }
 
 interface State extends CodeSet {
@@ -33,7 +28,7 @@ interface State extends CodeSet {
  * 4,096 at most. Run it in the snapshot that is searched.
  */
 export const makeBackgrounds = () => {
-  const known = new Map<number, Mean>()
+  const known = new Map<number, Known>()
 
   const read = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { embedder, id }: CollectionSummary) {
     const [found] = yield* sql.unsafe<State>(
@@ -49,7 +44,7 @@ export const makeBackgrounds = () => {
     if (before?.state === state) return before
     const latest = epoch === null ? undefined : yield* codesOn(sql).latestCentroid(set)
     const sample = latest === undefined ? yield* vectorsOf(sql, id).spread(codesFrom, embedder.dimensions) : []
-    const mean: Mean = {
+    const mean: Known = {
       state,
       vector: latest?.centroid ?? meanOf(sample, embedder.dimensions),
       of: latest === undefined ? sample.length : set.rows
@@ -67,10 +62,6 @@ export const makeBackgrounds = () => {
     const alike = hasBackground(embedder) ? asked.filter((other) => identicalEmbedder(other.embedder, embedder)) : []
     const means: Array<Mean> = []
     for (const collection of alike) means.push(yield* read(sql, collection))
-    const count = means.reduce((sum, { of }) => sum + of, 0)
-    if (count < least) return undefined
-    return Float32Array.from({ length: embedder.dimensions }, (_, d) =>
-      means.reduce((sum, { of, vector }) => sum + (vector[d]! * of) / count, 0)
-    )
+    return meanOver(means, embedder.dimensions)
   })
 }

@@ -1,6 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import { sortable, unsortable } from "../core/clauses.ts"
 
 /**
  * Where PostgreSQL and SQLite differ. All other statements are the same: they write parameters as `?` and lists of numbers
@@ -74,24 +75,6 @@ const sqlite: Dialect = {
   // index of some hundred megabytes.
   reserve: `INSERT INTO reserve (id, body) SELECT 1, zeroblob(${256 * 1024}) WHERE NOT EXISTS (SELECT 1 FROM reserve)`,
   changes: "SELECT total_changes() AS count"
-}
-
-const bytes = new DataView(new ArrayBuffer(8))
-
-/** A number as 16 hexadecimal digits that sort as the number does. */
-const sortable = (value: number): string => {
-  // Adding 0 makes -0 equal to 0.
-  bytes.setFloat64(0, value + 0)
-  const bits = bytes.getBigUint64(0)
-  const rising = bits >> 63n === 0n ? bits | (1n << 63n) : ~bits & 0xffff_ffff_ffff_ffffn
-  return rising.toString(16).padStart(16, "0")
-}
-
-/** The number of which `sortable` made the digits. */
-const unsortable = (digits: string): number => {
-  const bits = BigInt(`0x${digits}`)
-  bytes.setBigUint64(0, bits >> 63n === 1n ? bits & 0x7fff_ffff_ffff_ffffn : ~bits & 0xffff_ffff_ffff_ffffn)
-  return bytes.getFloat64(0)
 }
 
 /**

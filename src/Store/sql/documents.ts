@@ -5,13 +5,14 @@ import * as collections from "./collections.ts"
 import * as files from "./files.ts"
 import * as graph from "./graph/edges.ts"
 import * as reindex from "./reindex.ts"
-import { type Known, identified, ranges } from "../core/identity.ts"
-import type { DocumentRow } from "../core/passage.ts"
+import { type KnownRow, toKnown } from "../core/document.ts"
+import { identified } from "../core/identity.ts"
+import { type Prunable, type PruneOptions, pruneStep } from "../core/pruning.ts"
 import { dialectOf } from "./dialect.ts"
 import { inList, list } from "./rows.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Filter } from "../../model/Filter.ts"
-import type { Deleted, DocumentRef, PrunePosition, Pruned } from "../../model/Stored.ts"
+import type { Deleted, DocumentRef } from "../../model/Stored.ts"
 import { documentsWhere, globbed } from "./filter.ts"
 import * as vectors from "./vectors.ts"
 import { segmentsOn } from "./segments.ts"
@@ -112,102 +113,44 @@ export const removeWhere = Effect.fnUntraced(function* (
   )
 })
 
-const pageRows = 1000
-
-/** Passages deleted in one transaction, unless a single document has more. */
-const mostPassages = 4000
-
-const always = Number.MAX_SAFE_INTEGER
-
-interface OriginRow {
-  readonly id: number
-  readonly origin: string
-  readonly seen_run: number | null
-  readonly passages: number
-}
-
 /** One step of a deletion by paths, in the caller's transaction. */
-export const prune = Effect.fnUntraced(function* (
+export const prune = (
   sql: SqlClient.SqlClient,
   collection: number,
   paths: ReadonlyArray<string>,
-  {
-    before = always,
-    from: begin
-  }: { readonly before?: number | undefined; readonly from?: PrunePosition | undefined } = {}
-) {
-  const all = paths.flatMap(ranges)
+  options?: PruneOptions
+) => {
   const { indexed } = dialectOf(sql)
   const [first] = indexed("origin")
   const [start] = indexed("?")
   const order = [...indexed("origin"), "id"].join(", ")
-  let position: PrunePosition | undefined = begin ?? { path: 0, origin: "", id: 0 }
-  let left = pageRows
-  let passages = 0
-  const ids: Array<number> = []
-  while (left > 0 && position !== undefined) {
-    const at: PrunePosition = position
-    const range = all[at.path]
-    if (range === undefined) {
-      position = undefined
-      break
-    }
-    const from = at.origin < range[0] ? range[0] : at.origin
-    const rows = yield* sql.unsafe<OriginRow>(
-      `SELECT id, origin, seen_run, passages FROM documents
-       WHERE collection_id = ? AND ${first} >= ${start} AND ${first} <= ${start} AND origin >= ? AND origin < ?
-         AND (origin, id) > (?, ?) ORDER BY ${order} LIMIT ?`,
-      [collection, from, range[1], from, range[1], at.origin, at.id, left]
-    )
-    let last: OriginRow | undefined
-    for (const row of rows) {
-      const goes = (row.seen_run ?? 0) < before
-      if (goes && ids.length > 0 && passages + row.passages > mostPassages) break
-      last = row
-      if (!goes) continue
-      ids.push(row.id)
-      passages += row.passages
-    }
-    if (last !== rows.at(-1)) {
-      position = last === undefined ? at : { path: at.path, origin: last.origin, id: last.id }
-      break
-    }
-    left -= rows.length
-    position =
-      left > 0 || last === undefined
-        ? { path: at.path + 1, origin: "", id: 0 }
-        : { path: at.path, origin: last.origin, id: last.id }
-  }
-  const deleted = yield* remove(sql, collection, [...new Set(ids)], { since: before })
-  if (position === undefined) {
-    yield* files.forget(sql, collection, paths, before)
-    // Deleting a path, whatever a run has seen, means that the next update must not bring it back.
-    if (before === always) {
-      for (const [first, end] of all) {
-        yield* sql.unsafe("DELETE FROM roots WHERE collection_id = ? AND path >= ? AND path < ?", [
+  return pruneStep<Prunable, SqlError>(
+    {
+      next: ([begin, end], { id, origin }, limit) => {
+        const from = origin < begin ? begin : origin
+        return sql.unsafe<Prunable>(
+          `SELECT id, origin, coalesce(seen_run, 0) AS seen, passages FROM documents
+           WHERE collection_id = ? AND ${first} >= ${start} AND ${first} <= ${start} AND origin >= ? AND origin < ?
+             AND (origin, id) > (?, ?) ORDER BY ${order} LIMIT ?`,
+          [collection, from, end, from, end, origin, id, limit]
+        )
+      },
+      remove: (documents, since) =>
+        remove(
+          sql,
           collection,
-          first,
-          end
-        ])
-      }
-    }
-  }
-  return { ...deleted, ...(position === undefined ? {} : { next: position }) } satisfies Pruned
-})
-
-type StoredRow = Pick<DocumentRow, "id" | "doc_id" | "source" | "fingerprint" | "seen_run" | "line" | "passages">
+          documents.map(({ id }) => id),
+          { since }
+        ),
+      forget: (paths, before) => files.forget(sql, collection, paths, before),
+      forgetRoots: (within) => files.forgetRoots(sql, collection, within)
+    },
+    paths,
+    options
+  )
+}
 
 const refColumns = "id, doc_id, source, fingerprint, seen_run, line, passages"
-
-const toKnown = (row: StoredRow): Known => ({
-  id: row.id,
-  docId: row.doc_id,
-  source: row.source ?? undefined,
-  fingerprint: row.fingerprint,
-  seenBy: row.seen_run ?? undefined,
-  line: row.line ?? undefined,
-  passages: row.passages
-})
 
 /** What is stored under each ref; fails if a ref names two documents, or two refs name one. */
 export const resolve = Effect.fnUntraced(function* (
@@ -217,7 +160,7 @@ export const resolve = Effect.fnUntraced(function* (
 ) {
   const ids = refs.map((ref) => ref.docId ?? ref.derivedId)
   const sources = refs.flatMap((ref) => (ref.source === undefined ? [] : [ref.source]))
-  const rows = yield* sql.unsafe<StoredRow>(
+  const rows = yield* sql.unsafe<KnownRow>(
     `SELECT ${refColumns} FROM documents WHERE collection_id = ? AND doc_id ${inList}
      UNION SELECT ${refColumns} FROM documents WHERE collection_id = ? AND source ${inList}`,
     [collection, list(ids), collection, list(sources)]

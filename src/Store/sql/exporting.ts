@@ -3,48 +3,21 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { crcOf } from "../crc.ts"
 import { toVector } from "./codes.ts"
-import { askedOf } from "../core/graph.ts"
 import * as graph from "./graph/edges.ts"
-import {
-  type CheckedRow,
-  type DocumentRow,
-  checkDocument,
-  join,
-  type TextRow,
-  toPassage,
-  toText
-} from "../core/passage.ts"
-import { textColumns } from "./rows.ts"
+import { type StoredAnswer, toExported } from "../core/document.ts"
+import { type CheckedRow, type DocumentRow, type TextRow, checkDocument, toText } from "../core/passage.ts"
 import { dialectOf } from "./dialect.ts"
-import { inList, list } from "./rows.ts"
-import { fromStored } from "../../entities/said.ts"
-import { damaged, parsed } from "../../model/Damaged.ts"
-import type { DocumentId, Metadata } from "../../model/Document.ts"
-import {
-  type EmbeddedPassage,
-  type ExportPage,
-  type ExportPosition,
-  type ExportedDocument,
-  positionAfter
-} from "../../model/Stored.ts"
+import { inList, list, textColumns } from "./rows.ts"
+import { damaged } from "../../model/Damaged.ts"
+import type { DocumentId } from "../../model/Document.ts"
+import { type EmbeddedPassage, type ExportPage, type ExportPosition, positionAfter } from "../../model/Stored.ts"
 import { vectorTable } from "./vectorTable.ts"
 
-interface ExportedRow extends CheckedRow {
+interface ExportedRow extends CheckedRow, Omit<StoredAnswer, "model"> {
   readonly vector: Uint8Array | null
   readonly vector_crc: number | null
   readonly silent: number
   readonly model: string | null
-  readonly asked: string
-  readonly answer: string
-}
-
-/** What a model said about a passage as it is now. */
-const saidOf = (row: ExportedRow, title: string | undefined, heading: ReadonlyArray<string>) => {
-  if (row.model === null || row.asked !== askedOf({ title, heading, text: row.text })) return {}
-  return Option.match(fromStored(row.answer), {
-    onNone: () => ({}),
-    onSome: (said) => ({ said: { ...said, model: row.model! } })
-  })
 }
 
 /** A damaged or missing vector would be imported as if it were right. */
@@ -84,28 +57,17 @@ export const exported = Effect.fnUntraced(function* (
          WHERE p.document_id = ? ORDER BY p.ordinal`,
         [row.id]
       ),
-      (passages): ExportedDocument => {
+      (passages) => {
         checkDocument(row, passages)
         passages.forEach(checkVector)
-        return {
-          docId: row.doc_id,
-          derivedId: row.doc_id,
-          source: row.source ?? undefined,
-          title: row.title ?? undefined,
-          metadata: parsed<Metadata>(row.metadata, () => `the metadata of document ${row.doc_id}`),
-          fingerprint: row.fingerprint,
-          origin: row.origin ?? undefined,
-          line: row.line ?? undefined,
-          content: join(passages, row.tail),
-          passages: passages.map((stored) => {
-            const passage = toPassage(stored, null)
-            return {
-              ...passage,
-              vector: Option.map(Option.fromNullable(stored.vector), toVector),
-              ...saidOf(stored, row.title ?? undefined, passage.heading)
-            }
-          })
-        }
+        return toExported(
+          row,
+          passages.map(({ answer, asked, model, vector, ...part }) => ({
+            part,
+            vector: Option.map(Option.fromNullable(vector), toVector),
+            said: model === null ? undefined : { asked, model, answer }
+          }))
+        )
       }
     )
   )

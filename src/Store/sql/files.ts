@@ -212,6 +212,19 @@ export const roots = (
       }))
   )
 
+/** Forgets the roots within ranges of paths. */
+export const forgetRoots = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  ranges: ReadonlyArray<readonly [from: string, to: string]>
+) =>
+  Effect.forEach(
+    ranges,
+    ([from, to]) =>
+      sql.unsafe("DELETE FROM roots WHERE collection_id = ? AND path >= ? AND path < ?", [collection, from, to]),
+    { discard: true }
+  )
+
 /** The next run's number. The caller holds the write lock, so nobody else gets it. */
 export const beginRun = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
   Effect.map(

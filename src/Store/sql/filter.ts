@@ -1,18 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { boundsOf, type Clause, clausesOf, type Kind, kindOf, timeOf } from "../core/clauses.ts"
+import { boundsOf, type Clause, compiled, type Kind, kindOf, timeOf } from "../core/clauses.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { type Dialect, dialectOf } from "./dialect.ts"
 import { forEachNumber, inList, list } from "./rows.ts"
-import {
-  type Comparison,
-  type Condition,
-  type Filter,
-  filtersUnder,
-  isScalar,
-  type Range,
-  type Scalar
-} from "../../model/Filter.ts"
+import { type Comparison, type Filter, isScalar, type Range, type Scalar } from "../../model/Filter.ts"
 import { Globs } from "../../model/globs.ts"
 
 /** An SQL condition, or a SELECT, and its parameters. */
@@ -214,26 +206,14 @@ const clauseWhere = (dialect: Dialect, key: string, clause: Clause, globbed: Glo
   return { sql: `d.id IN (${sql})`, params }
 }
 
-const keyWhere = (dialect: Dialect, key: string, condition: Condition, globbed: Globbed): Where =>
-  all(
-    clausesOf(condition).map((clause) => {
-      const where = clauseWhere(dialect, key, clause, globbed)
-      // A missing title equals nothing, so no exclusion matches it.
-      return clause.negated ? { ...where, sql: `(${where.sql}) IS NOT TRUE` } : where
-    })
-  )
-
-const filterWhere = (dialect: Dialect, filter: Filter, globbed: Globbed): Where => {
-  const parts = Object.entries(filter).map(([key, condition]) => {
-    const filters = filtersUnder(key, condition)
-    if (filters === undefined) return keyWhere(dialect, key, condition as Condition, globbed)
-    const inner = filters.map((filter) => filterWhere(dialect, filter, globbed))
-    if (key === "or") return any(inner)
-    const { params, sql } = all(inner)
-    return { sql: `(${sql})`, params }
+const filterWhere = (dialect: Dialect, filter: Filter, globbed: Globbed): Where =>
+  compiled(filter, {
+    all,
+    any,
+    // A missing title equals nothing, so no exclusion matches it.
+    not: (where) => ({ ...where, sql: `(${where.sql}) IS NOT TRUE` }),
+    clause: (key, clause) => clauseWhere(dialect, key, clause, globbed)
   })
-  return all(parts.map((part) => ({ ...part, sql: `(${part.sql})` })))
-}
 
 /** The WHERE of a filter over `documents AS d`; `globbed` has the matches of lists of many globs. */
 export const documentsWhere = (dialect: Dialect, collection: number, filter: Filter, globbed = noneGlobbed): Where =>
@@ -241,14 +221,12 @@ export const documentsWhere = (dialect: Dialect, collection: number, filter: Fil
 
 /** The lists of many globs anywhere in a filter on sources. */
 const globLists = (filter: Filter): ReadonlyArray<Comparison> =>
-  Object.entries(filter).flatMap(([key, condition]) => {
-    const filters = filtersUnder(key, condition)
-    if (filters !== undefined) return filters.flatMap(globLists)
-    return key !== "source"
-      ? []
-      : clausesOf(condition as Condition).flatMap((clause) =>
-          clause.present || manyGlobs(clause.comparison) === undefined ? [] : [clause.comparison]
-        )
+  compiled<ReadonlyArray<Comparison>>(filter, {
+    all: (parts) => parts.flatMap((lists) => lists),
+    any: (parts) => parts.flatMap((lists) => lists),
+    not: (lists) => lists,
+    clause: (key, clause) =>
+      key !== "source" || clause.present || manyGlobs(clause.comparison) === undefined ? [] : [clause.comparison]
   })
 
 /**

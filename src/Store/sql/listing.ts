@@ -1,10 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import type { ListPage } from "../../model/Stored.ts"
 import { isEmptyFilter } from "../../model/Filter.ts"
-import type { ListedDocument, ListPage } from "../../model/Stored.ts"
 import { dialectOf } from "./dialect.ts"
 import { containing, documentsWhere, globbed, type Where } from "./filter.ts"
-import { type SummaryRow, toSummary } from "./reading.ts"
+import { type SummaryRow, toListed } from "../core/document.ts"
 import { inList, list } from "./rows.ts"
 
 /** Up to this many matches of a filter are sorted directly. */
@@ -90,10 +90,5 @@ export const page = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, colle
   })
 
   const rows = yield* by === "source" ? bySource : byFigure
-  return rows.map((row): ListedDocument => ({
-    ...toSummary(row),
-    characters: row.characters,
-    indexedAt: row.indexed_at,
-    place: row.id
-  }))
+  return rows.map(toListed)
 })

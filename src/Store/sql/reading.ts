@@ -2,30 +2,14 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { DocumentNotFound } from "../../Store.ts"
 import * as collections from "./collections.ts"
-import {
-  type CheckedRow,
-  type DocumentRow,
-  checkDocument,
-  checkHead,
-  checkPassage,
-  join,
-  toPassage
-} from "../core/passage.ts"
+import { type SummaryRow, toSampled, toSome, toStored, toSummary } from "../core/document.ts"
+import { type CheckedRow, type DocumentRow, checkDocument, checkHead, checkPassage } from "../core/passage.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { list } from "./rows.ts"
 import { isPresent, leaving } from "./tables.ts"
 import type { CollectionName } from "../../model/Collection.ts"
-import { parsed } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"
-import type {
-  DocumentPassages,
-  DocumentSummary,
-  Figure,
-  RecentDocument,
-  SampledPassage,
-  StoreStats,
-  StoredDocument
-} from "../../model/Stored.ts"
+import type { Figure, RecentDocument, StoreStats } from "../../model/Stored.ts"
 import type { Database } from "./Database.ts"
 import { dialectOf, same } from "./dialect.ts"
 
@@ -40,16 +24,7 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
     row.id
   ])
   checkDocument(row, passages)
-  return {
-    docId: row.doc_id,
-    source: row.source ?? undefined,
-    title: row.title ?? undefined,
-    metadata: parsed<StoredDocument["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`),
-    content: join(passages, row.tail),
-    indexedAt: row.indexed_at,
-    file: fileOf(row),
-    passages: passages.map((passage) => toPassage(passage, row.line))
-  } satisfies StoredDocument
+  return toStored(row, passages, fileOf(row))
 })
 
 /** Some of a document's passages. */
@@ -70,23 +45,7 @@ export const passagesOf = Effect.fnUntraced(function* (
     [row.id, offset, limit]
   )
   passages.forEach(checkPassage)
-  return {
-    docId: row.doc_id,
-    source: row.source ?? undefined,
-    title: row.title ?? undefined,
-    total: row.passages,
-    passages: passages.map((passage) => toPassage(passage, row.line))
-  } satisfies DocumentPassages
-})
-
-export type SummaryRow = Pick<DocumentRow, "doc_id" | "source" | "origin" | "title" | "passages">
-
-export const toSummary = (row: SummaryRow): DocumentSummary => ({
-  docId: row.doc_id,
-  source: row.source ?? undefined,
-  origin: row.origin ?? undefined,
-  title: row.title ?? undefined,
-  passages: row.passages
+  return toSome(row, passages)
 })
 
 /** The documents of one file, by row id. */
@@ -152,12 +111,7 @@ export const sample = Effect.fnUntraced(function* (
      ) AS s CROSS JOIN passages AS p ON p.id = s.id JOIN documents AS d ON d.id = p.document_id ORDER BY s.place`,
     [collection, JSON.stringify(ids)]
   )
-  return rows.map((row): SampledPassage => ({
-    docId: row.doc_id,
-    source: row.source ?? undefined,
-    title: row.title ?? undefined,
-    text: row.text
-  }))
+  return rows.map(toSampled)
 })
 
 const mostKnown = 100

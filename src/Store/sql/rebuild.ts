@@ -13,9 +13,8 @@ import { addSegment } from "../../postings/Postings.ts"
 import { State, postingsFormat } from "../../postings/SegmentStore.ts"
 import { termsVersion } from "../../terms/terms.ts"
 import { codesOn, retireCodes, vectorsIn } from "./codes.ts"
-import { extend } from "./graph/edges.ts"
+import { renew } from "./graph/edges.ts"
 import { keepLinkage } from "./graph/linkage.ts"
-import { collectNames } from "./graph/suggesting.ts"
 import { type SearchedRow, searchedColumns, tellLanguages, toKeywordRow } from "./keyword.ts"
 import { segmentsOn } from "./segments.ts"
 import { isPresent } from "./tables.ts"
@@ -190,34 +189,19 @@ const graph: Derived = {
     yield* begin(sql, collection, "graph")
   }),
 
-  begin: () => Effect.void,
+  // What an older version meant to do for names alone is then done.
+  begin: (sql, collection) =>
+    sql.unsafe("DELETE FROM rebuilds WHERE collection_id = ? AND kind = 'names'", [collection]),
 
   advance: (sql, { collection_id: collection, through }) =>
-    Effect.map(extend(sql, collection, through, graphPage), (step) =>
+    Effect.map(renew(sql, collection, through, graphPage), (step) =>
       step.seen === 0 ? undefined : { through: step.through, count: step.seen }
     ),
 
   finish: (sql, { collection_id: collection }) => keepLinkage(sql, collection)
 }
 
-/** Has no version either; the names that the graph's mentions have. */
-const names: Derived = {
-  version: [1, 0],
-
-  drop: (sql, collection) =>
-    Effect.zipRight(
-      sql.unsafe("DELETE FROM graph_names WHERE collection_id = ?", [collection]),
-      begin(sql, collection, "names")
-    ),
-
-  begin: () => Effect.void,
-
-  advance: (sql, { collection_id: collection, through }) => collectNames(sql, collection, through, graphPage),
-
-  finish: () => Effect.void
-}
-
-const derived: Record<Kind, Derived> = { postings, codes, graph, names }
+const derived: Record<Kind, Derived> = { postings, codes, graph }
 
 interface Due {
   readonly id: number
@@ -247,7 +231,7 @@ const due = (sql: Sql) =>
            SELECT 1 FROM code_sets
            WHERE collection_id = collections.id AND generation = 'current' AND format >= ${codesFormat})
          UNION ALL
-         SELECT collection_id, kind, 0 FROM rebuilds WHERE kind IN ('graph', 'names')
+         SELECT DISTINCT collection_id, 'graph', 0 FROM rebuilds WHERE kind IN ('graph', 'names')
        ) AS k JOIN collections AS c ON c.id = k.collection_id
        LEFT JOIN rebuilds AS r ON r.collection_id = c.id AND r.kind = k.kind
        ORDER BY k.missing DESC, c.passages, c.id, k.kind DESC`

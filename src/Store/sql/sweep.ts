@@ -22,17 +22,8 @@ export const makeHidden = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
   return row!.id
 })
 
-/** Most rows of each kind that a step deletes. */
-export interface SweepOptions {
-  readonly vectors: number
-  readonly blocks: number
-  readonly edges: number
-  readonly files: number
-  /** Documents and their passages together. */
-  readonly texts: number
-}
-
-export const steps: SweepOptions = { vectors: 256, blocks: 16, edges: 1024, files: 512, texts: 256 }
+/** Most rows of each kind that a step deletes; of `texts`, documents and their passages together. */
+const most = { vectors: 256, blocks: 16, edges: 1024, files: 512, texts: 256 }
 
 /** The next collection to sweep; a name that only looks hidden because of damage does not count. */
 const next = (sql: SqlClient.SqlClient) =>
@@ -50,11 +41,9 @@ const next = (sql: SqlClient.SqlClient) =>
 export const isDue = (sql: SqlClient.SqlClient) => Effect.map(next(sql), (id) => id !== undefined)
 
 /** Each deletes some rows; true if there were any. */
-const parts: ReadonlyArray<
-  (sql: SqlClient.SqlClient, collection: number, most: SweepOptions) => Effect.Effect<boolean, SqlError>
-> = [
-  (sql, collection, { vectors }) => vectorTable(sql).sweep(collection, vectors),
-  Effect.fnUntraced(function* (sql, collection, most) {
+const parts: ReadonlyArray<(sql: SqlClient.SqlClient, collection: number) => Effect.Effect<boolean, SqlError>> = [
+  (sql, collection) => vectorTable(sql).sweep(collection, most.vectors),
+  Effect.fnUntraced(function* (sql, collection) {
     const [set] = yield* sql.unsafe<{ readonly id: number }>(
       "SELECT id FROM code_sets WHERE collection_id = ? LIMIT 1",
       [collection]
@@ -65,10 +54,10 @@ const parts: ReadonlyArray<
     if (taken < most.blocks) yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [set.id])
     return true
   }),
-  Effect.fnUntraced(function* (sql, collection, { edges }) {
+  Effect.fnUntraced(function* (sql, collection) {
     const some = yield* sql.unsafe<Record<"entity" | "relation" | "passage_id", number>>(
       "SELECT entity, relation, passage_id FROM graph_mentions WHERE collection_id = ? LIMIT ?",
-      [collection, edges]
+      [collection, most.edges]
     )
     if (some.length === 0) return false
     yield* deleteEdges(
@@ -78,15 +67,15 @@ const parts: ReadonlyArray<
     )
     return true
   }),
-  Effect.fnUntraced(function* (sql, collection, { edges }) {
+  Effect.fnUntraced(function* (sql, collection) {
     const some = "SELECT entity FROM graph_names WHERE collection_id = ? LIMIT ?"
     const statement = `DELETE FROM graph_names WHERE collection_id = ? AND entity IN (${some})`
-    return (yield* count(sql, statement, [collection, collection, edges])) > 0
+    return (yield* count(sql, statement, [collection, collection, most.edges])) > 0
   }),
-  (sql, collection, { texts }) => sweepTexts(sql, collection, texts),
-  Effect.fnUntraced(function* (sql, collection, { files }) {
+  (sql, collection) => sweepTexts(sql, collection),
+  Effect.fnUntraced(function* (sql, collection) {
     const some = "SELECT id FROM files WHERE collection_id = ? LIMIT ?"
-    return (yield* count(sql, `DELETE FROM files WHERE id IN (${some})`, [collection, files])) > 0
+    return (yield* count(sql, `DELETE FROM files WHERE id IN (${some})`, [collection, most.files])) > 0
   })
 ]
 
@@ -94,23 +83,23 @@ const parts: ReadonlyArray<
 const charactersARow = 256
 
 /** Some documents with everything that belongs to them; of a long document, some passages. */
-const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, most: number) {
+const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
   const documents = yield* sql.unsafe<{ readonly id: number; readonly passages: number; readonly metadata: number }>(
     `SELECT id, passages, length(metadata) AS metadata FROM documents
      WHERE collection_id = ? ORDER BY first_passage LIMIT ?`,
-    [collection, most]
+    [collection, most.texts]
   )
   if (documents.length === 0) return false
   let rows = 0
   const some = documents.filter(({ metadata, passages }) => {
     rows += 1 + passages + Math.ceil(metadata / charactersARow)
-    return rows <= most
+    return rows <= most.texts
   })
   const [{ id, passages }] = documents as [(typeof documents)[number]]
-  if (some.length === 0 && passages > most) {
+  if (some.length === 0 && passages > most.texts) {
     const its = "SELECT id FROM passages WHERE document_id = ? ORDER BY ordinal LIMIT ?"
-    const taken = yield* count(sql, `DELETE FROM passages WHERE id IN (${its})`, [id, most])
-    yield* sql.unsafe("UPDATE documents SET passages = ? WHERE id = ?", [taken < most ? 0 : passages - taken, id])
+    const taken = yield* count(sql, `DELETE FROM passages WHERE id IN (${its})`, [id, most.texts])
+    yield* sql.unsafe("UPDATE documents SET passages = ? WHERE id = ?", [taken < most.texts ? 0 : passages - taken, id])
     return true
   }
   yield* sql.unsafe(`DELETE FROM documents WHERE id ${inList}`, [
@@ -123,7 +112,7 @@ const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
  * Deletes a bounded number of dropped rows, in the caller's transaction, which holds the write lock; true if there was
  * something to do. Any process may do the next step.
  */
-export const sweepStep = Effect.fn("Store.sweepStep")(function* (sql: SqlClient.SqlClient, most: SweepOptions = steps) {
+export const sweepStep = Effect.fn("Store.sweepStep")(function* (sql: SqlClient.SqlClient) {
   const collection = yield* next(sql)
   if (collection === undefined) return false
   const counting = dialectOf(sql).changes
@@ -133,7 +122,7 @@ export const sweepStep = Effect.fn("Store.sweepStep")(function* (sql: SqlClient.
       : Effect.map(sql.unsafe<{ readonly count: number }>(counting), ([row]) => row!.count)
   for (const part of parts) {
     const before = yield* changes
-    if (!(yield* part(sql, collection, most))) continue
+    if (!(yield* part(sql, collection))) continue
     // Else the same step would come again and again. Dropping an empty table changes no row.
     if (part !== parts[0] && before !== undefined && (yield* changes) === before)
       damaged("rows of a dropped collection cannot be deleted")

@@ -277,6 +277,17 @@ export const tables: Readonly<Record<string, Table>> = {
   reserve: { columns: ["id INTEGER PRIMARY KEY", "body BLOB NOT NULL"] }
 }
 
+/** The indexes that every database has alike. */
+export const indexes = [
+  "CREATE INDEX IF NOT EXISTS documents_passages ON documents (collection_id, first_passage, passages)",
+  "CREATE UNIQUE INDEX IF NOT EXISTS passages_document ON passages (document_id, ordinal)",
+  "CREATE INDEX IF NOT EXISTS metadata_values_document ON metadata_values (document_id)",
+  "CREATE INDEX IF NOT EXISTS keyword_segments_collection ON keyword_segments (collection_id, state, first_id)",
+  "CREATE INDEX IF NOT EXISTS code_blocks_set ON code_blocks (set_id, epoch, rows, version, first, last)",
+  "CREATE INDEX IF NOT EXISTS graph_names_key ON graph_names (collection_id, key)",
+  "CREATE INDEX IF NOT EXISTS graph_answers_asked ON graph_answers (asked, model)"
+]
+
 /**
  * Collections being deleted have names starting with `~`, which sort after every valid name. Their rows are the only
  * record of them, so any later process can continue.
@@ -289,8 +300,8 @@ export const leaving = "SELECT id FROM collections WHERE name >= '~'"
 /** By what titles are found while one is typed: the beginning in lower case, as far as the alphabet is English. */
 export const titleKey = (title: string): string => `lower(substr(${title}, 1, 80))`
 
-/** Names that are still to be collected from the mentions of an older index. */
+/** The graphs of an older index, which have no names: they are made again, and used meanwhile. */
 export const namesMissing = `INSERT INTO rebuilds (collection_id, kind, format, terms_version, until, boundary)
-  SELECT c.id, 'names', 1, 0, (SELECT coalesce(max(id), 0) FROM passages), 0 FROM collections AS c
+  SELECT c.id, 'graph', 1, 0, (SELECT coalesce(max(id), 0) FROM passages), 0 FROM collections AS c
   WHERE c.name < '~' AND EXISTS (SELECT 1 FROM graph_mentions AS m WHERE m.collection_id = c.id)
   ON CONFLICT DO NOTHING`

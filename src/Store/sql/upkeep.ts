@@ -9,11 +9,14 @@ import type { StoreUnavailable } from "../../Store.ts"
 import { build } from "../../codes/write.ts"
 import { codesOn } from "./codes.ts"
 import { mergeStep } from "./keyword.ts"
+import { step } from "../../postings/mergeStep.ts"
+import type { Database } from "./Database.ts"
 import { sweepStep } from "./sweep.ts"
+import { isPresent } from "./tables.ts"
 import { vectorsOf } from "./vectors.ts"
 
 /** Computes the codes of a collection's vectors again, around the centroid of the current ones. */
-export const requantise = (sql: SqlClient.SqlClient, collection: number) =>
+const requantise = (sql: SqlClient.SqlClient, collection: number) =>
   Effect.gen(function* () {
     const current = vectorsOf(sql, collection)
     const found = yield* codesOn(sql).find(current)
@@ -23,6 +26,24 @@ export const requantise = (sql: SqlClient.SqlClient, collection: number) =>
     yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [id])
     if (count > 0) yield* build(codesOn(sql), current, { count, width })
   })
+
+type Write = (typeof Database.Service)["write"]
+
+/** Deletes all dropped rows; `between` runs after each step. */
+export const sweepAll = (sql: SqlClient.SqlClient, write: Write, between: Effect.Effect<unknown> = Effect.void) =>
+  Effect.repeat(Effect.zipLeft(write(sweepStep(sql)), between), { while: (more) => more })
+
+/** Merges all postings, and computes the codes of all collections again. */
+export const rebuildAll = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  write: Write,
+  between: Effect.Effect<unknown> = Effect.void
+) {
+  const merge = write(mergeStep(sql, { ...step, extent: "whole" }))
+  yield* Effect.repeat(Effect.zipLeft(merge, between), { while: (more) => more })
+  const collections = yield* write(sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`))
+  for (const { id } of collections) yield* write(requantise(sql, id))
+})
 
 const patienceMs = 5000
 

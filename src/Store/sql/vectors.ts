@@ -11,6 +11,7 @@ import { crcOf } from "../crc.ts"
 import { passagesIn } from "./Masks.ts"
 import * as codeSets from "./codes.ts"
 import { insertRows, list } from "./rows.ts"
+import type { Among, Scoring } from "./scoring.ts"
 import { makeHidden } from "./sweep.ts"
 import { type Generation, vectorTable } from "./vectorTable.ts"
 
@@ -112,35 +113,6 @@ export const remove = (
     { discard: true }
   )
 
-/** Scores vectors exactly, each compared with its checksum; vectors that are altered or missing are damage. */
-export interface Scoring {
-  /** The similarity of given passages that have a vector with a direction, in no order. */
-  readonly score: (
-    sql: SqlClient.SqlClient,
-    collection: number,
-    query: Direction,
-    passages: ReadonlyArray<number>
-  ) => Effect.Effect<ReadonlyArray<Scored>, SqlError>
-  /** The best of given passages, or of all so many of the collection, best first, equals by rising ids. */
-  readonly top: (
-    sql: SqlClient.SqlClient,
-    collection: number,
-    query: Direction,
-    among: Uint32Array | { readonly all: number },
-    limit: number
-  ) => Effect.Effect<ReadonlyArray<Scored>, SqlError>
-  /** Those of them with exactly this score, in no order. */
-  readonly equal: (
-    sql: SqlClient.SqlClient,
-    collection: number,
-    query: Direction,
-    among: Uint32Array | { readonly all: number },
-    score: number
-  ) => Effect.Effect<ReadonlyArray<number>, SqlError>
-  /** Forgets what it knows of vectors: others may have taken their place. */
-  readonly forget: () => void
-}
-
 /** Passages read beyond those wanted: if no more of them tie with the last one, a single pass is enough. */
 const spare = 32
 
@@ -153,7 +125,7 @@ const best = Effect.fnUntraced(function* (
   { equal, top }: Scoring,
   collection: number,
   query: Direction,
-  among: Uint32Array | { readonly all: number },
+  among: Among,
   depth: number
 ) {
   const found = yield* top(sql, collection, query, among, depth + spare)
@@ -226,8 +198,7 @@ const find = Effect.fnUntraced(function* (
 ) {
   const { exact, exactBelow, finerBytes = 0, oversample } = searching.vectors
   const hasFiner = finerBytes > 0
-  const among = (ids: Uint32Array | { readonly all: number }) =>
-    best(sql, searching.scoring, collection, query, ids, depth)
+  const among = (ids: Among) => best(sql, searching.scoring, collection, query, ids, depth)
 
   const few = exact || passages < (exactBelow ?? (hasFiner ? 0 : manyFrom))
   const left = mask?.count ?? passages

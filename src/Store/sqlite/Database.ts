@@ -5,9 +5,7 @@ import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { inFile } from "../../Store.ts"
-import { Database } from "../sql/Database.ts"
-import { Facets } from "../sql/Facets.ts"
-import { Masks } from "../sql/Masks.ts"
+import { Database, makeSearching } from "../sql/Database.ts"
 import { makeScoring } from "./scoring.ts"
 import { bytesOf, compact, purge, settle } from "./compact.ts"
 import { single, transaction } from "./client.ts"
@@ -15,8 +13,6 @@ import { type DatabaseOptions, open as connectTo, walBytes } from "./connect.ts"
 import { typed } from "./errors.ts"
 import * as Guard from "./file/inspect.ts"
 import { type Place, eraOf, statOf } from "./file/place.ts"
-import { makeBackgrounds } from "../sql/backgrounds.ts"
-import { defaults } from "../sql/vectors.ts"
 import { Scanner } from "../../codes/Scanner.ts"
 import * as Turn from "../../runtime/Turn.ts"
 
@@ -48,18 +44,10 @@ export const open = (options: DatabaseOptions) =>
           )
         )
     }
-    const masks = new Masks()
     const database = Database.of({
       sql,
       graph: options.graph ?? true,
-      searching: {
-        codes,
-        masks,
-        facets: new Facets(masks),
-        scoring: makeScoring(),
-        backgrounds: makeBackgrounds(),
-        vectors: options.vectors ?? defaults
-      },
+      searching: makeSearching(codes, makeScoring(), options.vectors),
       look: (effect) => turn(typed(filename)(single(sql)(Effect.zipRight(reading, effect)))),
       read: (effect) => turn(typed(filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect)))),
       write: connection.write,

@@ -4,9 +4,7 @@ import * as Effect from "effect/Effect"
 import { StoreUnavailable } from "../../Store.ts"
 import { retryBusy } from "./errors.ts"
 import { mergeStep } from "../sql/keyword.ts"
-import { forAWhile, requantise, upkeepStep } from "../sql/upkeep.ts"
-import { sweepStep } from "../sql/sweep.ts"
-import { isPresent } from "../sql/tables.ts"
+import { forAWhile, rebuildAll, sweepAll, upkeepStep } from "../sql/upkeep.ts"
 import type { Compacted } from "../../model/Stored.ts"
 import { step } from "../../postings/mergeStep.ts"
 import { sharingWrites } from "../../runtime/EventLoop.ts"
@@ -79,16 +77,8 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
   Effect.gen(function* () {
     const before = yield* typed(bytesOf(sql))
     const share = sharingWrites()
-    yield* Effect.repeat(Effect.zipLeft(write(sweepStep(sql)), share), { while: (more) => more })
-    const merge = write(mergeStep(sql, { ...step, extent: "whole" }))
-    const collections = yield* typed(
-      sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`)
-    )
-    const rebuilt = Effect.gen(function* () {
-      yield* Effect.repeat(Effect.zipLeft(merge, share), { while: (more) => more })
-      for (const { id } of collections) yield* write(requantise(sql, id))
-      return true
-    }).pipe(ifThereIsRoom({ sql, typed }, false))
+    yield* sweepAll(sql, write, share)
+    const rebuilt = Effect.as(rebuildAll(sql, write, share), true).pipe(ifThereIsRoom({ sql, typed }, false))
     const isRebuilt = yield* rebuilt
     // The statistics of SQLite's planner contain samples of indexed values, also from deleted documents.
     const [analyzed] = yield* typed(sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'"))

@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { keepLinkage } from "../sql/graph/linkage.ts"
-import { namesMissing, tables, titleKey } from "../sql/tables.ts"
+import { indexes, namesMissing, tables, titleKey } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the database's `user_version`. */
 export const schemaVersion = 20
@@ -11,7 +11,6 @@ const statements = [
   "CREATE UNIQUE INDEX IF NOT EXISTS documents_doc_id ON documents (collection_id, doc_id)",
   "CREATE UNIQUE INDEX IF NOT EXISTS documents_source ON documents (collection_id, source) WHERE source IS NOT NULL",
   "CREATE INDEX IF NOT EXISTS documents_origin ON documents (collection_id, origin) WHERE origin IS NOT NULL",
-  "CREATE INDEX IF NOT EXISTS documents_passages ON documents (collection_id, first_passage, passages)",
   "CREATE INDEX IF NOT EXISTS documents_unnamed ON documents (collection_id, doc_id) WHERE source IS NULL",
   "CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, name, doc_id)",
   "CREATE INDEX IF NOT EXISTS documents_title ON documents (collection_id, title) WHERE title IS NOT NULL",
@@ -20,13 +19,8 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS documents_size ON documents (collection_id, passages)",
   // By content, so that a moved document keeps its vectors; part of the hash is small and distinguishes them.
   "CREATE INDEX IF NOT EXISTS documents_content ON documents (collection_id, substr(fingerprint, 1, 12))",
-  "CREATE UNIQUE INDEX IF NOT EXISTS passages_document ON passages (document_id, ordinal)",
-  "CREATE INDEX IF NOT EXISTS metadata_values_document ON metadata_values (document_id)",
-  "CREATE INDEX IF NOT EXISTS keyword_segments_collection ON keyword_segments (collection_id, state, first_id)",
-  "CREATE INDEX IF NOT EXISTS code_blocks_set ON code_blocks (set_id, epoch, rows, version, first, last)",
+  ...indexes,
   "CREATE UNIQUE INDEX IF NOT EXISTS files_path ON files (collection_id, path)",
-  "CREATE INDEX IF NOT EXISTS graph_names_key ON graph_names (collection_id, key)",
-  "CREATE INDEX IF NOT EXISTS graph_answers_asked ON graph_answers (asked, model)",
   "INSERT OR IGNORE INTO run_numbers (id, last) VALUES (1, 0)",
   "INSERT OR IGNORE INTO file_mark (id, before, now) VALUES (1, randomblob(16), randomblob(16))"
 ]

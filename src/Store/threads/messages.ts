@@ -65,8 +65,6 @@ export interface ThreadData extends DatabaseOptions {
   readonly cancelled: Int32Array<SharedArrayBuffer>
   /** Changes with each step of a call. */
   readonly steps: Int32Array<SharedArrayBuffer>
-  /** What all threads share, for example memory. */
-  readonly shared?: unknown
 }
 
 /** A call of the port, in a form that structured cloning can transfer. */

@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { filterQuery, metadataTerms, readTerm, sortable } from "../../../src/Store/opensearch/filter.ts"
+import { filterQuery, metadataTerms, readTerm } from "../../../src/Store/opensearch/filter.ts"
+import { sortable } from "../../../src/Store/core/clauses.ts"
 
 const bytes = (text: string) => Buffer.from(text)
 

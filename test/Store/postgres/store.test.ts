@@ -284,7 +284,7 @@ if (hasPostgres) {
       const store = yield* opened(options)
       assert.deepStrictEqual(
         (yield* store.rebuilds()).map(({ kind, total }) => [kind, total]),
-        [["names", 1]]
+        [["graph", 1]]
       )
       const told = (prefix: string) =>
         Effect.map(store.suggest([defaultCollection], prefix, 5), (all) => all.map(({ text }) => text))

@@ -7,11 +7,11 @@ import { fromStored, toStored } from "../../../entities/said.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { GraphStep, GraphUnasked, Said } from "../../../model/Graph.ts"
 import type { PreparedDocument } from "../../../model/Stored.ts"
+import type { StoredAnswer } from "../../core/document.ts"
 import { headingOf } from "../../core/passage.ts"
 import { askedOf, type TextRow } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, insertRows, list } from "../rows.ts"
-import { insertKeys, removeNames } from "./names.ts"
 
 /** A passage to add to the graph. */
 export interface GraphRow extends Text {
@@ -31,15 +31,8 @@ export const toGraphRow = ({ heading, id, ordinal, source, text, title }: TextRo
   source: source ?? undefined
 })
 
-/** A language model's answer about a passage, with the hash of the question, by which the same words find it. */
-interface Answer {
-  readonly asked: string
-  readonly model: string
-  readonly answer: string
-}
-
 /** Answers by question. */
-export type Answers = ReadonlyMap<string, Answer>
+type Answers = ReadonlyMap<string, StoredAnswer>
 
 /** Whether a model was ever asked; if not, nothing else is looked up. */
 export const isAnyAnswered = (sql: SqlClient.SqlClient) =>
@@ -51,9 +44,9 @@ export const carriedBy = Effect.fnUntraced(function* (
   replaced: ReadonlyArray<number>,
   documents: ReadonlyArray<PreparedDocument>
 ) {
-  const carried = new Map<string, Answer>()
+  const carried = new Map<string, StoredAnswer>()
   if (replaced.length > 0 && (yield* isAnyAnswered(sql))) {
-    const rows = yield* sql.unsafe<Answer>(
+    const rows = yield* sql.unsafe<StoredAnswer>(
       `SELECT a.asked, a.model, a.answer FROM passages AS p CROSS JOIN graph_answers AS a ON a.passage_id = p.id
        WHERE p.document_id ${inList}`,
       [list(replaced)]
@@ -73,7 +66,7 @@ export const carriedBy = Effect.fnUntraced(function* (
 /** Answers to the questions about passages: their own, else those about passages with the same words; by passage. */
 const answersTo = (sql: SqlClient.SqlClient, asked: ReadonlyMap<number, string>, model: string | null = null) =>
   Effect.map(
-    sql.unsafe<Answer & { readonly id: number }>(
+    sql.unsafe<StoredAnswer & { readonly id: number }>(
       `SELECT CAST(t.value ->> 0 AS BIGINT) AS id, a.asked, a.model, a.answer
        FROM ${dialectOf(sql).rows("t")} CROSS JOIN graph_answers AS a ON a.passage_id = coalesce(
          (SELECT passage_id FROM graph_answers
@@ -88,7 +81,7 @@ const answersTo = (sql: SqlClient.SqlClient, asked: ReadonlyMap<number, string>,
 const writeAnswers = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   passages: ReadonlyArray<number>,
-  answers: ReadonlyMap<number, Answer>
+  answers: ReadonlyMap<number, StoredAnswer>
 ) {
   yield* sql.unsafe(`DELETE FROM graph_answers WHERE passage_id ${inList}`, [list(passages)])
   const rows = Array.from(answers, ([passage_id, { answer, asked, model }]) => ({ passage_id, asked, model, answer }))
@@ -104,7 +97,7 @@ const saidAbout = Effect.fnUntraced(function* (
   const said = new Map<number, Said>()
   if (rows.length === 0 || (carried.size === 0 && !(yield* isAnyAnswered(sql)))) return said
   const asked = new Map(rows.map((row) => [row.id, askedOf(row)]))
-  const answers = new Map(yield* answersTo(sql, asked)) as Map<number, Answer>
+  const answers = new Map(yield* answersTo(sql, asked)) as Map<number, StoredAnswer>
   for (const [id, question] of asked) if (carried.has(question)) answers.set(id, carried.get(question)!)
   for (const [id, { answer }] of answers) {
     const found = fromStored(answer)
@@ -135,6 +128,16 @@ export const edgesOf = (
     ordinal
   }))
 
+/** Adds names by their entities; the first key of an entity stays. */
+const addNames = (sql: SqlClient.SqlClient, collection: number, keys: Iterable<readonly [number, string]>) =>
+  insertRows(
+    sql,
+    "graph_names",
+    // In the order of the table, so that neighbours are written while their page is cached.
+    [...keys].sort(([a], [b]) => a - b).map(([entity, key]) => ({ collection_id: collection, entity, key })),
+    " ON CONFLICT DO NOTHING"
+  )
+
 /**
  * Adds passages' mentions, with what models said about them. Call it in the transaction that adds the passages;
  * `carried` are the answers of those that they replace.
@@ -164,7 +167,7 @@ export const insert = Effect.fnUntraced(function* (
   // In the order of the table, so that neighbours are written while their page is cached.
   edges.sort((a, b) => a.entity - b.entity || a.relation - b.relation || a.passage_id - b.passage_id)
   yield* insertRows(sql, "graph_mentions", edges)
-  yield* insertKeys(sql, collection, keys)
+  yield* addNames(sql, collection, keys)
 })
 
 /** The stored mentions of passages, by passage id; a passage that is not in the graph has none. */
@@ -202,7 +205,14 @@ export const remove = Effect.fnUntraced(function* (
   )
   yield* deleteEdges(sql, collection, edges)
   const entities = edges.map(([entity]) => entity!)
-  if (entities.length > 0) yield* removeNames(sql, collection, entities)
+  if (entities.length > 0) {
+    yield* sql.unsafe(
+      `DELETE FROM graph_names WHERE collection_id = ? AND entity ${inList}
+         AND NOT EXISTS (SELECT 1 FROM graph_mentions AS m
+                         WHERE m.collection_id = graph_names.collection_id AND m.entity = graph_names.entity)`,
+      [collection, list([...new Set(entities)])]
+    )
+  }
   yield* sql.unsafe(`DELETE FROM graph_passages WHERE passage_id ${inList}`, [list(passages)])
 })
 
@@ -242,18 +252,20 @@ const rowsAfter = (sql: SqlClient.SqlClient, collection: number, after: number, 
     (rows) => rising(rows, after, "passages")
   )
 
+/** Adds some of the next passages after an id. */
+const adding = (isWanted: (row: Row) => boolean) =>
+  Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, after: number, limit: number) {
+    const seen = yield* rowsAfter(sql, collection, after, limit)
+    const rows = seen.filter(isWanted)
+    yield* again(sql, collection, rows.map(toGraphRow))
+    return { added: rows.length, seen: seen.length, through: seen.at(-1)?.id ?? after } satisfies GraphStep
+  })
+
 /** Adds those of the next passages after an id that are not in the graph yet. */
-export const extend = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  after: number,
-  limit: number
-) {
-  const rows = yield* rowsAfter(sql, collection, after, limit)
-  const missing = rows.filter(({ known }) => known === null)
-  yield* again(sql, collection, missing.map(toGraphRow))
-  return { added: missing.length, seen: rows.length, through: rows.at(-1)?.id ?? after } satisfies GraphStep
-})
+export const extend = adding(({ known }) => known === null)
+
+/** Adds all of them, anew if they are in the graph. */
+export const renew = adding(() => true)
 
 /** Those of the next passages after an id that a model was not asked about; answers about the same words are copied. */
 export const unasked = Effect.fnUntraced(function* (

@@ -1,12 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { mostDefining, namedIn, sampledDocuments } from "../../../entities/walk.ts"
+import { mostDefining, sampledDocuments } from "../../../entities/walk.ts"
+import { passagesEach, linkageOf as shareOf } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { list } from "../rows.ts"
 import { mentionsIn } from "./edges.ts"
-
-/** At most this many passages of a document are read. */
-const passagesEach = 4
 
 interface Sampled {
   readonly first: number
@@ -67,25 +65,16 @@ export const titled = Effect.fnUntraced(function* (
  */
 const measured = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, documents: number) {
   const sampled = yield* sample(sql, collection, documents)
-  if (sampled.length === 0) return 0
   const documentOf = new Map(
     sampled.flatMap(({ first, passages }) =>
       Array.from({ length: Math.min(passages, passagesEach) }, (_, index) => [first + index, first] as const)
     )
   )
-  const named = [...(yield* mentionsIn(sql, [...documentOf.keys()]))].flatMap(([passage, mentions]) =>
-    namedIn(mentions).map((entity) => ({ entity, document: documentOf.get(passage)! }))
-  )
-  const defining = yield* titled(
-    sql,
-    collection,
-    named.map(({ entity }) => entity)
-  )
-  const joined = new Set<number>()
-  for (const { document, entity } of named) {
-    if (defining.get(entity)?.some((other) => other !== document)) joined.add(document)
-  }
-  return joined.size / sampled.length
+  const read = Array.from(yield* mentionsIn(sql, [...documentOf.keys()]), ([passage, mentions]) => ({
+    document: documentOf.get(passage)!,
+    mentions
+  }))
+  return yield* shareOf(sampled.length, read, (entities) => titled(sql, collection, entities))
 })
 
 interface Known {

@@ -13,41 +13,16 @@ import { knownOf } from "../unchanged.ts"
 import { mentionsIn } from "./edges.ts"
 import { titled } from "./linkage.ts"
 
-/** Most phrases, and places of those that are entities, that are kept until somebody writes. */
-const mostKept = 20_000
+/** Most phrases that are kept until somebody writes; few of them are entities. */
+const mostKept = 5000
 
 /** What phrases were found to be: entities, or none. */
-class KnownPhrases {
-  private readonly known = new Map<number, Entity | undefined>()
-  private size = 0
-
-  /** Makes room, if there is too little; not while what it has is in use. */
-  begin(): void {
-    if (this.size <= mostKept) return
-    this.known.clear()
-    this.size = 0
-  }
-
-  has(hash: number): boolean {
-    return this.known.has(hash)
-  }
-
-  get(hash: number): Entity | undefined {
-    return this.known.get(hash)
-  }
-
-  set(hash: number, entity: Entity | undefined): void {
-    this.known.set(hash, entity)
-    this.size += 1 + (entity?.places.length ?? 0)
-  }
-}
-
-const knownPhrases = (sql: SqlClient.SqlClient, collection: number): KnownPhrases => {
+const knownPhrases = (sql: SqlClient.SqlClient, collection: number): Map<number, Entity | undefined> => {
   const known = knownOf(sql)
   const name = `phrases of ${collection}`
-  const phrases = (known?.get(name) as KnownPhrases | undefined) ?? new KnownPhrases()
+  const before = known?.get(name) as Map<number, Entity | undefined> | undefined
+  const phrases = before !== undefined && before.size <= mostKept ? before : new Map<number, Entity | undefined>()
   known?.set(name, phrases)
-  phrases.begin()
   return phrases
 }
 
@@ -97,22 +72,17 @@ export const passages = (
   sql: SqlClient.SqlClient,
   collection: number,
   which: ReadonlyArray<number> | { readonly after: number; readonly limit: number }
-): Effect.Effect<ReadonlyArray<GraphPassage>, SqlError> =>
-  "after" in which
-    ? Effect.map(
-        sql.unsafe<PassageRow>(
-          `${select} WHERE g.passage_id > ? AND d.collection_id = ? ORDER BY g.passage_id LIMIT ?`,
-          [which.after, collection, which.limit]
-        ),
-        (found) => rising(found, which.after, "passages of the graph").map(toPassage)
-      )
-    : Effect.map(
-        sql.unsafe<PassageRow>(`${select} WHERE g.passage_id ${inList} AND d.collection_id = ? ORDER BY g.passage_id`, [
-          list(which),
-          collection
-        ]),
-        (found) => found.map(toPassage)
-      )
+): Effect.Effect<ReadonlyArray<GraphPassage>, SqlError> => {
+  const [among, after, limit, most] =
+    "after" in which ? ["> ?", which.after, " LIMIT ?", [which.limit]] : [inList, list(which), "", []]
+  return Effect.map(
+    sql.unsafe<PassageRow>(
+      `${select} WHERE g.passage_id ${among} AND d.collection_id = ? ORDER BY g.passage_id${limit}`,
+      [after, collection, ...most]
+    ),
+    (found) => rising(found, "after" in which ? which.after : -1, "passages of the graph").map(toPassage)
+  )
+}
 
 interface Expansion extends Walking {
   readonly collection: number

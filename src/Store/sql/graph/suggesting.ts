@@ -1,16 +1,13 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { hashOf, keyOf, relations } from "../../../entities/mention.ts"
+import { keyOf, relations } from "../../../entities/mention.ts"
 import type { CollectionName } from "../../../model/Collection.ts"
 import type { DocumentId } from "../../../model/Document.ts"
-import type { GraphPassage } from "../../../model/Graph.ts"
 import { byKind, kindOf, type Suggesting, suggestFrom } from "../../core/suggesting.ts"
 import * as collections from "../collections.ts"
 import { dialectOf } from "../dialect.ts"
-import { list } from "../rows.ts"
 import { titleKey } from "../tables.ts"
-import { insertKeys } from "./names.ts"
 import { passages } from "./reading.ts"
 
 /** After every text that begins with a prefix, by code points. */
@@ -122,45 +119,4 @@ export const suggest = Effect.fnUntraced(function* (
     typed,
     limit
   )
-})
-
-/** The names of a passage of the graph, whose keys are those of its mentions. */
-export const namesOf = ({ mentions }: GraphPassage): ReadonlyArray<readonly [entity: number, key: string]> =>
-  mentions.flatMap(({ entity, name }) => {
-    const key = keyOf(name)
-    return hashOf(key) === entity ? [[entity, key] as const] : []
-  })
-
-/** Collects the names that the next passages after one mention; undefined if there are none. */
-export const collectNames = (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  after: number,
-  limit: number
-): Effect.Effect<{ readonly through: number; readonly count: number } | undefined, SqlError> =>
-  Effect.flatMap(passages(sql, collection, { after, limit }), (found) => {
-    const end = found.at(-1)
-    return end === undefined
-      ? Effect.succeed(undefined)
-      : Effect.as(insertKeys(sql, collection, new Map(found.flatMap(namesOf))), {
-          through: end.id,
-          count: found.length
-        })
-  })
-
-/** How many of the names of the next passages are not collected, and the last of the passages. */
-export const namesMissingIn = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  after: number,
-  limit: number
-) {
-  const found = yield* passages(sql, collection, { after, limit })
-  const entities = [...new Set(found.flatMap(namesOf).map(([entity]) => entity))]
-  const [row] = yield* sql.unsafe<{ readonly count: number }>(
-    `SELECT count(*) AS count FROM json_each(?) AS asked
-     LEFT JOIN graph_names AS n ON n.collection_id = ? AND n.entity = asked.value WHERE n.entity IS NULL`,
-    [list(entities), collection]
-  )
-  return { missing: row!.count, through: found.at(-1)?.id }
 })

@@ -1,0 +1,176 @@
+import type { SqlError } from "@effect/sql/SqlError"
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import { HeldVectors } from "../../codes/HeldVectors.ts"
+import { damaged } from "../../model/Damaged.ts"
+import type { Scored } from "../../model/Passage.ts"
+import { type Direction, measureBy } from "../core/direction.ts"
+import { list } from "./rows.ts"
+
+/** Some passages, or all so many of a collection. */
+export type Among = ArrayLike<number> | { readonly all: number }
+
+/** Scores vectors exactly, each compared with its checksum; vectors that are altered or missing are damage. */
+export interface Scoring {
+  /** The similarity of given passages that have a vector with a direction, in no order. */
+  readonly score: (
+    sql: SqlClient.SqlClient,
+    collection: number,
+    query: Direction,
+    passages: ReadonlyArray<number>
+  ) => Effect.Effect<ReadonlyArray<Scored>, SqlError>
+  /** The best of given passages, or of all so many of the collection, best first, equals by rising ids. */
+  readonly top: (
+    sql: SqlClient.SqlClient,
+    collection: number,
+    query: Direction,
+    among: Among,
+    limit: number
+  ) => Effect.Effect<ReadonlyArray<Scored>, SqlError>
+  /** Those of them with exactly this score, in no order. */
+  readonly equal: (
+    sql: SqlClient.SqlClient,
+    collection: number,
+    query: Direction,
+    among: Among,
+    score: number
+  ) => Effect.Effect<ReadonlyArray<number>, SqlError>
+  /** Forgets what it knows of vectors: others may have taken their place. */
+  readonly forget: () => void
+}
+
+/** Takes a vector, as little-endian bytes that were compared with their checksum. */
+export type Use = (passage: number, vector: Uint8Array) => void
+
+/** How a database gives vectors to memory. */
+export interface Vectors {
+  /** What is in memory is true as long as this stays the same; undefined: no longer. */
+  readonly state: (sql: SqlClient.SqlClient) => unknown
+  /** A number for the current vectors of a collection, if other ones come under the same passages in the same state. */
+  readonly home?: (sql: SqlClient.SqlClient, collection: number) => Effect.Effect<number, SqlError>
+  /** Reads the vectors of some passages of a collection. */
+  readonly some: (
+    sql: SqlClient.SqlClient,
+    collection: number,
+    passages: ReadonlyArray<number>,
+    use: Use
+  ) => Effect.Effect<void, SqlError>
+  /** All passages with a vector of a collection of so many passages; it may give their vectors at once. */
+  readonly whole: (
+    sql: SqlClient.SqlClient,
+    collection: number,
+    passages: number,
+    use: Use
+  ) => Effect.Effect<ReadonlyArray<number>, SqlError>
+}
+
+/** Vectors that are read at once. */
+const batch = 1024
+
+/** Vectors without a checksum, which an older version stored, are only noticed by their length. */
+export const differently = "a vector has a different length from the others"
+
+/** Passages of the collection without a vector must be known to have none. */
+const silent = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  passages: ReadonlyArray<number>
+) {
+  const [missing] = yield* sql.unsafe<{ readonly id: number }>(
+    `SELECT p.id FROM json_each(?) AS asked CROSS JOIN passages AS p ON p.id = asked.value
+       CROSS JOIN documents AS d ON d.id = p.document_id
+     WHERE d.collection_id = ?
+       AND NOT EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') LIMIT 1`,
+    [list(passages), collection]
+  )
+  if (missing !== undefined) damaged(`the vector of passage ${missing.id} is missing`)
+})
+
+/** Scores vectors in memory, which holds those read last, of each width up to `mostBytes`. */
+export const inMemory = ({ home, some, state, whole }: Vectors, mostBytes: number): Scoring => {
+  let last: unknown
+  const held = new Map<number, HeldVectors>()
+  /** Passages that have none in a home, or one without a direction. */
+  const without = new Map<number, Set<number>>()
+  const forget = () => {
+    last = undefined
+    without.clear()
+    for (const each of held.values()) each.clear()
+  }
+
+  const heldOf = (sql: SqlClient.SqlClient, width: number): HeldVectors => {
+    const now = state(sql)
+    if (now === undefined || now !== last) forget()
+    last = now
+    const known = held.get(width) ?? new HeldVectors(width, mostBytes)
+    held.set(width, known)
+    return known
+  }
+
+  const withoutIn = (home: number): Set<number> => {
+    const known = without.get(home) ?? new Set()
+    without.set(home, known)
+    return known
+  }
+
+  const scored = Effect.fnUntraced(function* (
+    sql: SqlClient.SqlClient,
+    collection: number,
+    direction: Direction,
+    among: Among
+  ) {
+    const query = measureBy(direction)
+    const { off, scale } = query
+    const vectors = heldOf(sql, query.toward.length)
+    const own = home === undefined ? collection : yield* home(sql, collection)
+    const silentHere = withoutIn(own)
+    const hold: Use = (passage, vector) => {
+      if (vector.length !== 4 * vectors.width) damaged(differently)
+      if (vector.every((byte) => byte === 0)) silentHere.add(passage)
+      else vectors.add(passage, vector, own)
+    }
+    const passages = "all" in among ? yield* whole(sql, collection, among.all, hold) : among
+    const scores = new Float64Array(passages.length).fill(NaN)
+    const scaled = (cosine: number) => (off === undefined ? cosine : 1 - (1 - cosine) * scale)
+    const places = vectors.placesOf(passages, own)
+    // First, since what is read may take their places.
+    vectors.cosines(places, query, (at, cosine) => {
+      scores[at] = scaled(cosine)
+    })
+    const unread: Array<number> = []
+    for (let at = 0; at < places.length; at++) {
+      if (places[at] === -1 && !silentHere.has(passages[at]!)) unread.push(at)
+    }
+    for (let from = 0; from < unread.length; from += batch) {
+      const indexes = unread.slice(from, from + batch)
+      const these = indexes.map((at) => passages[at]!)
+      yield* some(sql, collection, these, hold)
+      const read = vectors.placesOf(these, own)
+      const missing = these.filter((id, at) => read[at] === -1 && !silentHere.has(id))
+      if (missing.length > 0) yield* silent(sql, collection, missing)
+      for (const passage of missing) silentHere.add(passage)
+      vectors.cosines(read, query, (at, cosine) => {
+        scores[indexes[at]!] = scaled(cosine)
+      })
+    }
+    const found: Array<Scored> = []
+    for (let at = 0; at < scores.length; at++) {
+      const score = scores[at]!
+      if (!Number.isNaN(score)) found.push({ id: passages[at]!, score })
+    }
+    return found
+  })
+
+  return {
+    forget,
+    score: scored,
+    top: (sql, collection, query, among, limit) =>
+      Effect.map(scored(sql, collection, query, among), (found) =>
+        found.sort((a, b) => b.score - a.score || a.id - b.id).slice(0, limit)
+      ),
+    equal: (sql, collection, query, among, score) =>
+      Effect.map(scored(sql, collection, query, among), (found) =>
+        found.flatMap((one) => (one.score === score ? [one.id] : []))
+      )
+  }
+}
