@@ -71,7 +71,7 @@ const Deletion = ({
           {chosen.length <= 5 && ": "}
         </p>
         {chosen.length <= 5 && (
-          <ul class="plain">
+          <ul>
             {chosen.map((each) => (
               <li key={each.doc_id}>{each.source ?? each.doc_id}</li>
             ))}

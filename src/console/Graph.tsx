@@ -113,7 +113,7 @@ const About = ({
         </a>
       </p>
       <h3>Neighbours</h3>
-      <ul class="plain names">
+      <ul class="names">
         {others.map((each, at) => (
           <li key={at}>
             <button type="button" class="link" onClick={() => onPick(each.name)} title={each.name}>
@@ -126,7 +126,7 @@ const About = ({
         ))}
       </ul>
       <h3>Where it occurs</h3>
-      <ul class="plain names">
+      <ul class="names">
         {value.mentions.slice(0, 20).map((mention, at) => (
           <li key={at}>
             <a
@@ -153,7 +153,7 @@ const Steps = ({ path }: { readonly path: Path }) =>
   path.steps.length === 0 ? (
     <p>No passages join the two within six steps.</p>
   ) : (
-    <ol class="plain steps">
+    <ol class="steps">
       {path.steps
         .filter(({ from, to }) => from !== to)
         .map((step) => (
@@ -287,7 +287,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
       {failure && <Trouble failure={failure} />}
       <div class="graph-columns">
         <nav class="entities" aria-label="Names">
-          <ul class="plain names">
+          <ul class="names">
             {once(listed.value?.entities ?? []).map((each, at) => (
               <li key={at}>
                 <a

@@ -66,7 +66,7 @@ const Facts = ({ report }: { readonly report: Partial<Report> & Pick<Report, "st
         <p class="remark">This server follows no files; clew serve --watch FOLDER does.</p>
       ) : (
         <>
-          <ul class="plain">
+          <ul>
             {watch.paths.map((path) => (
               <li key={path}>
                 {path} {watch.held.includes(path) && <span class="tag warn">missing; its documents are kept</span>}
@@ -101,7 +101,7 @@ const Jobs = ({ jobs, onChange }: { readonly jobs: ReadonlyArray<Job>; readonly 
       <h2>Jobs</h2>
       {failure && <Trouble failure={failure} />}
       {jobs.length === 0 && <p class="remark">None lately.</p>}
-      <ul class="plain jobs">
+      <ul class="jobs">
         {jobs.slice(0, 20).map((job) => (
           <li key={job.id}>
             <span>
@@ -233,7 +233,7 @@ export const Health = () => {
         <div>
           <section aria-label="Checks">
             <h2>Checks</h2>
-            <ul class="plain checks">
+            <ul class="checks">
               {checks.map((check) => (
                 <li key={check.name} class={check.status}>
                   <span class="sign" aria-hidden="true">
@@ -252,7 +252,7 @@ export const Health = () => {
             <section aria-label="Slow queries">
               <h2>Slow queries</h2>
               {value.slow.length === 0 && <p class="remark">None yet.</p>}
-              <ul class="plain slow">
+              <ul class="slow">
                 {value.slow.map((each, at) => (
                   <li key={at}>
                     <span>{each.query}</span>

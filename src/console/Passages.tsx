@@ -64,7 +64,7 @@ export const Passages = ({
       {(first.failure ?? failure) && <Trouble failure={(first.failure ?? failure)!} />}
       <div class="document" tabIndex={0} role="group" aria-label="Passages">
         {first.value === undefined && first.failure === undefined && <Waiting rows={6} />}
-        <ol class="plain cut">
+        <ol class="cut">
           {passages.map((passage) => (
             <li key={passage.chunk_index}>
               <p class="where">
