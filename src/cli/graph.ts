@@ -101,7 +101,7 @@ const build = Cli.define(
           added_chunks: done.added,
           chunks: done.seen,
           linkage,
-          ...(llm === undefined ? {} : { llm }),
+          llm,
           build_time_ms: took
         },
 
@@ -162,8 +162,8 @@ const query = Cli.define(
     const { colors } = (yield* Terminal).out
     yield* inIndex("read", function* () {
       const found = yield* (yield* Graph).entity(flags.collection ?? defaultCollection, words.join(" "), {
-        ...(flags.hops === undefined ? {} : { hops: flags.hops }),
-        ...(flags.limit === undefined ? {} : { limit: flags.limit }),
+        hops: flags.hops,
+        limit: flags.limit,
         kinds: flags.kind === undefined ? undefined : new Set([flags.kind])
       })
       const at = (place: Parameters<typeof placeOf>[0] & { readonly source: string }) =>
@@ -227,7 +227,7 @@ const top = Cli.define(
             name: label,
             kind,
             rank,
-            ...(source === undefined ? {} : { source })
+            source
           }))
         },
 

@@ -182,11 +182,11 @@ export const toQuoted = (hit: Hit): SearchResult => {
     metadata,
     ...fresh,
     ...(via === undefined ? {} : { via: via.map(boundedStep) }),
-    ...(spans === undefined ? {} : { spans }),
+    spans,
     ...(similar === undefined
       ? {}
       : { similar: similar.slice(0, mostSimilar).map((place) => ({ ...place, source: bounded(place.source, 200) })) }),
-    ...(explain === undefined ? {} : { explain })
+    explain
   }
 }
 

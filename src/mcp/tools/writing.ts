@@ -246,8 +246,8 @@ export const sync = make({
         .map((root): FileRun => ({
           paths: [root.path],
           collection: root.name,
-          include: root.include.length === 0 ? undefined : root.include,
-          exclude: root.exclude.length === 0 ? undefined : root.exclude,
+          include: root.include,
+          exclude: root.exclude,
           prune: true,
           holdLosses: true,
           dryRun: false,
