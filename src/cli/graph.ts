@@ -126,7 +126,7 @@ export const GraphTopReport = Schema.Struct({
 }).annotations({ identifier: "GraphTopReport" })
 
 const limit = (most: number, fallback: number) =>
-  Cli.number("limit", { value: "N", summary: `How many (default ${fallback})`, min: 1, max: most, whole: true })
+  Cli.integer("limit", { value: "N", summary: `How many (default ${fallback})`, min: 1, max: most })
 
 const out = Cli.file("output", { value: "FILE", summary: "Write to this file instead of standard output" })
 
@@ -145,12 +145,11 @@ const query = Cli.define(
     positional: { name: "ENTITY", summary: "A name, a title, a symbol", min: 1, max: Infinity },
     flags: {
       collection: options.collection,
-      hops: Cli.number("hops", {
+      hops: Cli.integer("hops", {
         value: "N",
         summary: "How many steps away neighbours may be (default: 1)",
         min: 1,
-        max: 3,
-        whole: true
+        max: 3
       }),
       kind: Cli.choice("kind", { choices: Relation.literals, summary: "Only neighbours by this relation" }),
       limit: limit(200, 20)

@@ -165,12 +165,11 @@ export const judge = Cli.define(
         value: "FILE",
         summary: "File of judgements (default: store.judgements, or beside the index)"
       }),
-      topK: Cli.number("top-k", {
+      topK: Cli.integer("top-k", {
         alias: "k",
         value: "N",
         summary: "Passages to take from each mode, 1 to 100 (default: 10)",
-        ...limits.topK,
-        whole: true
+        ...limits.topK
       }),
       collection: options.searchedCollection,
       filter: options.filter,

@@ -435,8 +435,8 @@ export const toSearchResult = (hit: Hit): SearchResult => {
     ...toFreshness(hit),
     found_by: foundBy,
     via,
-    ...(spans === undefined ? {} : { spans: spans.map(spanOf) }),
-    ...(similar === undefined ? {} : { similar: similar.map(similarPlace) }),
+    spans: spans?.map(spanOf),
+    similar: similar?.map(similarPlace),
     explain
   }
 }
