@@ -24,6 +24,8 @@ const useCases = ["*.ts", "!App.ts", "!Configured.ts", "!bin.ts", "!index.ts", "
 /** What others may import of the rooms: their services, not their parts. */
 const rooms = ["files/*.ts", "measuring/*.ts", "upkeep/*.ts", "packaged/*.ts", "runtime/"]
 const doors = [...useCases, ...rooms, "api/", ...words]
+/** How judged results are scored: functions that import nothing. */
+const figures = ["measuring/evaluation.ts", "measuring/grading.ts"]
 const database = "@effect/|better-sqlite3|sqlite-vec"
 const vendors = "@effect/(sql|cli|platform-node)|@modelcontextprotocol/|better-sqlite3|sqlite-vec|ollama"
 
@@ -51,7 +53,10 @@ const table = [
   { places: ["Store.ts"], may: ["Store/port/", "model/"], not: vendors },
   { places: ["OpenIndex.ts"], may: [...useCases, ...rooms], not: vendors },
   { places: ["Config.ts"], may: ["Config/", "model/"], not: vendors },
-  { places: ["App.ts", "App/", "Configured.ts", "index.ts"], may: ["*", "!cli/", "!http/", "!mcp/", "!bin.ts", "!client.ts"] },
+  {
+    places: ["App.ts", "App/", "Configured.ts", "index.ts"],
+    may: ["*", "!cli/", "!http/", "!mcp/", "!bin.ts", "!client.ts"]
+  },
   { places: ["client.ts"], may: ["api/", "model/"] },
   { places: ["bin.ts"], may: ["cli/", "mcp/meeting.ts"] },
   ...["Answer", "Chunker", "Graph", "Indexer", "Prompt", "Search"].flatMap((name) => [
@@ -111,13 +116,13 @@ const table = [
   { places: ["cli/mcp.ts"], may: [...doors, "http/", "mcp/"] },
   { places: ["cli/index.ts"], may: [...doors, "App.ts", "App/reading.ts", "Configured.ts", "mcp/meeting.ts"] },
 
-  // The page in the browser, of which `typed` are imported as types alone.
+  // The page in the browser, which imports all others of `typed` as types alone.
   {
     places: ["console/"],
-    may: ["npm:preact", "npm:preact/hooks"],
+    may: ["npm:preact", "npm:preact/hooks", "npm:eventsource-parser/stream", ...figures],
     only: true,
     files: "*.{ts,tsx}",
-    typed: ["api/", "model/"]
+    typed: ["api/", "model/", ...figures]
   }
 ]
 
@@ -129,12 +134,14 @@ const relative = (from, to) => {
   return `${path.startsWith(".") ? path : `./${path}`}${to.endsWith("/") ? "/**" : ""}`
 }
 
-/** A regex, which has no look-ahead here, for what begins like none of these names, whose first letters differ. */
+/** A regex, which has no look-ahead here, for what begins like none of these names. */
 const otherThan = (names) =>
-  [
-    `[^.${names.map((name) => name[0]).join("")}]`,
-    ...names.flatMap((name) => [...name].slice(1).map((letter, at) => `${name.slice(0, at + 1)}[^${letter}]`))
-  ].join("|")
+  [...new Set(names.flatMap((name) => [...name].map((_, at) => name.slice(0, at))))]
+    .map((begun) => {
+      const next = names.flatMap((name) => (name.startsWith(begun) ? name[begun.length] : []))
+      return `${begun}[^${begun === "" ? "." : ""}${next.join("")}]`
+    })
+    .join("|")
 
 /** One group, since the last matching pattern in a group wins, and a pattern with ! silences the line's other groups too. */
 const override = (files, folder, up, { may, not, only, place, typed }) => {

@@ -145,7 +145,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           hops = 1,
           kinds,
           limit = 20
-        }: { hops?: number; kinds?: ReadonlySet<Relation> | undefined; limit?: number } = {}
+        }: { hops?: number | undefined; kinds?: ReadonlySet<Relation> | undefined; limit?: number | undefined } = {}
       ) {
         const { entity, hash } = yield* named(collection, name)
         const { documents } = yield* documentStore.stats(collection)

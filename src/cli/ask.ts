@@ -164,7 +164,7 @@ export const ask = Cli.define(
       if (globals.json) {
         yield* printJson(AskReport, {
           answer: text,
-          llm: { backend: llm.backend, ...(llm.model === undefined ? {} : { model: llm.model }) },
+          llm: { backend: llm.backend, model: llm.model },
           sources: hits.map(toSearchResult),
           citations: verdicts.map(({ n, ...rest }) => ({ index: n, ...rest })),
           cut: cut || undefined,

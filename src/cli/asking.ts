@@ -169,7 +169,7 @@ export const flags = {
   collection: options.searchedCollection
 }
 
-type Given = { readonly [K in keyof typeof flags]?: (typeof flags)[K] extends Cli.Flag<infer A> ? A : never }
+type Given = Partial<Cli.Values<typeof flags>>
 
 /** The search request of a command line, or what is wrong with it. */
 export const requestOf = Effect.fnUntraced(function* (given: Given, words: ReadonlyArray<string>) {

@@ -36,11 +36,10 @@ export const backup = Cli.define(
     },
     flags: {
       check: Cli.toggle("check", { summary: "Only check the backup FILE: pages, documents, vectors" }),
-      keep: Cli.number("keep", {
+      keep: Cli.integer("keep", {
         value: "N",
         min: 1,
         max: 1000,
-        whole: true,
         summary: "How many backups to keep: FILE, and older ones as FILE.1, FILE.2 and so on (default: 1)"
       })
     },

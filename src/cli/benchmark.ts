@@ -205,19 +205,17 @@ export const benchmark = Cli.define(
     summary: "Measure the speed of your index, or quality on datasets or judgements",
     flags: {
       collection: options.collection,
-      queries: Cli.number("queries", {
+      queries: Cli.integer("queries", {
         value: "N",
         summary: "Queries to measure your own index with (default: 200)",
         min: 1,
-        max: 100_000,
-        whole: true
+        max: 100_000
       }),
-      seed: Cli.number("seed", {
+      seed: Cli.integer("seed", {
         value: "N",
         summary: "Seed that selects queries of the index, or samples of the judged ones (default: 1)",
         min: 0,
-        max: 2 ** 31 - 1,
-        whole: true
+        max: 2 ** 31 - 1
       }),
       dataset: Cli.repeated("dataset", {
         value: "DIR",

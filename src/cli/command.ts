@@ -78,22 +78,26 @@ export const choice = <const C extends ReadonlyArray<string>>(
 /** A number in decimal notation. */
 const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
+type Bounded = Valued & { readonly min: number; readonly max: number }
+
+const bounded =
+  (what: string, isOfKind: (value: number) => boolean) =>
+  (name: string, about: Bounded): Flag<number | undefined> =>
+    text(name, {
+      ...about,
+      decode: (given) => {
+        const value = decimal.test(given.trim()) ? Number(given) : Number.NaN
+        return value >= about.min && value <= about.max && isOfKind(value)
+          ? Either.right(value)
+          : Either.left(`a ${what} from ${about.min} to ${about.max}`)
+      }
+    })
+
 /** A number within bounds, both included. */
-export const number = (
-  name: string,
-  about: Valued & { readonly min: number; readonly max: number; readonly whole?: boolean }
-): Flag<number | undefined> => {
-  const { max, min, whole = false } = about
-  return text(name, {
-    ...about,
-    decode: (given) => {
-      const value = decimal.test(given.trim()) ? Number(given) : Number.NaN
-      return value >= min && value <= max && (!whole || Number.isInteger(value))
-        ? Either.right(value)
-        : Either.left(`a ${whole ? "whole " : ""}number from ${min} to ${max}`)
-    }
-  })
-}
+export const number = bounded("number", () => true)
+
+/** A whole number within bounds, both included. */
+export const integer = bounded("whole number", Number.isInteger)
 
 /** False unless given. */
 export const toggle = (name: string, about: About): Flag<boolean> =>
@@ -155,7 +159,8 @@ export type AnyCommand = Command<unknown, unknown>
 
 /** Flags by the names that a command's handler uses. */
 type Flags = Readonly<Record<string, Flag<unknown>>>
-type Values<F extends Flags> = { readonly [K in keyof F]: F[K] extends Flag<infer A> ? A : never }
+/** What a command's handler gets for its flags. */
+export type Values<F extends Flags> = { readonly [K in keyof F]: F[K] extends Flag<infer A> ? A : never }
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Step = YieldWrap<Effect.Effect<any, any, any>>

@@ -8,7 +8,7 @@ import { legs, Speed, type SpeedLeg } from "../measuring/Speed.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { StoreInfo } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
-import { define, file, number } from "./command.ts"
+import { define, file, integer, number } from "./command.ts"
 import { inIndex, Place, shown } from "./engine.ts"
 import { exitCode, FileUnusable, stop } from "./exit.ts"
 import * as options from "./flags.ts"
@@ -145,19 +145,17 @@ export const compare = define(
     flags: {
       collection: options.onlyCollection,
       queries: file("queries", { value: "FILE", summary: "Questions to ask, one a line, in place of sampled ones" }),
-      sample: number("sample", {
+      sample: integer("sample", {
         value: "N",
         summary: "Questions sampled from the passages and titles of A (default: 100)",
         min: 1,
-        max: 10_000,
-        whole: true
+        max: 10_000
       }),
-      seed: number("seed", {
+      seed: integer("seed", {
         value: "N",
         summary: "Seed that selects the questions (default: 1)",
         min: 0,
-        max: 2 ** 31 - 1,
-        whole: true
+        max: 2 ** 31 - 1
       }),
       minOverlap: number("min-overlap", {
         value: "X",

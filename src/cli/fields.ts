@@ -1,7 +1,7 @@
 import * as Options from "@effect/cli/Options"
 import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
-import { choice, either, type Flag, type FlagInfo, number, repeated, text } from "./command.ts"
+import { choice, either, type Flag, type FlagInfo, integer, number, repeated, text } from "./command.ts"
 
 /** What a field's schema says of its values. */
 interface Property {
@@ -29,7 +29,8 @@ const flagOf = (field: string, property: Property, said: Said): Flag<unknown> =>
     return either(name, { alias, summary, negation: `no-${name}`, negated: said.negated ?? `Not --${name}` })
   }
   if (type === "array") return repeated(name, about)
-  if (type === "integer" || type === "number") return number(name, { ...about, min, max, whole: type === "integer" })
+  if (type === "integer") return integer(name, { ...about, min, max })
+  if (type === "number") return number(name, { ...about, min, max })
   if (choices.length === 0) return text(name, about)
   const flag = choice(name, { ...about, choices })
   return { ...flag, options: Options.map(flag.options, (given) => (type === undefined ? valueOf(given) : given)) }

@@ -322,7 +322,7 @@ export const gate = Effect.fnUntraced(function* (asked: Asked) {
       ...(beside === undefined ? [] : [configurationOf(other!, beside, asked.seed)])
     ],
     ...(beside === undefined ? {} : { against: compare(other!, now, baselineOf(beside), asked.seed) }),
-    ...(compared === undefined ? {} : { baseline: compared })
+    baseline: compared
   }
   yield* printResult(GateReport, report, renderGate(report))
   if (unmatched.length > 0) yield* note(unmatchedNote(unmatched, judgements))

@@ -101,7 +101,7 @@ const build = Cli.define(
           added_chunks: done.added,
           chunks: done.seen,
           linkage,
-          ...(llm === undefined ? {} : { llm }),
+          llm,
           build_time_ms: took
         },
 
@@ -126,7 +126,7 @@ export const GraphTopReport = Schema.Struct({
 }).annotations({ identifier: "GraphTopReport" })
 
 const limit = (most: number, fallback: number) =>
-  Cli.number("limit", { value: "N", summary: `How many (default ${fallback})`, min: 1, max: most, whole: true })
+  Cli.integer("limit", { value: "N", summary: `How many (default ${fallback})`, min: 1, max: most })
 
 const out = Cli.file("output", { value: "FILE", summary: "Write to this file instead of standard output" })
 
@@ -145,12 +145,11 @@ const query = Cli.define(
     positional: { name: "ENTITY", summary: "A name, a title, a symbol", min: 1, max: Infinity },
     flags: {
       collection: options.collection,
-      hops: Cli.number("hops", {
+      hops: Cli.integer("hops", {
         value: "N",
         summary: "How many steps away neighbours may be (default: 1)",
         min: 1,
-        max: 3,
-        whole: true
+        max: 3
       }),
       kind: Cli.choice("kind", { choices: Relation.literals, summary: "Only neighbours by this relation" }),
       limit: limit(200, 20)
@@ -162,8 +161,8 @@ const query = Cli.define(
     const { colors } = (yield* Terminal).out
     yield* reading(function* () {
       const found = yield* (yield* Graph).entity(flags.collection ?? defaultCollection, words.join(" "), {
-        ...(flags.hops === undefined ? {} : { hops: flags.hops }),
-        ...(flags.limit === undefined ? {} : { limit: flags.limit }),
+        hops: flags.hops,
+        limit: flags.limit,
         kinds: flags.kind === undefined ? undefined : new Set([flags.kind])
       })
       const at = (place: Parameters<typeof placeOf>[0] & { readonly source: string }) =>
@@ -227,7 +226,7 @@ const top = Cli.define(
             name: label,
             kind,
             rank,
-            ...(source === undefined ? {} : { source })
+            source
           }))
         },
 

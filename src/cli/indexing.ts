@@ -250,8 +250,8 @@ export const indexPaths = Cli.define(
     if (flags.quiet && flags.verbose) return yield* usage("--quiet and --verbose: choose one")
     const run = {
       paths: named.filter((name) => name !== "-").map((name) => path.resolve(cwd, name)),
-      include: flags.include.length === 0 ? undefined : flags.include,
-      exclude: flags.exclude.length === 0 ? undefined : flags.exclude,
+      include: flags.include,
+      exclude: flags.exclude,
       collection: flags.collection ?? defaultCollection,
       prune: flags.prune,
       rehash: flags.rehash,

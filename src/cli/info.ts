@@ -101,7 +101,7 @@ export const info = define(
             read_only: false,
             version,
             uptime_seconds: Math.floor(process.uptime()),
-            ...(languages === undefined ? {} : { languages })
+            languages
           },
           shownFirst
         ),

@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { Judgements, isSource, type JudgedQuestion, questionsOf, withoutWay } from "../measuring/Judgements.ts"
+import { isSource, withoutWay } from "../measuring/grading.ts"
+import { Judgements, type JudgedQuestion, questionsOf } from "../measuring/Judgements.ts"
 import { gradeOf, Judging, judgedModes, type Pooled } from "../measuring/Judging.ts"
 import { Judgement, mostGrade } from "../model/Judgement.ts"
 import type { CollectionName } from "../model/Collection.ts"
@@ -164,12 +165,11 @@ export const judge = Cli.define(
         value: "FILE",
         summary: "File of judgements (default: store.judgements, or beside the index)"
       }),
-      topK: Cli.number("top-k", {
+      topK: Cli.integer("top-k", {
         alias: "k",
         value: "N",
         summary: "Passages to take from each mode, 1 to 100 (default: 10)",
-        ...limits.topK,
-        whole: true
+        ...limits.topK
       }),
       collection: options.searchedCollection,
       filter: options.filter,

@@ -12,13 +12,12 @@ import { tellWhere } from "./served.ts"
 /** Where an HTTP server listens. */
 export const listening = {
   host: Cli.text("host", { value: "ADDRESS", summary: "Address to listen on (default: server.host, 127.0.0.1)" }),
-  port: Cli.number("port", {
+  port: Cli.integer("port", {
     alias: "p",
     value: "PORT",
     summary: "Port to listen on, 0 for any free port (default: server.port, 8484)",
     min: 0,
-    max: 65_535,
-    whole: true
+    max: 65_535
   }),
   allowUnauthenticated: Cli.toggle("allow-unauthenticated", {
     summary: "Listen on an address that others can reach even without SERVICE_API_KEY"
@@ -64,7 +63,7 @@ export const following = (paths: ReadonlyArray<string>, cwd: string) =>
     (watch) => watch.following(paths, cwd)
   )
 
-type Listening = { readonly [K in keyof typeof listening]: (typeof listening)[K] extends Cli.Flag<infer A> ? A : never }
+type Listening = Cli.Values<typeof listening>
 
 /** Serves HTTP until stopped: everything, or MCP alone. */
 export const listen = Effect.fnUntraced(function* (

@@ -160,9 +160,7 @@ const installFlags = {
   allowWrite: serverFlags.allowWrite
 }
 
-type Installing = {
-  readonly [K in keyof typeof installFlags]: (typeof installFlags)[K] extends Cli.Flag<infer A> ? A : never
-}
+type Installing = Cli.Values<typeof installFlags>
 
 const isGiven = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : (value ?? false) !== false)
 
@@ -386,7 +384,7 @@ const flags = {
   ...listening
 }
 
-type Given = { readonly [K in keyof typeof flags]: (typeof flags)[K] extends Cli.Flag<infer A> ? A : never }
+type Given = Cli.Values<typeof flags>
 
 /** What the flags ask for, and how the index has to be opened for it. */
 const offerOf = Effect.fnUntraced(function* (given: Given) {

@@ -16,11 +16,10 @@ export const prompt = Cli.define(
     positional: positional,
     flags: {
       ...flags,
-      maxTokens: Cli.number("max-tokens", {
+      maxTokens: Cli.integer("max-tokens", {
         value: "N",
         summary: "Longest prompt; the lowest ranks are left out to fit",
-        ...limits.maxTokens,
-        whole: true
+        ...limits.maxTokens
       })
     },
     examples: [

@@ -222,7 +222,7 @@ export const query = Cli.define(
         results: hits.map(toSearchResult),
         query_time_ms: queryTimeMs,
         ...toProvenance(found),
-        ...(explain === undefined ? {} : { explain })
+        explain
       })
     } else if (hits.length > 0) {
       yield* print(

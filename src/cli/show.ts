@@ -134,12 +134,11 @@ export const show = Cli.define(
     },
     flags: {
       collection: options.searchedCollection,
-      context: Cli.number("context", {
+      context: Cli.integer("context", {
         value: "LINES",
         summary: `Lines around the passage (default: ${defaultContext})`,
         min: 0,
-        max: 1_000_000,
-        whole: true
+        max: 1_000_000
       })
     },
     examples: ["clew show docs/tides.md", "clew show docs/tides.md:12 --context 20", "clew show paper.pdf#page=3"],

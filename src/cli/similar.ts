@@ -27,12 +27,11 @@ export const similar = Cli.define(
       ...searching,
       text: Cli.text("text", { value: "TEXT", summary: "Find passages like this text" }),
       files: Cli.toggle("files", { alias: "l", summary: "List documents instead of passages, each once" }),
-      chunk: Cli.number("chunk", {
+      chunk: Cli.integer("chunk", {
         value: "N",
         summary: "The passage of the document by its index, from 0",
         min: 0,
-        max: Number.MAX_SAFE_INTEGER,
-        whole: true
+        max: Number.MAX_SAFE_INTEGER
       })
     },
     examples: ["clew similar docs/tides.md:12", "clew similar -k 20 --files --text 'why the sea rises'"],

@@ -68,8 +68,8 @@ export const update = define(
         const run = {
           collection,
           paths: group.map(({ path }) => path),
-          include: include.length === 0 ? undefined : include,
-          exclude: exclude.length === 0 ? undefined : exclude,
+          include,
+          exclude,
           prune: flags.prune,
           rehash: flags.rehash,
           dryRun: flags.dryRun

@@ -204,8 +204,8 @@ export const watch = Cli.define(
         {
           paths,
           collection: flags.collection ?? defaultCollection,
-          include: flags.include.length === 0 ? undefined : flags.include,
-          exclude: flags.exclude.length === 0 ? undefined : flags.exclude,
+          include: flags.include,
+          exclude: flags.exclude,
           pruneAll: flags.pruneAll,
           failEarly: true
         },

@@ -5,9 +5,9 @@ import { ask, askBody, partsOf, type Turn } from "./conversation.ts"
 import { placeText } from "./Hit.tsx"
 import { useShell } from "./hooks.ts"
 import { quotedIn, wordsToMark } from "./matching.ts"
-import { CopyAs, Empty, Trouble } from "./Parts.tsx"
+import { CopyAs, Empty, SourcePath, Trouble } from "./Parts.tsx"
 import { CollectionField } from "./Settings.tsx"
-import { isCode, Marked, Markdown, Runs } from "./Text.tsx"
+import { Markdown, PassageText, Runs } from "./Text.tsx"
 import type { Citation } from "./wire.ts"
 
 type Verdict = Citation["verdict"]
@@ -98,9 +98,7 @@ const Answer = ({
                   onClick={() => onPick(isPicked ? undefined : source.index)}
                 >
                   <span class="number">{source.index}</span>
-                  <span class="path">
-                    <bdi>{source.source}</bdi>
-                  </span>
+                  <SourcePath source={source.source} />
                   <span class="told">{placeText(source)}</span>
                   {said.map(({ verdict }, at) => (
                     <span key={at} class={`verdict ${verdict}`} title={verdicts[verdict][1]}>
@@ -115,13 +113,7 @@ const Answer = ({
                         <b>{verdicts[verdict][1]}:</b> {sentence}
                       </p>
                     ))}
-                    {isCode(source.source) ? (
-                      <pre tabIndex={0}>
-                        <Marked text={source.text} {...marking} />
-                      </pre>
-                    ) : (
-                      <Markdown source={source.text} {...marking} />
-                    )}
+                    <PassageText {...source} {...marking} />
                     <a
                       class="link"
                       href={href("search", {

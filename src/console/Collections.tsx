@@ -1,37 +1,14 @@
 import { useEffect, useState } from "preact/hooks"
 import { href } from "./address.ts"
-import { asFailure, begin, call, type Failure } from "./api.ts"
+import { begin, call } from "./api.ts"
 import { inTypeScript } from "./asking.ts"
-import { useGet, useMay, useShell } from "./hooks.ts"
+import { useAttempt, useGet, useMay, useShell } from "./hooks.ts"
 import { count, when } from "./matching.ts"
-import { Confirm, CopyAs, Dialog, Progress, Trouble, Waiting } from "./Parts.tsx"
+import { Columns, Confirm, CopyAs, Field, Progress, Trouble, Waiting } from "./Parts.tsx"
 import type { Collection, Collections, Deleted, Job } from "./wire.ts"
 
 /** How often a change of embedder that this page did not start is looked at, in milliseconds. */
 const again = 2000
-
-const Drop = ({ collection, onDone }: { readonly collection: Collection; readonly onDone: () => void }) => {
-  const [failure, fail] = useState<Failure>()
-  const run = async () => {
-    try {
-      await call<Deleted>("DELETE", `/collections/${encodeURIComponent(collection.name)}`)
-      onDone()
-    } catch (error) {
-      fail(asFailure(error))
-    }
-  }
-  return (
-    <Dialog title={`Drop ${collection.name}?`} onClose={onDone}>
-      <Confirm action="Drop" asked={collection.documents} onConfirm={() => void run()} onKeep={onDone}>
-        <p>
-          Its {count(collection.documents, "document")} with {count(collection.chunks, "passage")} will be gone from the
-          index.
-        </p>
-        {failure && <Trouble failure={failure} />}
-      </Confirm>
-    </Dialog>
-  )
-}
 
 /** Collections: how large they are, and who makes their vectors. */
 export const CollectionList = () => {
@@ -40,7 +17,7 @@ export const CollectionList = () => {
   const { announce, who } = useShell()
   const { failure, reload, value } = useGet<Collections>("/collections")
   const [name, setName] = useState("")
-  const [wrong, setWrong] = useState<Failure>()
+  const { attempt, failure: refusal } = useAttempt()
   const [dropping, drop] = useState<Collection>()
   const [jobs, setJobs] = useState<ReadonlyMap<string, Job | undefined>>(new Map())
   const isChanging = value?.collections.some(({ reindexing }) => reindexing !== undefined) === true
@@ -51,48 +28,39 @@ export const CollectionList = () => {
     return () => clearInterval(timer)
   }, [isChanging])
 
-  const create = async () => {
-    try {
-      setWrong(undefined)
+  const create = () =>
+    attempt(async () => {
       await call("POST", "/collections", { body: { name: name.trim() } })
       setName("")
       announce("Created")
       reload()
-    } catch (error) {
-      setWrong(asFailure(error))
-    }
-  }
+    })
   const reindex = async (of: string) => {
     const note = (job: Job | undefined) => setJobs((before) => new Map(before).set(of, job))
-    try {
-      setWrong(undefined)
+    await attempt(async () => {
       await begin("POST", `/collections/${encodeURIComponent(of)}/reindex`, {}, note)
       announce("Its vectors are made anew")
-    } catch (error) {
-      setWrong(asFailure(error))
-    }
+    })
     note(undefined)
     reload()
   }
   return (
     <section aria-label="Collections">
-      {(failure ?? wrong) && <Trouble failure={(failure ?? wrong)!} />}
+      {(failure ?? refusal) && <Trouble failure={(failure ?? refusal)!} />}
       {value === undefined && failure === undefined && <Waiting />}
       {value !== undefined && (
         <div class="wide" tabIndex={0} role="group" aria-label="Table of collections">
           <table class="grid">
-            <thead>
-              <tr>
-                <th scope="col">Collection</th>
-                <th scope="col">Documents</th>
-                <th scope="col">Passages</th>
-                <th scope="col">Embedder</th>
-                <th scope="col">Created</th>
-                <th scope="col">
-                  <span class="unseen">Actions</span>
-                </th>
-              </tr>
-            </thead>
+            <Columns
+              names={[
+                "Collection",
+                "Documents",
+                "Passages",
+                "Embedder",
+                "Created",
+                <span class="unseen">Actions</span>
+              ]}
+            />
             <tbody>
               {value.collections.map((each) => {
                 const job = jobs.get(each.name)
@@ -147,15 +115,7 @@ export const CollectionList = () => {
               if (name.trim() !== "") void create()
             }}
           >
-            <label>
-              <span class="unseen">Name of a new collection</span>
-              <input
-                value={name}
-                maxLength={64}
-                placeholder="Name of a new collection"
-                onInput={(event) => setName(event.currentTarget.value)}
-              />
-            </label>
+            <Field label="Name of a new collection" value={name} maxLength={64} onText={setName} />
             <button type="submit">Create</button>
           </form>
         )}
@@ -170,13 +130,21 @@ export const CollectionList = () => {
         />
       </div>
       {dropping !== undefined && (
-        <Drop
-          collection={dropping}
+        <Confirm
+          title={`Drop ${dropping.name}?`}
+          action="Drop"
+          asked={dropping.documents}
+          run={() => call<Deleted>("DELETE", `/collections/${encodeURIComponent(dropping.name)}`)}
           onDone={() => {
             drop(undefined)
             reload()
           }}
-        />
+        >
+          <p>
+            Its {count(dropping.documents, "document")} with {count(dropping.chunks, "passage")} will be gone from the
+            index.
+          </p>
+        </Confirm>
       )}
     </section>
   )

@@ -5,11 +5,11 @@ import { type Choice, choiceIn, choiceTo, commandLine, flagsOf, inTypeScript, se
 import { placeText } from "./Hit.tsx"
 import { useAfter, useLoad, useMay, useShell } from "./hooks.ts"
 import { Judge } from "./Judge.tsx"
-import { excerpt, seconds, splitSource, wordsToMark } from "./matching.ts"
-import { CopyAs, Dialog, Empty, Trouble, Waiting } from "./Parts.tsx"
+import { seconds, splitSource, wordsToMark } from "./matching.ts"
+import { CopyAs, Dialog, Empty, SourcePath, Trouble, Waiting } from "./Parts.tsx"
 import { keyOf } from "./scoring.ts"
 import { ChoiceFields, CollectionField } from "./Settings.tsx"
-import { isCode, Marked, Markdown } from "./Text.tsx"
+import { Excerpt } from "./Text.tsx"
 import type { Compared, Found } from "./wire.ts"
 
 const pause = 120
@@ -80,7 +80,6 @@ const Side = ({
       <ol class="hits">
         {(found?.results ?? []).map((hit, at) => {
           const { metadata, text } = hit
-          const { end, start } = excerpt(text, words, excerptLength)
           return (
             <li key={keyOf(hit)} class="hit" value={at + 1}>
               <span class="rank">{at + 1}</span>
@@ -99,20 +98,10 @@ const Side = ({
                   </a>
                 </h2>
                 <p class="where">
-                  <span class="path">
-                    <bdi>{metadata.source}</bdi>
-                  </span>
+                  <SourcePath source={metadata.source} />
                   <span>{placeText(metadata)}</span>
                 </p>
-                {isCode(metadata.source) ? (
-                  <p class="text is-code">
-                    <Marked text={text.slice(start, end)} words={words} />
-                  </p>
-                ) : (
-                  <div class="text">
-                    <Markdown source={text} words={words} window={{ start, end }} />
-                  </div>
-                )}
+                <Excerpt source={metadata.source} text={text} words={words} most={excerptLength} />
               </div>
               <Move rank={at + 1} other={there.get(keyOf(hit))} />
             </li>
@@ -141,7 +130,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
   const body = {
     query: asked,
     top_k: topK,
-    ...(collection === undefined ? {} : { collection }),
+    collection,
     a: settingsOf(a),
     b: settingsOf(b)
   }
@@ -200,7 +189,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
                 arguments: {
                   query: asked,
                   top_k: topK,
-                  ...(collection === undefined ? {} : { collection }),
+                  collection,
                   ...settingsOf(a)
                 }
               },

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks"
 import { type Address, go, href } from "./address.ts"
-import { asFailure, call, type Failure, query } from "./api.ts"
+import { call, query } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { CollectionList } from "./Collections.tsx"
 import { DocumentList, type Listing } from "./DocumentList.tsx"
 import { useGet, useHome, useMay, useShell } from "./hooks.ts"
 import { count } from "./matching.ts"
-import { Confirm, CopyAs, Dialog, Progress, Trouble } from "./Parts.tsx"
+import { Confirm, CopyAs, Progress } from "./Parts.tsx"
 import { Passages } from "./Passages.tsx"
 import { CollectionField } from "./Settings.tsx"
 import { Upload } from "./Upload.tsx"
@@ -36,7 +36,6 @@ const Deletion = ({
 }) => {
   const { announce } = useShell()
   const [done, setDone] = useState<number>()
-  const [failure, fail] = useState<Failure>()
   const passages = chosen.reduce((sum, { chunks }) => sum + chunks, 0)
   const run = async () => {
     try {
@@ -44,42 +43,35 @@ const Deletion = ({
         setDone(at)
         const ids = chosen.slice(at, at + batch).map(({ doc_id: id }) => id)
         await call<Deleted>("DELETE", "/documents", {
-          body: { filter: { doc_id: ids }, ...(collection === undefined ? {} : { collection }) }
+          body: { filter: { doc_id: ids }, collection }
         })
       }
       announce(`${count(chosen.length, "document")} deleted`)
-      onDone(true)
-    } catch (error) {
+    } finally {
       setDone(undefined)
-      fail(asFailure(error))
     }
   }
   return (
-    <Dialog
+    <Confirm
       title={`Delete ${count(chosen.length, "document")}?`}
-      onClose={done === undefined ? () => onDone(false) : undefined}
+      action="Delete"
+      asked={chosen.length}
+      run={run}
+      onDone={onDone}
+      running={done !== undefined && <Progress label="Deleting" done={done} total={chosen.length} />}
     >
-      <Confirm
-        action="Delete"
-        asked={chosen.length}
-        onConfirm={() => void run()}
-        onKeep={() => onDone(false)}
-        running={done === undefined ? undefined : <Progress label="Deleting" done={done} total={chosen.length} />}
-      >
-        <p>
-          {count(passages, "passage")} will be gone from the index. Files stay where they are
-          {chosen.length <= 5 && ": "}
-        </p>
-        {chosen.length <= 5 && (
-          <ul class="plain">
-            {chosen.map((each) => (
-              <li key={each.doc_id}>{each.source ?? each.doc_id}</li>
-            ))}
-          </ul>
-        )}
-        {failure && <Trouble failure={failure} />}
-      </Confirm>
-    </Dialog>
+      <p>
+        {count(passages, "passage")} will be gone from the index. Files stay where they are
+        {chosen.length <= 5 && ": "}
+      </p>
+      {chosen.length <= 5 && (
+        <ul>
+          {chosen.map((each) => (
+            <li key={each.doc_id}>{each.source ?? each.doc_id}</li>
+          ))}
+        </ul>
+      )}
+    </Confirm>
   )
 }
 
@@ -184,9 +176,9 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
                   ),
                   ...(listing.source === "" ? [] : [`*${listing.source}*`])
                 ),
-                mcp: { tool: "list_sources", arguments: collection === undefined ? {} : { collection } },
+                mcp: { tool: "list_sources", arguments: { collection } },
                 typescript: inTypeScript("{ documents }", "listDocuments", {
-                  ...(collection === undefined ? {} : { collection }),
+                  collection,
                   ...(listing.source === "" ? {} : { source: listing.source }),
                   ...(listing.sort === "source" ? {} : { sort: listing.sort })
                 })

@@ -6,7 +6,7 @@ import { Canvas } from "./Canvas.tsx"
 import { type Edge, grown, isPath, type Network, noNetwork, type Picked } from "./drawing.ts"
 import { useGet, useHome, useLoad, useShell } from "./hooks.ts"
 import { count } from "./matching.ts"
-import { CopyAs, Empty, Trouble, Waiting } from "./Parts.tsx"
+import { CopyAs, Empty, Facts, Field, SourcePath, Trouble, Waiting } from "./Parts.tsx"
 import { CollectionField } from "./Settings.tsx"
 import type { Entities, Entity, Path } from "./wire.ts"
 
@@ -39,14 +39,7 @@ const once = <A extends { readonly name: string }>(all: ReadonlyArray<A>): Reado
 }
 
 /** A name in a line of its own, of a path the end. */
-const Name = ({ name }: { readonly name: string }) =>
-  isPath(name) ? (
-    <span class="path">
-      <bdi>{name}</bdi>
-    </span>
-  ) : (
-    <>{name}</>
-  )
+const Name = ({ name }: { readonly name: string }) => (isPath(name) ? <SourcePath source={name} /> : <>{name}</>)
 
 /** A passage that shows a relation, as a way to it. */
 const Evidence = ({ edge }: { readonly edge: Edge }) => (
@@ -54,20 +47,13 @@ const Evidence = ({ edge }: { readonly edge: Edge }) => (
     <p>
       <b>{edge.from}</b> – <b>{edge.to}</b>
     </p>
-    <dl class="facts">
-      <dt>Passage</dt>
-      <dd>{place(edge)}</dd>
-      <dt>Which</dt>
-      <dd>
-        {edge.relation} {edge.to}
-      </dd>
-      {edge.says !== undefined && (
-        <>
-          <dt>Says</dt>
-          <dd>{edge.says}</dd>
-        </>
-      )}
-    </dl>
+    <Facts
+      facts={[
+        ["Passage", place(edge)],
+        ["Which", `${edge.relation} ${edge.to}`],
+        ["Says", edge.says]
+      ]}
+    />
     <a
       class="link"
       href={href("search", {
@@ -113,7 +99,7 @@ const About = ({
         </a>
       </p>
       <h3>Neighbours</h3>
-      <ul class="plain names">
+      <ul class="names">
         {others.map((each, at) => (
           <li key={at}>
             <button type="button" class="link" onClick={() => onPick(each.name)} title={each.name}>
@@ -126,7 +112,7 @@ const About = ({
         ))}
       </ul>
       <h3>Where it occurs</h3>
-      <ul class="plain names">
+      <ul class="names">
         {value.mentions.slice(0, 20).map((mention, at) => (
           <li key={at}>
             <a
@@ -153,7 +139,7 @@ const Steps = ({ path }: { readonly path: Path }) =>
   path.steps.length === 0 ? (
     <p>No passages join the two within six steps.</p>
   ) : (
-    <ol class="plain steps">
+    <ol class="steps">
       {path.steps
         .filter(({ from, to }) => from !== to)
         .map((step) => (
@@ -162,9 +148,7 @@ const Steps = ({ path }: { readonly path: Path }) =>
               <b>{step.from}</b> → <b>{step.to}</b>
             </p>
             <p class="where">
-              <span class="path" title={place(step)}>
-                <bdi>{place(step)}</bdi>
-              </span>
+              <SourcePath source={place(step)} />
             </p>
             <p>{step.text.length > 400 ? `${step.text.slice(0, 400)} …` : step.text}</p>
           </li>
@@ -194,10 +178,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
   const path = useLoad<Path>(isBetween ? JSON.stringify([from, to, collection]) : undefined, (signal) =>
     call<Path>("GET", `/graph/path${query({ collection, from, to })}`, { signal })
   )
-  const show = (found: Entity, base: Network) => {
-    const edges = edgesOf(found)
-    setNetwork(grown(base, [found, ...found.neighbours], edges))
-  }
+  const show = (found: Entity, base: Network) => setNetwork(grown(base, [found, ...found.neighbours], edgesOf(found)))
   useEffect(() => {
     if (entity.value === undefined || !entity.isCurrent) return
     show(entity.value, noNetwork)
@@ -228,7 +209,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
         cli: commandLine("clew", "graph", "path", from, to, ...cli),
         mcp: {
           tool: "graph_query",
-          arguments: { name: from, to, ...(collection === undefined ? {} : { collection }) }
+          arguments: { name: from, to, collection }
         },
         typescript: inTypeScript("{ steps }", "path", from, to, ...(collection === undefined ? [] : [collection]))
       }
@@ -237,7 +218,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
       method: "GET" as const,
       path: entityPath(name ?? "", collection),
       cli: commandLine("clew", "graph", "query", name ?? "", ...cli),
-      mcp: { tool: "graph_query", arguments: { name, ...(collection === undefined ? {} : { collection }) } },
+      mcp: { tool: "graph_query", arguments: { name, collection } },
       typescript: inTypeScript("entity", "entity", name, ...(collection === undefined ? [] : [{ collection }]))
     }
   }, [isBetween, from, to, name, collection])
@@ -265,20 +246,8 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
             if (start !== "" && end !== "") change({ from: start, to: end, name: undefined })
           }}
         >
-          <label>
-            <span class="unseen">Path from</span>
-            <input
-              name="from"
-              placeholder="Path from"
-              defaultValue={from ?? name ?? ""}
-              key={from ?? name}
-              maxLength={1000}
-            />
-          </label>
-          <label>
-            <span class="unseen">Path to</span>
-            <input name="to" placeholder="to" defaultValue={to ?? ""} maxLength={1000} />
-          </label>
+          <Field label="Path from" name="from" defaultValue={from ?? name ?? ""} key={from ?? name} maxLength={1000} />
+          <Field label="Path to" name="to" placeholder="to" defaultValue={to ?? ""} maxLength={1000} />
           <button type="submit">Find path</button>
         </form>
         <CollectionField isOne value={collection} onChange={(c) => change({ c })} />
@@ -287,7 +256,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
       {failure && <Trouble failure={failure} />}
       <div class="graph-columns">
         <nav class="entities" aria-label="Names">
-          <ul class="plain names">
+          <ul class="names">
             {once(listed.value?.entities ?? []).map((each, at) => (
               <li key={at}>
                 <a

@@ -1,9 +1,9 @@
-import { useEffect, useState } from "preact/hooks"
-import { asFailure, call, type Failure, isOver } from "./api.ts"
+import { useEffect } from "preact/hooks"
+import { call, isOver } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
-import { useGet, useLoad, useMay, useShell } from "./hooks.ts"
+import { useAttempt, useGet, useLoad, useMay, useShell } from "./hooks.ts"
 import { bytes, seconds, when } from "./matching.ts"
-import { CopyAs, Progress, Trouble, Waiting } from "./Parts.tsx"
+import { Columns, CopyAs, Facts, Progress, Trouble, Waiting } from "./Parts.tsx"
 import type { Job, Report, Statistics } from "./wire.ts"
 
 /** How often the figures are looked at while the page is in sight, in milliseconds. */
@@ -20,44 +20,34 @@ const duration = (all: number): string => {
         : `${all} s`
 }
 
-const Facts = ({ report }: { readonly report: Partial<Report> & Pick<Report, "stats"> }) => {
+const answering = ({ backend, model, why }: Report["llm"]): string =>
+  backend === "extractive"
+    ? `none, answers are quotes${why === undefined ? "" : ` (${why})`}`
+    : `${backend} ${model ?? "(the server's own model)"}`
+
+const Index = ({ report }: { readonly report: Partial<Report> & Pick<Report, "stats"> }) => {
   const { llm, reranker, stats } = report
   const { embedding, reindexing, store, watch } = stats
   const model = `${embedding.backend} ${embedding.model}, ${embedding.dimensions} dimensions`
-  const facts: ReadonlyArray<readonly [name: string, value: string]> = [
+  const facts: ReadonlyArray<readonly [name: string, value: string | undefined]> = [
     ["Documents", stats.documents.toLocaleString("en")],
     ["Passages", stats.chunks.toLocaleString("en")],
     ["Collections", stats.collections.toLocaleString("en")],
     ["Size", `${bytes(stats.database_bytes)}: words ${bytes(stats.posting_bytes)}, codes ${bytes(stats.code_bytes)}`],
     ["Embedder", model],
-    ...(llm === undefined
-      ? []
-      : ([
-          [
-            "Model",
-            llm.backend === "extractive"
-              ? `none, answers are quotes${llm.why === undefined ? "" : ` (${llm.why})`}`
-              : `${llm.backend} ${llm.model ?? "(the server's own model)"}`
-          ],
-          ["Reranker", reranker ?? "none"]
-        ] as const)),
+    ["Model", llm && answering(llm)],
+    ["Reranker", llm && (reranker ?? "none")],
     ["Store", `${store.backend} ${store.version}`],
     ["Clew", `${stats.version}, up ${duration(stats.uptime_seconds)}${stats.read_only ? ", read-only" : ""}`],
-    ...(stats.linkage === undefined
-      ? []
-      : [["Linkage", `${Math.round(100 * stats.linkage)} % of the documents name another`] as const])
+    [
+      "Linkage",
+      stats.linkage === undefined ? undefined : `${Math.round(100 * stats.linkage)} % of the documents name another`
+    ]
   ]
   return (
     <section aria-label="The index">
       <h2>The index</h2>
-      <dl class="facts">
-        {facts.map(([name, value]) => (
-          <div key={name} class="fact">
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
       {reindexing !== undefined && (
         <Progress label="Vectors of another embedder are made" done={reindexing.done} total={reindexing.total} />
       )}
@@ -66,7 +56,7 @@ const Facts = ({ report }: { readonly report: Partial<Report> & Pick<Report, "st
         <p class="remark">This server follows no files; clew serve --watch FOLDER does.</p>
       ) : (
         <>
-          <ul class="plain">
+          <ul>
             {watch.paths.map((path) => (
               <li key={path}>
                 {path} {watch.held.includes(path) && <span class="tag warn">missing; its documents are kept</span>}
@@ -87,13 +77,9 @@ const Facts = ({ report }: { readonly report: Partial<Report> & Pick<Report, "st
 
 const Jobs = ({ jobs, onChange }: { readonly jobs: ReadonlyArray<Job>; readonly onChange: () => void }) => {
   const mayWrite = useMay("write")
-  const [failure, fail] = useState<Failure>()
+  const { attempt, failure } = useAttempt()
   const cancel = async (id: string) => {
-    try {
-      await call<Job>("DELETE", `/jobs/${encodeURIComponent(id)}`)
-    } catch (error) {
-      fail(asFailure(error))
-    }
+    await attempt(() => call<Job>("DELETE", `/jobs/${encodeURIComponent(id)}`))
     onChange()
   }
   return (
@@ -101,7 +87,7 @@ const Jobs = ({ jobs, onChange }: { readonly jobs: ReadonlyArray<Job>; readonly 
       <h2>Jobs</h2>
       {failure && <Trouble failure={failure} />}
       {jobs.length === 0 && <p class="remark">None lately.</p>}
-      <ul class="plain jobs">
+      <ul class="jobs">
         {jobs.slice(0, 20).map((job) => (
           <li key={job.id}>
             <span>
@@ -144,14 +130,7 @@ const Stages = ({ stages }: { readonly stages: Report["stages"] }) => {
       ) : (
         <div class="wide" tabIndex={0} role="group" aria-label="Table of stages">
           <table class="grid">
-            <thead>
-              <tr>
-                <th scope="col">Stage</th>
-                <th scope="col">Median</th>
-                <th scope="col">95 of 100 within</th>
-                <th scope="col">Times</th>
-              </tr>
-            </thead>
+            <Columns names={["Stage", "Median", "95 of 100 within", "Times"]} />
             <tbody>
               {[...stages]
                 .sort((a, b) => b.p95_ms - a.p95_ms)
@@ -227,13 +206,13 @@ export const Health = () => {
       </div>
       <div class="health-columns">
         <div>
-          <Facts report={value} />
+          <Index report={value} />
           {value.jobs !== undefined && <Jobs jobs={value.jobs} onChange={report.reload} />}
         </div>
         <div>
           <section aria-label="Checks">
             <h2>Checks</h2>
-            <ul class="plain checks">
+            <ul class="checks">
               {checks.map((check) => (
                 <li key={check.name} class={check.status}>
                   <span class="sign" aria-hidden="true">
@@ -252,7 +231,7 @@ export const Health = () => {
             <section aria-label="Slow queries">
               <h2>Slow queries</h2>
               {value.slow.length === 0 && <p class="remark">None yet.</p>}
-              <ul class="plain slow">
+              <ul class="slow">
                 {value.slow.map((each, at) => (
                   <li key={at}>
                     <span>{each.query}</span>

@@ -1,8 +1,8 @@
 import { useMemo, useState } from "preact/hooks"
 import { editor, editorAddress } from "./editors.ts"
-import { excerpt, splitSource, when } from "./matching.ts"
-import { Bar } from "./Parts.tsx"
-import { isCode, Marked, Markdown } from "./Text.tsx"
+import { splitSource, when } from "./matching.ts"
+import { Bar, SourcePath } from "./Parts.tsx"
+import { Excerpt, Marked } from "./Text.tsx"
 import { WhyHit } from "./Why.tsx"
 import type { Hit } from "./wire.ts"
 
@@ -49,7 +49,6 @@ export const HitItem = ({
   // While one types, the list is rendered several times, and what is marked stays the same.
   const [called, shown] = useMemo(() => {
     const headings = heading === undefined ? [] : heading.split(" > ").filter((each, at) => at > 0 || each !== title)
-    const { end, start } = excerpt(text, words, excerptLength)
     return [
       <>
         <Marked text={title ?? name} words={words} />
@@ -60,17 +59,7 @@ export const HitItem = ({
           </span>
         ))}
       </>,
-      isCode(source) ? (
-        <p class="text is-code">
-          {start > 0 && "… "}
-          <Marked text={text.slice(start, end)} words={words} />
-          {end < text.length && " …"}
-        </p>
-      ) : (
-        <div class="text">
-          <Markdown source={text} words={words} window={{ start, end }} />
-        </div>
-      )
+      <Excerpt source={source} text={text} words={words} most={excerptLength} />
     ]
   }, [hit, words])
   return (
@@ -81,12 +70,10 @@ export const HitItem = ({
         </a>
       </h2>
       <p class="where">
-        <span class="path" title={source}>
-          <bdi>
-            {folder}
-            <b>{name}</b>
-          </bdi>
-        </span>
+        <SourcePath source={source}>
+          {folder}
+          <b>{name}</b>
+        </SourcePath>
         <span>{placeText(metadata)}</span>
         {metadata.collection !== "default" && <span class="tag">{metadata.collection}</span>}
         {hit.via !== undefined && <span class="tag">by the graph</span>}

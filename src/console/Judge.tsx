@@ -1,11 +1,12 @@
 import { useEffect, useMemo, useState } from "preact/hooks"
-import { asFailure, call, type Failure, query } from "./api.ts"
+import { bootstrap, type Interval } from "../measuring/evaluation.ts"
+import { call, query } from "./api.ts"
 import { placeText } from "./Hit.tsx"
-import { useGet, useKeys, useShell } from "./hooks.ts"
+import { useAttempt, useGet, useKeys, useShell } from "./hooks.ts"
 import { count, splitSource } from "./matching.ts"
-import { Copy, Empty, Progress, Trouble } from "./Parts.tsx"
-import { gradeOf, interval, type Interval, latest, ndcg, placeOf, pooled } from "./scoring.ts"
-import { isCode, Markdown } from "./Text.tsx"
+import { Columns, Copy, Empty, Progress, SourcePath, Trouble } from "./Parts.tsx"
+import { gradeOf, latest, ndcg, pooled } from "./scoring.ts"
+import { PassageText } from "./Text.tsx"
 import type { Compared, Grade, Hit, Judged, Settings } from "./wire.ts"
 
 const meanings = ["does not answer", "is related", "answers in part", "answers"] as const
@@ -37,6 +38,8 @@ interface Body {
   readonly b: Settings
 }
 
+const intervalOf = (values: ReadonlyArray<number>): Interval => bootstrap(values, 1)
+
 interface Measured {
   readonly questions: number
   readonly a: Interval
@@ -66,9 +69,9 @@ const measure = async (body: Body, onDone: (done: number, total: number) => void
   if (scores.length === 0) return undefined
   return {
     questions: scores.length,
-    a: interval(scores.map(([a]) => a)),
-    b: interval(scores.map(([, b]) => b)),
-    difference: interval(scores.map(([a, b]) => b - a))
+    a: intervalOf(scores.map(([a]) => a)),
+    b: intervalOf(scores.map(([, b]) => b)),
+    difference: intervalOf(scores.map(([a, b]) => b - a))
   }
 }
 
@@ -102,30 +105,15 @@ const Scores = ({
   const { announce } = useShell()
   const [measured, setMeasured] = useState<Measured | "none">()
   const [progress, setProgress] = useState<readonly [number, number]>()
-  const [failure, fail] = useState<Failure>()
+  const { attempt, failure } = useAttempt()
   const a = ndcg(compared.a.results, grades)
   const b = ndcg(compared.b.results, grades)
-  const run = async (work: () => Promise<unknown>) => {
-    try {
-      fail(undefined)
-      await work()
-    } catch (error) {
-      fail(asFailure(error))
-    }
-    setProgress(undefined)
-  }
+  const run = (work: () => Promise<unknown>) => void attempt(work).then(() => setProgress(undefined))
   const few = measured !== undefined && measured !== "none" && measured.questions < 2
   return (
     <div class="scores">
       <table class="grid">
-        <thead>
-          <tr>
-            <th scope="col">nDCG@10</th>
-            <th scope="col">A</th>
-            <th scope="col">B</th>
-            <th scope="col">B − A</th>
-          </tr>
-        </thead>
+        <Columns names={["nDCG@10", "A", "B", "B − A"]} />
         <tbody>
           <tr>
             <th scope="row">This question</th>
@@ -162,7 +150,7 @@ const Scores = ({
           type="button"
           disabled={progress !== undefined}
           onClick={() =>
-            void run(async () => {
+            run(async () => {
               const all = await measure(body, (done, total) => setProgress([done, total]))
               setMeasured(all ?? "none")
               announce("Measured")
@@ -171,7 +159,7 @@ const Scores = ({
         >
           Measure over all judged questions
         </button>
-        <button type="button" onClick={() => void run(download)}>
+        <button type="button" onClick={() => run(download)}>
           Download judgements
         </button>
         <Copy text={gate}>Copy the gate for CI</Copy>
@@ -199,15 +187,15 @@ export const Judge = ({
   const pool = useMemo(() => pooled(compared), [compared])
   const { failure: unread, value } = useGet<Judged>(`/judgements${query({ query: question })}`)
   const [given, give] = useState<ReadonlyArray<Grade>>([])
-  const [failure, fail] = useState<Failure>()
+  const { attempt, failure } = useAttempt()
   const [at, move] = useState<number>()
   // Those of the server may have been read before or after one was given here.
   const grades = latest([...(value?.judgements ?? []), ...given])
-  const graded = (hit: Hit) => gradeOf(placeOf(hit), grades)
+  const graded = (hit: Hit) => gradeOf(hit, grades)
   useEffect(() => {
     if (value === undefined) return
     // Passages that were judged before are passed over, unless somebody has moved on already.
-    const first = pool.findIndex((hit) => gradeOf(placeOf(hit), value.judgements) === undefined)
+    const first = pool.findIndex((hit) => gradeOf(hit, value.judgements) === undefined)
     move((now) => now ?? Math.max(0, first))
   }, [value])
   const position = at ?? 0
@@ -224,16 +212,13 @@ export const Judge = ({
       start_line: metadata.start_line,
       end_line: metadata.end_line
     }
-    try {
-      fail(undefined)
+    await attempt(async () => {
       await call("POST", "/judgements", { body: { judgements: [judgement] } })
       questions.add(question)
       give([...given, judgement])
       announce(`Graded ${grade}: ${meanings[grade]}`)
       step(1)
-    } catch (error) {
-      fail(asFailure(error))
-    }
+    })
   }
   useKeys({
     ...Object.fromEntries(meanings.map((_, grade) => [String(grade), () => void judge(grade)])),
@@ -259,16 +244,10 @@ export const Judge = ({
         <article class="card" aria-label={`Passage ${position + 1} of ${pool.length}`}>
           <h2>{hit.metadata.title ?? splitSource(hit.metadata.source)[1]}</h2>
           <p class="where">
-            <span class="path">
-              <bdi>{hit.metadata.source}</bdi>
-            </span>
+            <SourcePath source={hit.metadata.source} />
             <span>{placeText(hit.metadata)}</span>
           </p>
-          {isCode(hit.metadata.source) ? (
-            <pre tabIndex={0}>{hit.text}</pre>
-          ) : (
-            <Markdown source={hit.text} words={words} />
-          )}
+          <PassageText source={hit.metadata.source} text={hit.text} words={words} />
         </article>
       )}
       <p class="actions grades" role="group" aria-label="Grade">

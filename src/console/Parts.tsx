@@ -1,61 +1,9 @@
-import type { ComponentChildren } from "preact"
+import type { ComponentChildren, Ref } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { href } from "./address.ts"
 import { formsOf, type Request } from "./asking.ts"
 import { type Failure, key } from "./api.ts"
-import { useMay, useShell } from "./hooks.ts"
-
-/** Asks for a number before something is gone for good; `running` stands in place of the question meanwhile. */
-export const Confirm = ({
-  action,
-  asked,
-  children,
-  onConfirm,
-  onKeep,
-  running
-}: {
-  readonly action: string
-  readonly asked: number
-  readonly children: ComponentChildren
-  readonly onConfirm: () => void
-  readonly onKeep: () => void
-  readonly running?: ComponentChildren
-}) => {
-  const [text, set] = useState("")
-  const isEntered = text.trim() === String(asked)
-  return (
-    <form
-      class="fields"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (isEntered) onConfirm()
-      }}
-    >
-      {children}
-      {running ?? (
-        <>
-          <label>
-            <span>Enter {asked} to confirm</span>
-            <input
-              value={text}
-              inputMode="numeric"
-              autoComplete="off"
-              onInput={(event) => set(event.currentTarget.value)}
-            />
-          </label>
-          <p class="actions">
-            <button type="submit" class="danger" disabled={!isEntered}>
-              {action}
-            </button>
-            <button type="button" onClick={onKeep}>
-              Keep
-            </button>
-          </p>
-        </>
-      )}
-    </form>
-  )
-}
+import { useAttempt, useMay, useShell } from "./hooks.ts"
 
 /** A modal dialog; Esc, its button and a click beside it close it, if it can be closed. */
 export const Dialog = ({
@@ -111,6 +59,65 @@ export const Dialog = ({
   )
 }
 
+/** Asks for a number before something is gone for good, and then does it; `running` shows how far it is. */
+export const Confirm = ({
+  action,
+  asked,
+  children,
+  onDone,
+  run,
+  running,
+  title
+}: {
+  readonly title: string
+  readonly action: string
+  readonly asked: number
+  readonly children: ComponentChildren
+  readonly run: () => Promise<unknown>
+  readonly onDone: (isDone: boolean) => void
+  readonly running?: ComponentChildren
+}) => {
+  const [text, set] = useState("")
+  const { attempt, failure } = useAttempt()
+  const isEntered = text.trim() === String(asked)
+  const keep = () => onDone(false)
+  return (
+    <Dialog title={title} onClose={running ? undefined : keep}>
+      <form
+        class="fields"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isEntered) void attempt(run).then((isDone) => isDone && onDone(true))
+        }}
+      >
+        {children}
+        {failure && <Trouble failure={failure} />}
+        {running || (
+          <>
+            <label>
+              <span>Enter {asked} to confirm</span>
+              <input
+                value={text}
+                inputMode="numeric"
+                autoComplete="off"
+                onInput={(event) => set(event.currentTarget.value)}
+              />
+            </label>
+            <p class="actions">
+              <button type="submit" class="danger" disabled={!isEntered}>
+                {action}
+              </button>
+              <button type="button" onClick={keep}>
+                Keep
+              </button>
+            </p>
+          </>
+        )}
+      </form>
+    </Dialog>
+  )
+}
+
 /** What went wrong, and what the server says to do. */
 export const Trouble = ({ failure }: { readonly failure: Failure }) =>
   // The shell says these two.
@@ -126,6 +133,111 @@ export const Trouble = ({ failure }: { readonly failure: Failure }) =>
       )}
     </div>
   )
+
+/** A source on one line, of a long one the end. */
+export const SourcePath = ({
+  children,
+  source
+}: {
+  readonly source: string
+  readonly children?: ComponentChildren
+}) => (
+  <span class="path" title={source}>
+    <bdi>{children ?? source}</bdi>
+  </span>
+)
+
+/** What is shown beside a list: a document, under its title and where it is. */
+export const Panel = ({
+  about,
+  children,
+  closed,
+  label,
+  links,
+  source,
+  title,
+  within
+}: {
+  readonly label: string
+  readonly title: string
+  readonly source: string
+  /** The address without the panel, and what closes. */
+  readonly closed: readonly [address: string, what: string]
+  readonly about: ComponentChildren
+  readonly links: ComponentChildren
+  readonly children: ComponentChildren
+  readonly within: Ref<HTMLElement>
+}) => (
+  <aside class="panel" aria-label={label} ref={within} tabIndex={-1}>
+    <header>
+      <div class="title">
+        <h2>{title}</h2>
+        <a class="button quiet icon" href={closed[0]} aria-label={`Close the ${closed[1]}`}>
+          ✕
+        </a>
+      </div>
+      <p class="where">
+        <SourcePath source={source} />
+        {about}
+      </p>
+      {links}
+    </header>
+    {children}
+  </aside>
+)
+
+/** The names of a table's columns. */
+export const Columns = ({ names }: { readonly names: ReadonlyArray<ComponentChildren> }) => (
+  <thead>
+    <tr>
+      {names.map((name, at) => (
+        <th key={at} scope="col">
+          {name}
+        </th>
+      ))}
+    </tr>
+  </thead>
+)
+
+/** Names, each with what is to be said of it; without that it is left out. */
+export const Facts = ({
+  facts
+}: {
+  readonly facts: ReadonlyArray<readonly [name: string, value: ComponentChildren]>
+}) => (
+  <dl class="facts">
+    {facts.map(
+      ([name, value], at) =>
+        value !== undefined && (
+          <div key={at} class="fact">
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        )
+    )}
+  </dl>
+)
+
+/** A field of one line, whose label is also what stands in it while it is empty. */
+export const Field = ({
+  label,
+  onText,
+  placeholder = label,
+  ...input
+}: {
+  readonly label: string
+  readonly placeholder?: string
+  readonly maxLength: number
+  readonly name?: string
+  readonly value?: string
+  readonly defaultValue?: string
+  readonly onText?: (text: string) => void
+}) => (
+  <label>
+    <span class="unseen">{label}</span>
+    <input {...input} placeholder={placeholder} onInput={(event) => onText?.(event.currentTarget.value)} />
+  </label>
+)
 
 /** A share from 0 to 1 as a bar, with its number. */
 export const Bar = ({

@@ -5,7 +5,7 @@ import { editor, editorAddress } from "./editors.ts"
 import { placeText } from "./Hit.tsx"
 import { useGet, useKeys, useLoad } from "./hooks.ts"
 import { splitSource, when } from "./matching.ts"
-import { Copy, Trouble, Waiting } from "./Parts.tsx"
+import { Copy, Panel, Trouble, Waiting } from "./Parts.tsx"
 import { isCode, Lines, Markdown } from "./Text.tsx"
 import type { Document, Found, Hit, Settings } from "./wire.ts"
 
@@ -113,69 +113,70 @@ export const Passage = ({ closed, collection, docId, index, question, results = 
       : `${source}${passage.locator ?? `:${passage.start_line}${passage.end_line === passage.start_line ? "" : `-${passage.end_line}`}`}`
 
   return (
-    <aside class="panel" aria-label="Passage in its document" ref={panel} tabIndex={-1}>
-      <header>
-        <div class="title">
-          <h2>{title}</h2>
-          <a class="button quiet icon" href={closed} aria-label="Close the passage">
-            ✕
-          </a>
-        </div>
-        <p class="where">
-          <span class="path" title={source}>
-            <bdi>{source}</bdi>
-          </span>
+    <Panel
+      label="Passage in its document"
+      title={title}
+      source={source}
+      closed={[closed, "passage"]}
+      within={panel}
+      about={
+        <>
           {passage && <span>{placeText(passage)}</span>}
           {document_?.changed === true && (
             <span class="tag warn">the file has changed since {when(document_.indexed_at)}</span>
           )}
           {document_?.gone === true && <span class="tag warn">the file is gone</span>}
-        </p>
-        {places.length > 1 && (
-          <p class="actions">
-            <button
-              type="button"
-              class="icon"
-              disabled={at <= 0}
-              onClick={() => step(-1)}
-              aria-label="Previous hit in this document"
-            >
-              ↑
-            </button>
-            <button
-              type="button"
-              class="icon"
-              disabled={at >= places.length - 1}
-              onClick={() => step(1)}
-              aria-label="Next hit in this document"
-            >
-              ↓
-            </button>
-            <span class="told">
-              hit {at + 1} of {places.length}
-            </span>
-          </p>
-        )}
-        <p class="actions links">
-          <button type="button" class="link" aria-pressed={plain} onClick={() => setPlain(!plain)}>
-            {plain ? "As text" : "As lines"}
-          </button>
-          <Copy class="link" text={cited}>
-            Copy citation
-          </Copy>
-          {editing !== undefined && (
-            <a class="link" href={editing} rel="noreferrer">
-              Open in {editor.get()}
-            </a>
+        </>
+      }
+      links={
+        <>
+          {places.length > 1 && (
+            <p class="actions">
+              <button
+                type="button"
+                class="icon"
+                disabled={at <= 0}
+                onClick={() => step(-1)}
+                aria-label="Previous hit in this document"
+              >
+                ↑
+              </button>
+              <button
+                type="button"
+                class="icon"
+                disabled={at >= places.length - 1}
+                onClick={() => step(1)}
+                aria-label="Next hit in this document"
+              >
+                ↓
+              </button>
+              <span class="told">
+                hit {at + 1} of {places.length}
+              </span>
+            </p>
           )}
-          <a
-            class="link"
-            href={href("documents", { doc: docId, c: collection === "default" ? undefined : collection })}
-          >
-            All passages
-          </a>
-        </p>
-      </header>
+          <p class="actions links">
+            <button type="button" class="link" aria-pressed={plain} onClick={() => setPlain(!plain)}>
+              {plain ? "As text" : "As lines"}
+            </button>
+            <Copy class="link" text={cited}>
+              Copy citation
+            </Copy>
+            {editing !== undefined && (
+              <a class="link" href={editing} rel="noreferrer">
+                Open in {editor.get()}
+              </a>
+            )}
+            <a
+              class="link"
+              href={href("documents", { doc: docId, c: collection === "default" ? undefined : collection })}
+            >
+              All passages
+            </a>
+          </p>
+        </>
+      }
+    >
       {failure && <Trouble failure={failure} />}
       {document_ === undefined && failure === undefined && <Waiting rows={8} />}
       {document_ !== undefined && passage === undefined && (
@@ -200,6 +201,6 @@ export const Passage = ({ closed, collection, docId, index, question, results = 
           )}
         </div>
       )}
-    </aside>
+    </Panel>
   )
 }

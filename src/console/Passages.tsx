@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 import { go, href } from "./address.ts"
-import { asFailure, call, type Failure, query } from "./api.ts"
+import { call, query } from "./api.ts"
 import { placeText } from "./Hit.tsx"
-import { useGet, useKeys } from "./hooks.ts"
+import { useAttempt, useGet, useKeys } from "./hooks.ts"
 import { count, splitSource } from "./matching.ts"
-import { Trouble, Waiting } from "./Parts.tsx"
+import { Panel, Trouble, Waiting } from "./Parts.tsx"
 import { isCode, Markdown } from "./Text.tsx"
 import type { Passages as Page } from "./wire.ts"
 
@@ -22,7 +22,7 @@ export const Passages = ({
 }) => {
   const panel = useRef<HTMLElement>(null)
   const [more, setMore] = useState<Page["passages"]>([])
-  const [failure, fail] = useState<Failure>()
+  const { attempt, failure } = useAttempt()
   const path = `/documents/${encodeURIComponent(docId)}/passages`
   const first = useGet<Page>(`${path}${query({ collection, limit: pageSize })}`)
   useKeys({ Escape: () => go(closed) })
@@ -32,39 +32,31 @@ export const Passages = ({
   }, [docId])
   const passages = [...(first.value?.passages ?? []), ...more]
   const source = first.value?.source ?? docId
-  const load = async () => {
-    try {
+  const load = () =>
+    attempt(async () => {
       const page = await call<Page>("GET", `${path}${query({ collection, limit: pageSize, offset: passages.length })}`)
       setMore([...more, ...page.passages])
-    } catch (error) {
-      fail(asFailure(error))
-    }
-  }
+    })
   return (
-    <aside class="panel" aria-label="Passages of the document" ref={panel} tabIndex={-1}>
-      <header>
-        <div class="title">
-          <h2>{first.value?.title ?? splitSource(source)[1]}</h2>
-          <a class="button quiet icon" href={closed} aria-label="Close the document">
-            ✕
-          </a>
-        </div>
-        <p class="where">
-          <span class="path" title={source}>
-            <bdi>{source}</bdi>
-          </span>
-          {first.value && <span>{count(first.value.total, "passage")}</span>}
-        </p>
+    <Panel
+      label="Passages of the document"
+      title={first.value?.title ?? splitSource(source)[1]}
+      source={source}
+      closed={[closed, "document"]}
+      within={panel}
+      about={first.value && <span>{count(first.value.total, "passage")}</span>}
+      links={
         <p class="actions links">
           <a class="link" href={href("graph", { name: first.value?.title ?? source, c: collection })}>
             Its neighbours in the graph
           </a>
         </p>
-      </header>
+      }
+    >
       {(first.failure ?? failure) && <Trouble failure={(first.failure ?? failure)!} />}
       <div class="document" tabIndex={0} role="group" aria-label="Passages">
         {first.value === undefined && first.failure === undefined && <Waiting rows={6} />}
-        <ol class="plain cut">
+        <ol class="cut">
           {passages.map((passage) => (
             <li key={passage.chunk_index}>
               <p class="where">
@@ -82,6 +74,6 @@ export const Passages = ({
           </button>
         )}
       </div>
-    </aside>
+    </Panel>
   )
 }

@@ -167,8 +167,8 @@ export const Search = ({ given }: Pick<Address, "given">) => {
     query: asked,
     top_k: topK,
     ...settingsOf(choice),
-    ...(collection === undefined ? {} : { collection }),
-    ...(filter === undefined ? {} : { filter })
+    collection,
+    filter
   }
   const facets = [...facetsAtFirst, ...seenKeys].slice(0, mostFacets)
   const searchKey = asked === "" ? undefined : JSON.stringify([body, facets])

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from "preact"
 import { useMemo } from "preact/hooks"
 import { type Block, blocksOf, type Inline, inlinesOf } from "./markdown.ts"
-import { matchesIn, type Span } from "./matching.ts"
+import { excerpt, matchesIn, type Span } from "./matching.ts"
 
 interface Marking {
   /** The words to mark. */
@@ -137,6 +137,37 @@ export const Markdown = (given: Given) => {
             <Shown block={block} {...given} />
           </div>
         ))}
+    </div>
+  )
+}
+
+/** A passage's text, from a source: code as it is written, all else as Markdown. */
+export const PassageText = ({ source, text, ...marking }: Marking & Record<"source" | "text", string>) =>
+  isCode(source) ? (
+    <pre tabIndex={0}>
+      <Marked text={text} {...marking} />
+    </pre>
+  ) : (
+    <Markdown source={text} {...marking} />
+  )
+
+/** The part of a passage's text with the most of the words. */
+export const Excerpt = ({
+  most,
+  source,
+  text,
+  words
+}: Omit<Marking, "span"> & Record<"source" | "text", string> & { readonly most: number }) => {
+  const { end, start } = excerpt(text, words, most)
+  return isCode(source) ? (
+    <p class="text is-code">
+      {start > 0 && "… "}
+      <Marked text={text.slice(start, end)} words={words} />
+      {end < text.length && " …"}
+    </p>
+  ) : (
+    <div class="text">
+      <Markdown source={text} words={words} window={{ start, end }} />
     </div>
   )
 }

@@ -3,11 +3,29 @@ import { go, href } from "./address.ts"
 import { type Choice, settingsOf } from "./asking.ts"
 import { query } from "./api.ts"
 import { useGet } from "./hooks.ts"
-import { Trouble, Waiting } from "./Parts.tsx"
+import { Columns, Facts, Field, Trouble, Waiting } from "./Parts.tsx"
 import type { Filter, Hit, Why } from "./wire.ts"
 
 const signed = (value: number): string => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`
 const ranked = (rank: number | undefined): string => (rank === undefined ? "beyond the leg's depth" : `rank ${rank}`)
+
+/** A row of the table: what one part added. */
+const Part = ({
+  by,
+  part,
+  rank,
+  score
+}: Partial<Record<"rank" | "score", string>> & {
+  readonly by: string
+  readonly part: { readonly contribution: number }
+}) => (
+  <tr>
+    <th scope="row">{by}</th>
+    <td>{rank}</td>
+    <td>{score}</td>
+    <td>{signed(part.contribution)}</td>
+  </tr>
+)
 
 /** What each part added to a hit's score. */
 export const WhyHit = ({ hit }: { readonly hit: Hit }) => {
@@ -20,54 +38,19 @@ export const WhyHit = ({ hit }: { readonly hit: Hit }) => {
     <div class="why" role="group" aria-label="Why it ranks here" tabIndex={0}>
       <table>
         <caption class="unseen">What adds up to its score</caption>
-        <thead>
-          <tr>
-            <th scope="col">By</th>
-            <th scope="col">Rank there</th>
-            <th scope="col">Score there</th>
-            <th scope="col">Adds</th>
-          </tr>
-        </thead>
+        <Columns names={["By", "Rank there", "Score there", "Adds"]} />
         <tbody>
-          {vector !== undefined && (
-            <tr>
-              <th scope="row">Meaning</th>
-              <td>{ranked(vector.rank)}</td>
-              <td>{vector.score.toFixed(3)}</td>
-              <td>{signed(vector.contribution)}</td>
-            </tr>
-          )}
-          {keyword !== undefined && (
-            <tr>
-              <th scope="row">Words</th>
-              <td>{ranked(keyword.rank)}</td>
-              <td>{keyword.score.toFixed(2)}</td>
-              <td>{signed(keyword.contribution)}</td>
-            </tr>
-          )}
-          {likeness !== undefined && (
-            <tr>
-              <th scope="row">Words alike</th>
-              <td />
-              <td>{likeness.score.toFixed(3)}</td>
-              <td>{signed(likeness.contribution)}</td>
-            </tr>
-          )}
-          {recency !== undefined && (
-            <tr>
-              <th scope="row">Age</th>
-              <td />
-              <td>{Math.round(recency.age_days)} days</td>
-              <td>{signed(recency.contribution)}</td>
-            </tr>
-          )}
+          {vector && <Part by="Meaning" rank={ranked(vector.rank)} score={vector.score.toFixed(3)} part={vector} />}
+          {keyword && <Part by="Words" rank={ranked(keyword.rank)} score={keyword.score.toFixed(2)} part={keyword} />}
+          {likeness && <Part by="Words alike" score={likeness.score.toFixed(3)} part={likeness} />}
+          {recency && <Part by="Age" score={`${Math.round(recency.age_days)} days`} part={recency} />}
           {(queries ?? []).map((each) => (
-            <tr key={each.query}>
-              <th scope="row">{each.query === 0 ? "The question" : `Further question ${each.query}`}</th>
-              <td>{ranked(each.rank)}</td>
-              <td />
-              <td>{signed(each.contribution)}</td>
-            </tr>
+            <Part
+              key={each.query}
+              by={each.query === 0 ? "The question" : `Further question ${each.query}`}
+              rank={ranked(each.rank)}
+              part={each}
+            />
           ))}
         </tbody>
         <tfoot>
@@ -136,32 +119,21 @@ const Answer = ({ why }: { readonly why: Why }) =>
       </p>
       {why.filtered_out === true && <p>The filter excludes it{why.hint !== undefined && `: ${why.hint}`}.</p>}
       {why.folded_into !== undefined && <p>{why.folded_into} says the same, and has its place in the list.</p>}
-      <dl class="facts">
-        <dt>In the list</dt>
-        <dd>{legText(why.hybrid)}</dd>
-        <dt>By meaning</dt>
-        <dd>{why.degraded ?? legText(why.vector)}</dd>
-        <dt>By words</dt>
-        <dd>{legText(why.keyword)}</dd>
-        {why.relevance !== undefined && (
-          <>
-            <dt>Relevance</dt>
-            <dd>{Math.round(100 * why.relevance)} % likely to answer</dd>
-          </>
-        )}
-        {why.via !== undefined && (
-          <>
-            <dt>Graph</dt>
-            <dd>{why.via}</dd>
-          </>
-        )}
-        {(why.terms ?? []).map(({ score, term }) => (
-          <>
-            <dt>{term}</dt>
-            <dd>{score === 0 ? "does not occur in it" : `+${score.toFixed(2)}`}</dd>
-          </>
-        ))}
-      </dl>
+      <Facts
+        facts={[
+          ["In the list", legText(why.hybrid)],
+          ["By meaning", why.degraded ?? legText(why.vector)],
+          ["By words", legText(why.keyword)],
+          [
+            "Relevance",
+            why.relevance === undefined ? undefined : `${Math.round(100 * why.relevance)} % likely to answer`
+          ],
+          ["Graph", why.via],
+          ...(why.terms ?? []).map(
+            ({ score, term }) => [term, score === 0 ? "does not occur in it" : `+${score.toFixed(2)}`] as const
+          )
+        ]}
+      />
       {why.ahead !== undefined && why.ahead.length > 0 && (
         <p class="remark">
           Ranked above it: {why.ahead.map(({ place, score }) => `${place} (${score.toFixed(3)})`).join(", ")}
@@ -206,15 +178,7 @@ export const WhyNot = ({
           go(href("search", { ...given, why: source.trim() }))
         }}
       >
-        <label>
-          <span class="unseen">Its source</span>
-          <input
-            value={source}
-            maxLength={4096}
-            placeholder="docs/tides.md"
-            onInput={(event) => setSource(event.currentTarget.value)}
-          />
-        </label>
+        <Field label="Its source" placeholder="docs/tides.md" value={source} maxLength={4096} onText={setSource} />
         <button type="submit">Explain</button>
       </form>
       {isLoading && !isCurrent && <Waiting rows={2} />}

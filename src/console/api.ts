@@ -1,3 +1,5 @@
+import type { EventSourceMessage } from "eventsource-parser"
+import { EventSourceParserStream } from "eventsource-parser/stream"
 import type { Job, Problem } from "./wire.ts"
 
 const keyName = "clew.key"
@@ -102,31 +104,15 @@ export const query = (parameters: Readonly<Record<string, string | number | bool
   return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
 }
 
-interface ServerEvent {
-  readonly name: string
-  readonly data: string
-}
-
-/** The events of a stream, as the standard for EventSource reads them. */
-export const eventsOf = async function* (response: Response): AsyncGenerator<ServerEvent> {
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  let rest = ""
-  let name = "message"
-  let data: Array<string> = []
+/** The events of a stream. */
+export const eventsOf = async function* (response: Response): AsyncGenerator<EventSourceMessage> {
+  const texts = response.body!.pipeThrough(new TextDecoderStream())
+  const reader = texts.pipeThrough(new EventSourceParserStream()).getReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      const lines = (rest + (value ?? "")).split("\n")
-      rest = lines.pop()!
-      for (const line of lines) {
-        if (line === "") {
-          if (data.length > 0) yield { name, data: data.join("\n") }
-          name = "message"
-          data = []
-        } else if (line.startsWith("event: ")) name = line.slice(7)
-        else if (line.startsWith("data:")) data.push(line.slice(line.startsWith("data: ") ? 6 : 5))
-      }
       if (done) return
+      yield value
     }
   } finally {
     void reader.cancel().catch(() => {})

@@ -61,7 +61,7 @@ export const settingsOf = ({ alpha, fusion, graph, min, mode }: Choice): Setting
   ...(mode === "words" ? { alpha: 0 } : mode === "hybrid" && alpha !== undefined ? { alpha } : {}),
   ...(mode === "hybrid" && fusion !== undefined ? { fusion } : {}),
   ...(graph === undefined ? {} : { graph: graph === "auto" ? ("auto" as const) : graph === "true" }),
-  ...(min === undefined ? {} : { min_relevance: min })
+  min_relevance: min
 })
 
 /** A choice in few words. */
@@ -117,7 +117,7 @@ const indented = (value: unknown): string => JSON.stringify(value, null, 2)
 
 /** JSON as Python writes it. */
 const python = (value: unknown, indent = ""): string => {
-  if (value === null || value === undefined) return "None"
+  if (value === null) return "None"
   if (typeof value === "boolean") return value ? "True" : "False"
   if (typeof value !== "object") return JSON.stringify(value)
   const deeper = `${indent}    `
@@ -139,7 +139,7 @@ export const formsOf = (
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d ${inShell(JSON.stringify(body))}`])
   ].join(" \\\n  ")
   const headers = isLocked ? `, headers={"Authorization": f"Bearer {os.environ['SERVICE_API_KEY']}"}` : ""
-  const given = body === undefined ? "" : `, json=${python(body)}`
+  const given = body === undefined ? "" : `, json=${python(JSON.parse(JSON.stringify(body)))}`
   return [
     ["curl", curl],
     ["CLI", cli],

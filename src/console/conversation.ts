@@ -44,7 +44,7 @@ export const askBody = (
           ])
         }),
     top_k: topK,
-    ...(collection === undefined ? {} : { collection }),
+    collection,
     verify: true
   }
 }
@@ -56,12 +56,12 @@ export const ask = async (body: AskBody, onChange: (turn: Turn) => void, signal:
   change({})
   try {
     const response = await send("POST", "/ask", { body, signal, headers: { accept: "text/event-stream" } })
-    for await (const { data, name } of eventsOf(response)) {
-      if (name === "source") change({ sources: [...turn.sources, JSON.parse(data) as Source] })
-      else if (name === "token") change({ answer: turn.answer + data })
-      else if (name === "citations") change({ citations: JSON.parse(data) as Citations })
-      else if (name === "done") change({ state: "done" })
-      else if (name === "error") {
+    for await (const { data, event } of eventsOf(response)) {
+      if (event === "source") change({ sources: [...turn.sources, JSON.parse(data) as Source] })
+      else if (event === "token") change({ answer: turn.answer + data })
+      else if (event === "citations") change({ citations: JSON.parse(data) as Citations })
+      else if (event === "done") change({ state: "done" })
+      else if (event === "error") {
         const { message } = JSON.parse(data) as { readonly message: string }
         throw new Failure(503, { _tag: "LlmUnavailable", detail: message })
       }

@@ -85,6 +85,22 @@ export const useLoad = <A>(
 export const useGet = <A>(path: string | undefined, delay?: number) =>
   useLoad<A>(path, (signal) => call<A>("GET", path!, { signal }), delay)
 
+/** What an action failed with, and how to run one: gives whether it succeeded. */
+export const useAttempt = () => {
+  const [failure, fail] = useState<Failure>()
+  const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
+    fail(undefined)
+    try {
+      await work()
+      return true
+    } catch (error) {
+      fail(asFailure(error))
+      return false
+    }
+  }
+  return { failure, attempt }
+}
+
 /** Whether something has been so for longer than people notice. */
 export const useAfter = (is: boolean, ms: number): boolean => {
   const [late, set] = useState(false)

@@ -114,8 +114,8 @@ export class Jobs extends Effect.Service<Jobs>()("clew/http/Jobs", {
         kind,
         state: "queued",
         created_at: yield* Clock.currentTimeMillis,
-        ...(caller.name === undefined ? {} : { by: caller.name }),
-        ...(collection === undefined ? {} : { collection })
+        by: caller.name,
+        collection
       }
       const entry: Entry = { job, caller, changes: yield* PubSub.sliding<void>(1), fiber: undefined }
       entries.set(id, entry)

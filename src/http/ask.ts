@@ -34,7 +34,7 @@ const source = (hit: Hit, position: number): string => {
       ...(passage.locator === undefined ? {} : { locator: fragment(passage.locator) }),
       ...toFreshness(hit),
       ...(collection === defaultCollection ? {} : { collection }),
-      ...(via === undefined ? {} : { via })
+      via
     } satisfies SourceEvent)
   )
 }

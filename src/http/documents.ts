@@ -53,8 +53,8 @@ const toDocumentResponse = (document: StoredDocument, { stale }: Dated): Documen
   content: document.content,
   metadata: {
     ...document.metadata,
-    ...(document.source === undefined ? {} : { source: document.source }),
-    ...(document.title === undefined ? {} : { title: document.title })
+    source: document.source,
+    title: document.title
   },
   passages: document.passages.map(placeOf),
   indexed_at: document.indexedAt,
@@ -63,8 +63,8 @@ const toDocumentResponse = (document: StoredDocument, { stale }: Dated): Documen
 
 const toPassagesResponse = ({ docId, passages, source, title, total }: DocumentPassages): PassagesResponse => ({
   doc_id: docId,
-  ...(source === undefined ? {} : { source }),
-  ...(title === undefined ? {} : { title }),
+  source,
+  title,
   total,
   passages: passages.map((passage) => ({ text: passage.text, ...placeOf(passage) }))
 })
@@ -211,8 +211,8 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
       return {
         documents: documents.map(({ docId, indexedAt, passages, source, title }) => ({
           doc_id: docId,
-          ...(source === undefined ? {} : { source }),
-          ...(title === undefined ? {} : { title }),
+          source,
+          title,
           chunks: passages,
           indexed_at: indexedAt
         })),

@@ -145,7 +145,7 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
                 counts.indexed++
                 counts.chunks += passages
               }
-              name(documents, { doc_id: docId, ...(source === undefined ? {} : { source }), status, chunks: passages })
+              name(documents, { doc_id: docId, source, status, chunks: passages })
               return Effect.void
             }
             case "FileDone":

@@ -111,7 +111,7 @@ export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
           name,
           status,
           detail: withoutInside(detail),
-          ...(next === undefined ? {} : { fix: next })
+          fix: next
         }))
       } satisfies HealthReport
     })

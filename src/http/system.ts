@@ -102,7 +102,7 @@ export const makeState = Effect.gen(function* () {
       const figures = {
         store: yield* store.about(),
         ...(yield* graph.linkageIn(shownOne)),
-        ...(languages === undefined ? {} : { languages }),
+        languages,
         embedding: toEmbedding(named(yield* identity(shownOne))),
         read_only: readOnly,
         version,

@@ -52,7 +52,7 @@ const check = ({
 }): RpcError | undefined => {
   const schema = schemas.get(method)
   if (schema === undefined) return unknownMethod(method)
-  const result = schema.safeParse({ method, ...(params === undefined ? {} : { params }) })
+  const result = schema.safeParse({ method, params })
   if (result.success) return undefined
   return invalidParams(
     result.error.issues.slice(0, 10).map((issue) => {

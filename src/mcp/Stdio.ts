@@ -245,7 +245,7 @@ export class StdioTransport implements Transport {
   }
 
   private refuse({ code, data, message }: RpcError, id: Id, batch: Batch | undefined): void {
-    const error = { code, message, ...(data === undefined ? {} : { data }) }
+    const error = { code, message, data }
     void this.answer({ jsonrpc: "2.0", id, error }, batch)
   }
 

@@ -9,8 +9,9 @@ import type { ListedDocument } from "../model/Stored.ts"
 import type { Judgement } from "../model/Judgement.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
-import { graded, isAbout, isSource, type JudgedQuestion, type PassagePlace } from "./Judgements.ts"
 import { requests as requestsBy } from "./Benchmark.ts"
+import { graded, isAbout, isSource, type PassagePlace } from "./grading.ts"
+import type { JudgedQuestion } from "./Judgements.ts"
 import { ndcgAt, recallAt, reciprocalRankAt } from "./evaluation.ts"
 
 /** The modes of search measured by judgements; `configured` searches like `clew query`. */

@@ -81,7 +81,7 @@ export const queryOf = (
 }
 
 /** A mean, and the bounds that contain 95 % of the means of resampled values. */
-interface Interval {
+export interface Interval {
   readonly mean: number
   readonly low: number
   readonly high: number

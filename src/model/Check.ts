@@ -19,7 +19,7 @@ const withStatus =
     name,
     status,
     detail,
-    ...(next === undefined ? {} : { next })
+    next
   })
 
 /** Each with what to do about it. */

@@ -179,12 +179,12 @@ export type Provenance = typeof Provenance.Type
 /** What there is nothing to say of is absent. */
 export const toProvenance = ({ alsoSearched, degraded, fusion, hint, mode, readAs, weak }: Found): Provenance => ({
   mode,
-  ...(fusion === undefined ? {} : { fusion }),
-  ...(degraded === undefined ? {} : { degraded }),
-  ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
-  ...(readAs === undefined ? {} : { read_as: readAs }),
-  ...(weak === undefined ? {} : { weak }),
-  ...(hint === undefined ? {} : { hint })
+  fusion,
+  degraded,
+  also_searched: alsoSearched,
+  read_as: readAs,
+  weak,
+  hint
 })
 
 /** A leg's ranking of a passage: rank from 1, and the leg's own score. */
@@ -394,7 +394,7 @@ export const placeOf = (passage: PlacedPassage) => ({
   start_line: passage.startLine,
   end_line: passage.endLine,
   ...placed(passage.locator),
-  ...(passage.tableHeader === undefined ? {} : { table_header: passage.tableHeader })
+  table_header: passage.tableHeader
 })
 
 /** What the service's own keys hold where they are there. */
@@ -423,20 +423,20 @@ export const toSearchResult = (hit: Hit): SearchResult => {
   return {
     text: passage.text,
     score,
-    ...(relevance === undefined ? {} : { relevance }),
+    relevance,
     metadata: {
       ...withoutNamesakes(document.metadata),
       source: document.source,
       doc_id: document.docId,
-      ...(document.title === undefined ? {} : { title: document.title }),
+      title: document.title,
       collection,
       ...placeOf(passage)
     },
     ...toFreshness(hit),
-    ...(foundBy === undefined ? {} : { found_by: foundBy }),
-    ...(via === undefined ? {} : { via }),
-    ...(spans === undefined ? {} : { spans: spans.map(spanOf) }),
-    ...(similar === undefined ? {} : { similar: similar.map(similarPlace) }),
-    ...(explain === undefined ? {} : { explain })
+    found_by: foundBy,
+    via,
+    spans: spans?.map(spanOf),
+    similar: similar?.map(similarPlace),
+    explain
   }
 }

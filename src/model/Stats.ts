@@ -38,8 +38,8 @@ export type Watching = typeof Watching.Type
 export const toWatching = ({ failed, held, lastScanAt, lastScanMs, paths, state, waiting }: WatchStatus): Watching => ({
   paths,
   state,
-  ...(lastScanAt === undefined ? {} : { last_scan_at: lastScanAt }),
-  ...(lastScanMs === undefined ? {} : { last_scan_ms: lastScanMs }),
+  last_scan_at: lastScanAt,
+  last_scan_ms: lastScanMs,
   waiting,
   failed,
   held

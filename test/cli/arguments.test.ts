@@ -23,7 +23,7 @@ const root = Flag.group(leaf("clew", {}), [
   leaf(
     "query",
     {
-      topK: Flag.number("top-k", { alias: "k", value: "N", summary: "how many", min: -1, max: 9, whole: true }),
+      topK: Flag.integer("top-k", { alias: "k", value: "N", summary: "how many", min: -1, max: 9 }),
       filter: Flag.repeated("filter", { value: "KEY=VALUE", summary: "which" }),
       fusion: Flag.choice("fusion", { choices: ["rrf", "score"], summary: "how" }),
       hybrid: Flag.either("hybrid", { negation: "no-hybrid", summary: "both", negated: "one" }),

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import { bootstrap, ndcgAt } from "../../src/measuring/evaluation.ts"
-import { graded, isAbout, parseJudged, questionsOf } from "../../src/measuring/Judgements.ts"
+import { graded, isAbout } from "../../src/measuring/grading.ts"
+import { parseJudged, questionsOf } from "../../src/measuring/Judgements.ts"
 
 const judged = (source: string, grade: number, lines?: readonly [number, number]) => ({
   query: "q",

@@ -144,21 +144,21 @@ export const toConcise = (hit: Hit, excerpt: string) => {
   const { chunk_index, collection, doc_id, end_line, heading, locator, source, start_line, title } = metadata
   return {
     text: excerpt,
-    ...optional("relevance", relevance),
+    relevance,
     metadata: {
       source,
-      ...optional("doc_id", source === hit.document.source ? undefined : doc_id),
-      ...optional("title", title),
-      ...optional("collection", collection === defaultCollection ? undefined : collection),
+      doc_id: source === hit.document.source ? undefined : doc_id,
+      title,
+      collection: collection === defaultCollection ? undefined : collection,
       chunk_index,
-      ...optional("heading", heading),
+      heading,
       start_line,
       end_line,
-      ...optional("locator", locator)
+      locator
     },
-    ...optional("changed", changed),
-    ...optional("gone", gone),
-    ...optional("found_by", found_by)
+    changed,
+    gone,
+    found_by
   }
 }
 
@@ -171,22 +171,20 @@ export const toQuoted = (hit: Hit): SearchResult => {
       ...document,
       source: bounded(document.source, sourceCharacters),
       metadata: boundedMetadata(document.metadata),
-      ...(document.title === undefined ? {} : { title: bounded(document.title) })
+      title: document.title && bounded(document.title)
     },
     passage: { ...passage, heading: passage.heading.map((part) => bounded(part, 120)).slice(-4) }
   })
   return {
     text,
     score: Number(score.toFixed(4)),
-    ...(relevance === undefined ? {} : { relevance: Number(relevance.toFixed(4)) }),
+    relevance: relevance && Number(relevance.toFixed(4)),
     metadata,
     ...fresh,
-    ...(via === undefined ? {} : { via: via.map(boundedStep) }),
-    ...(spans === undefined ? {} : { spans }),
-    ...(similar === undefined
-      ? {}
-      : { similar: similar.slice(0, mostSimilar).map((place) => ({ ...place, source: bounded(place.source, 200) })) }),
-    ...(explain === undefined ? {} : { explain })
+    via: via?.map(boundedStep),
+    spans,
+    similar: similar?.slice(0, mostSimilar).map((place) => ({ ...place, source: bounded(place.source, 200) })),
+    explain
   }
 }
 
@@ -253,10 +251,6 @@ export const SearchArguments = Schema.Struct({
   maxTokens
 })
 export type SearchArguments = typeof SearchArguments.Type
-
-/** An object with one property, or an empty one if the value is undefined, for optional fields. */
-export const optional = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
-  (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V }
 
 export const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 

@@ -8,7 +8,7 @@ import { CollectionName, defaultCollection, describeEmbedder } from "../../model
 import { CollectionInfo, Embedding, toCollectionInfo, toEmbedding } from "../../model/Stats.ts"
 import { Store } from "../../Store.ts"
 import { type Settings, make } from "../Tool.ts"
-import { defaultMaxTokens, described, fitting, maxTokens, optional, plural } from "./answers.ts"
+import { defaultMaxTokens, described, fitting, maxTokens, plural } from "./answers.ts"
 
 export const IndexInfo = Schema.Struct({
   documents: int("Documents of the index, or of the named collection"),
@@ -41,8 +41,8 @@ export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Setting
     documents: stats.documents,
     chunks: stats.passages,
     database_bytes: stats.databaseBytes,
-    ...optional("model", embedder?.model),
-    ...optional("embedding", embedder === undefined ? undefined : toEmbedding(embedder)),
+    model: embedder?.model,
+    embedding: embedder === undefined ? undefined : toEmbedding(embedder),
     collections: all.map(toCollectionInfo),
     read_only: settings.readOnly,
     version: settings.version,
@@ -57,7 +57,7 @@ const lineOf = ({ chunks, documents, name }: CollectionInfo): string =>
   `- ${name}: ${plural(documents, "document")}, ${plural(chunks, "passage")}`
 
 export const infoText = (
-  info: Effect.Effect.Success<ReturnType<typeof indexInfo>> & { readonly omitted?: number },
+  info: Effect.Effect.Success<ReturnType<typeof indexInfo>> & { readonly omitted?: number | undefined },
   collection?: string
 ): string =>
   [
@@ -93,7 +93,7 @@ export const collectionInfo = make({
           const structured = {
             ...info,
             collections: info.collections.slice(0, shown),
-            ...optional("omitted", left === 0 ? undefined : left)
+            omitted: left === 0 ? undefined : left
           }
           return { structured, text: [infoText({ describe, ...structured }, collection)] }
         }

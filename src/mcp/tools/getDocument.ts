@@ -25,7 +25,6 @@ import {
   guard,
   leastFor,
   maxTokens,
-  optional,
   quote,
   tokensOf,
   tooFewTokens
@@ -323,8 +322,8 @@ export const readDocument = (args: DocumentArguments, again = "Continue with") =
           notice: [opening, ...closing].join(" "),
           doc_id: docId,
           source: bounded(source, sourceCharacters),
-          ...optional("title", title === undefined ? undefined : bounded(title)),
-          ...optional("collection", collection === defaultCollection ? undefined : collection),
+          title: title === undefined ? undefined : bounded(title),
+          collection: collection === defaultCollection ? undefined : collection,
           metadata: boundedMetadata(metadata),
           text,
           start,
@@ -334,7 +333,7 @@ export const readDocument = (args: DocumentArguments, again = "Continue with") =
           lines: lines.last,
           chunks: passages.length,
           ...toFreshness(dated),
-          ...optional("next_offset", next)
+          next_offset: next
         },
         text: [
           [

@@ -6,7 +6,7 @@ import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { placeOf, Relation } from "../../model/Graph.ts"
 import { refuse } from "../RpcError.ts"
 import { make } from "../Tool.ts"
-import { defaultMaxTokens, described, fitting, guard, maxTokens, optional, plural, quote } from "./answers.ts"
+import { defaultMaxTokens, described, fitting, guard, maxTokens, plural, quote } from "./answers.ts"
 
 /** Most mentions in an answer; an entity has up to fifty. */
 const mostMentions = 20
@@ -89,7 +89,7 @@ export const graphQuery = make({
             structured: {
               ...about,
               notice,
-              ...optional("omitted", left === 0 ? undefined : left),
+              omitted: left === 0 ? undefined : left,
               mentions: mentions.slice(0, count),
               neighbours: neighbours.slice(0, Math.max(0, count - mentions.length))
             },

@@ -9,7 +9,7 @@ import { DocumentInput } from "../../model/Document.ts"
 import { EmbedderUnavailable } from "../../Embedder.ts"
 import { int } from "../../model/fields.ts"
 import { make } from "../Tool.ts"
-import { defaultMaxTokens, described, fitting, maxTokens, optional, plural, tooFewTokens } from "./answers.ts"
+import { defaultMaxTokens, described, fitting, maxTokens, plural, tooFewTokens } from "./answers.ts"
 
 const maxDocuments = 100
 
@@ -116,7 +116,7 @@ export const indexDocuments = make({
         (shown) => {
           const left = lines.length - shown
           return {
-            structured: { ...all, documents: all.documents.slice(0, shown), ...optional("omitted", left || undefined) },
+            structured: { ...all, documents: all.documents.slice(0, shown), omitted: left || undefined },
             text: [[opening, ...lines.slice(0, shown), ...(left === 0 ? [] : [`- and ${left} more`])].join("\n")]
           }
         },

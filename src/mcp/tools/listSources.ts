@@ -24,7 +24,6 @@ import {
   FilterArgument,
   SinceArgument,
   maxTokens,
-  optional,
   plural
 } from "./answers.ts"
 
@@ -63,7 +62,7 @@ const line = (document: ListedDocument, isDated: boolean): string => {
 const toSource = ({ docId, indexedAt, passages, source, title }: ListedDocument) => ({
   source: bounded(source ?? docId, sourceCharacters),
   doc_id: docId,
-  ...optional("title", title === undefined ? undefined : bounded(title)),
+  title: title === undefined ? undefined : bounded(title),
   chunks: passages,
   indexed_at: isoTime(indexedAt)
 })
@@ -127,7 +126,7 @@ export const listSources = make({
             structured: {
               notice: [opening, ...closing].join(" "),
               sources: shown.map(toSource),
-              ...optional("next_cursor", next)
+              next_cursor: next
             },
             text: [[opening, ...(shown.length === 0 ? [] : [quote(shown.map(lineOf))]), ...closing].join("\n")]
           }

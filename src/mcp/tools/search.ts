@@ -27,7 +27,6 @@ import {
   quote,
   toQuoted,
   emptyHanded,
-  optional,
   plural,
   remarksOn,
   SearchArguments,
@@ -98,7 +97,7 @@ const answerAt = (
     return hit.explain === undefined ? text : `${text}\nexplain: ${JSON.stringify(hit.explain)}`
   })
   const results: ReadonlyArray<object> = hits.map((hit) =>
-    detail === "full" ? toQuoted(hit) : { ...toConcise(hit, excerptOf(hit)), ...optional("explain", hit.explain) }
+    detail === "full" ? toQuoted(hit) : { ...toConcise(hit, excerptOf(hit)), explain: hit.explain }
   )
   const notices = [
     `${opening(plural(hits.length, "passage"))}${hits.length === 0 ? "" : ` ${guard}`}`,
@@ -120,9 +119,9 @@ const answerAt = (
           results: results.slice(0, shown),
           query_time_ms: found.queryTimeMs,
           ...toProvenance(found),
-          ...optional("explain", explain),
-          ...optional("omitted", left.length === 0 ? undefined : left.length),
-          ...optional("left_out", names.length === 0 ? undefined : names)
+          explain,
+          omitted: left.length === 0 ? undefined : left.length,
+          left_out: names.length === 0 ? undefined : names
         },
         text: [
           [...notices, ...entries.slice(0, shown), ...closing, ...(names.length === 0 ? [] : [quote(names)])].join(
@@ -290,8 +289,8 @@ export const getPrompt = make({
             sources: hits.slice(0, included).map(({ document }) => bounded(document.source, sourceCharacters)),
             query_time_ms: queryTimeMs,
             ...toProvenance(found),
-            ...optional("omitted", omitted === 0 ? undefined : omitted),
-            ...optional("notice", notices.length === 0 ? undefined : notices.join(" "))
+            omitted: omitted === 0 ? undefined : omitted,
+            notice: notices.length === 0 ? undefined : notices.join(" ")
           },
           text: [prompt, ...(notices.length === 0 ? [] : [notices.join("\n")])]
         }

@@ -15,7 +15,7 @@ import { isoTime } from "../../model/SearchResult.ts"
 import { Store } from "../../Store.ts"
 import { refuse } from "../RpcError.ts"
 import { type Call, make } from "../Tool.ts"
-import { defaultMaxTokens, described, fitting, guard, Notice, optional, plural, quote } from "./answers.ts"
+import { defaultMaxTokens, described, fitting, guard, Notice, plural, quote } from "./answers.ts"
 import { findDocument } from "./getDocument.ts"
 import { whileProgressing } from "./indexDocuments.ts"
 
@@ -180,7 +180,7 @@ const told = Effect.fnUntraced(function* (
           indexed_at,
           documents: documents.slice(0, Math.max(0, shown - failed.length)),
           failed: failed.slice(0, shown),
-          ...optional("omitted", left || undefined)
+          omitted: left || undefined
         },
         text: [
           [
@@ -246,8 +246,8 @@ export const sync = make({
         .map((root): FileRun => ({
           paths: [root.path],
           collection: root.name,
-          include: root.include.length === 0 ? undefined : root.include,
-          exclude: root.exclude.length === 0 ? undefined : root.exclude,
+          include: root.include,
+          exclude: root.exclude,
           prune: true,
           holdLosses: true,
           dryRun: false,
