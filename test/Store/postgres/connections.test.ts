@@ -8,7 +8,7 @@ import { whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-import { fresh, hasPostgres, server } from "./server.ts"
+import { fresh, hasPostgres, serverOfFile } from "./server.ts"
 
 const opened = (options: Postgres.DatabaseOptions) =>
   Effect.flatMap(Layer.build(Postgres.layer(options)), (context) => Effect.provide(whole, context))
@@ -27,6 +27,8 @@ const holding = Effect.fnUntraced(function* (options: Postgres.DatabaseOptions) 
 })
 
 if (hasPostgres) {
+  const server = serverOfFile()
+
   it.scopedLive("waits for another writer for longer than the server lets it wait at once", () =>
     Effect.gen(function* () {
       const options = fresh(yield* server)
