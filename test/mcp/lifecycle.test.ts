@@ -285,7 +285,8 @@ describe("the end", () => {
     const client = await startWith([sea])
     client.child.stdout.destroy()
     client.send({ jsonrpc: "2.0", id: 1, method: "tools/list" })
-    await new Promise<void>((resolve) => client.child.once("exit", () => resolve()))
+    // By itself: nobody has sent it a signal.
+    assert.isNull(await new Promise<string | null>((resolve) => client.child.once("exit", (_, by) => resolve(by))))
   })
 })
 
