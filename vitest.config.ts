@@ -33,11 +33,21 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...program, ...deep, ...opensearch] }
+        test: {
+          name: "parts",
+          include: ["test/**/*.test.ts"],
+          exclude: [...program, ...deep, ...opensearch],
+          globalSetup: "test/memory.ts"
+        }
       },
       {
         extends: true,
-        test: { name: "program", include: program, globalSetup: "test/globalSetup.ts", setupFiles: "test/mcp/setup.ts" }
+        test: {
+          name: "program",
+          include: program,
+          globalSetup: ["test/globalSetup.ts", "test/memory.ts"],
+          setupFiles: "test/mcp/setup.ts"
+        }
       },
       { extends: true, test: { name: "deep", include: deep, globalSetup: "test/globalSetup.ts" } },
       {

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -45,12 +45,14 @@ describe("docs/library.md", () => {
   })
 
   it("has the types that the program counts on", () => {
+    // Those of the package, if it was built with them.
+    const built = join(root, "dist", "types", "index.d.ts")
     writeFileSync(join(folder, "program.ts"), `${programOf("library.md")}\nexport {}\n`)
     const tsconfig = {
       extends: join(root, "tsconfig.json"),
       compilerOptions: {
         typeRoots: [join(root, "node_modules", "@types")],
-        paths: { clew: [join(root, "src", "index.ts")] }
+        paths: { clew: [existsSync(built) ? built : join(root, "src", "index.ts")] }
       },
       include: [],
       files: ["program.ts"]

@@ -1,6 +1,7 @@
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as TestClock from "effect/TestClock"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
@@ -11,8 +12,8 @@ import * as OpenAi from "../../src/Embedder/OpenAi.ts"
 import { truncated } from "../../src/Embedder/remote.ts"
 import { makeTurns } from "../../src/runtime/Turn.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
-import { eventually } from "../ollama.ts"
 import { startOpenAi } from "../openAi.ts"
+import { asleepFor } from "../time.ts"
 
 const make = (url: string, more: Partial<OpenAi.OpenAiOptions> = {}) =>
   Effect.flatMap(
@@ -131,23 +132,21 @@ it.scopedLive("sends fewer texts at once to a server that does not answer many i
   })
 )
 
-it.scopedLive("leaves a server alone for as long as it asks", () =>
+it.scoped("leaves a server alone for as long as it asks", () =>
   Effect.gen(function* () {
     const { asked, faults, url } = yield* startOpenAi()
     const { embedPassages, embedQuery, identity } = yield* make(url, { batchSize: 1, queryTimeoutMs: 400 })
     yield* identity
     faults.refuse = { status: 429, body: '{"error":{"message":"Rate limit"}}', times: 1 }
     faults.retryAfter = "1"
-    const began = Date.now()
     const work = yield* Effect.fork(embedPassages(["a", "b", "c", "d", "e", "f"]))
-    yield* eventually("it was refused", () => faults.refuse!.times! <= 0)
-    yield* Effect.sleep("50 millis")
+    yield* asleepFor(1000)
     const { length } = asked
     // Who cannot wait is told at once.
     assert.include((yield* Effect.flip(embedQuery("tides"))).reason, "asks for a pause of 1 s")
     assert.strictEqual(asked.length, length)
+    yield* TestClock.adjust("1 second")
     assert.isTrue((yield* Fiber.join(work)).every(Option.isSome))
-    assert.isAtLeast(Date.now() - began, 990)
   })
 )
 

@@ -158,7 +158,8 @@ it.scopedLive("gives up on silence, at the start and between fragments, but not 
 it.scopedLive("leaving the stream closes the connection at once, also while the model is silent", () =>
   Effect.gen(function* () {
     const { faults, state, url } = yield* startOllama(Array.from({ length: 1000 }, () => "word "))
-    const llm = Ollama.make(optionsFor(url))
+    // One that waited for more of the answer would wait for as long.
+    const llm = Ollama.make(optionsFor(url, { timeoutMs: 600_000 }))
     faults.slowMs = 5
     const three = yield* Stream.runCollect(Stream.take(fragmentsOf(llm), 3))
     assert.strictEqual(three.length, 3)
@@ -169,9 +170,7 @@ it.scopedLive("leaving the stream closes the connection at once, also while the 
       const before = state.closed
       const fiber = yield* Effect.fork(collect(llm))
       yield* eventually("it was asked", () => state.inFlight === 1)
-      const began = Date.now()
       assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(fiber)))
-      assert.isBelow(Date.now() - began, 500)
       yield* eventually("the connection is closed", () => state.closed === before + 1)
     }
   })

@@ -49,7 +49,7 @@ export class Client {
   private waiting: Array<() => void> = []
   private hasEnded = false
   private readonly server: Running
-  readonly exited: Promise<Awaited<Running["ended"]> & { readonly at: number }>
+  readonly exited: Running["ended"]
 
   constructor({ args = [], env = {}, folder = temporaryFolder() }: StartOptions = {}, serve = startHere) {
     this.folder = folder
@@ -69,7 +69,7 @@ export class Client {
     this.exited = this.server.ended.then((ended) => {
       this.hasEnded = true
       this.wake()
-      return { ...ended, at: Date.now() }
+      return ended
     })
     clients.push(this)
   }
@@ -143,12 +143,10 @@ export class Client {
     return result
   }
 
-  /** Closes its input; the exit code, and how long it took. */
-  async end(): Promise<{ readonly code: number | null; readonly signal: string | null; readonly ms: number }> {
-    const started = Date.now()
+  /** Closes its input, and waits for its end. */
+  end(): Running["ended"] {
     this.server.stdin.end()
-    const { at, code, signal } = await this.exited
-    return { code, signal, ms: at - started }
+    return this.exited
   }
 
   async kill(): Promise<void> {

@@ -176,10 +176,6 @@ describe("a line", () => {
     }
     assert.deepInclude(readLine(Buffer.from([0x22, 0xff, 0x22])), { code: -32_700, message: "The line is not UTF-8" })
   })
-
-  it("that is blank is nothing", () => {
-    for (const line of ["", "  ", "\r", "\ufeff"]) assert.isUndefined(read(line))
-  })
 })
 
 describe("arguments", () => {

@@ -47,8 +47,6 @@ describe("a thread that dies", () => {
       assert.match(lost.message, /was interrupted/)
       assert.deepStrictEqual(others.map(found), [1, 1, 1, 1, 1])
     }
-    const { code, ms } = await client.end()
-    assert.strictEqual(code, 0)
-    assert.isBelow(ms, 1000)
+    assert.strictEqual((await client.end()).code, 0)
   })
 })

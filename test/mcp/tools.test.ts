@@ -75,13 +75,6 @@ describe("tools/list", () => {
     )
   })
 
-  it("has graph_query where --filter names it", async () => {
-    assert.deepStrictEqual(
-      (await listed(["--filter", "graph_query,search"])).map(({ name }) => name),
-      ["search", "graph_query"]
-    )
-  })
-
   it("has graph_query where the graph joins documents, and says by what way search came to a passage", async () => {
     const { folder } = await connectWith(songs)
     const client = await connect({ folder })
@@ -397,17 +390,6 @@ describe("search", () => {
     assert.deepInclude(read.structuredContent, { changed: true })
     const prompt = await client.call("get_prompt", { query: "tide" })
     assert.include(prompt.structuredContent.prompt, "file changed since it was indexed")
-  })
-
-  it("filters without thinning", async () => {
-    const client = await connectWith([sea, bread])
-    const sources = async (filter: unknown) =>
-      (await client.call("search", { query: "bread", top_k: 1, filter })).structuredContent.results.map(
-        (result: Json) => result.metadata.source
-      )
-    assert.deepStrictEqual(await sources({ source: "docs/*" }), ["docs/sea.md"])
-    assert.deepStrictEqual(await sources({ year: { gte: 2020 } }), ["docs/sea.md"])
-    assert.deepStrictEqual(await sources({ year: { gt: 2020 } }), [])
   })
 
   it("keeps to max_tokens, and says what it left out and how to get it", async () => {

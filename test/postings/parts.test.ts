@@ -2,12 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import { maxPassages } from "../../src/postings/SegmentStore.ts"
 import { BlockReader, BlockWriter, blockOf, decodeHead, encodeHead, findTerm } from "../../src/postings/block.ts"
-import { buildSegment } from "../../src/postings/build.ts"
 import { ByteReader, ByteWriter, forEachPosting, writePosting } from "../../src/postings/bytes.ts"
 import { Runs } from "../../src/postings/runs.ts"
 import { allowed } from "../../src/postings/score.ts"
 import { crowd, plan } from "../../src/postings/tiers.ts"
-import { terms } from "../../src/terms/terms.ts"
 
 const ascending = (max: number, options: FastCheck.ArrayConstraints = {}) =>
   FastCheck.uniqueArray(FastCheck.nat(max), options).map((values) => values.toSorted((a, b) => a - b))
@@ -17,19 +15,6 @@ const frequency = FastCheck.oneof(FastCheck.nat(4), FastCheck.nat(5000))
 const posting = FastCheck.record({ title: frequency, heading: frequency, text: frequency }).filter(
   ({ heading, text, title }) => title + heading + text > 0
 )
-
-describe("varints", () => {
-  it.prop("come back as they went in", [FastCheck.array(FastCheck.maxSafeNat())], ([values]) => {
-    const out = new ByteWriter(1)
-    for (const value of values) out.varint(value)
-    const reader = new ByteReader(out.take())
-    assert.deepStrictEqual(
-      values.map(() => reader.varint()),
-      values
-    )
-    assert.isTrue(reader.done)
-  })
-})
 
 describe("postings", () => {
   it.prop(
@@ -136,20 +121,6 @@ describe("blocks", () => {
     const absent = Buffer.from("\u{10ffff}absent")
     const block = blockOf(firsts, absent)
     if (block >= 0) assert.isFalse(findTerm(new BlockReader(writer.blocks[block]!.data), absent))
-  })
-})
-
-describe("a segment", () => {
-  it("keeps terms in the order of their bytes, whatever JavaScript's order", () => {
-    const text = "b 🚀 \ufa0e\ufa0f 漢字 a é \u{20000}\u{20001}"
-    const { blocks, lengths } = buildSegment([{ id: 7, title: "", heading: "", text }])
-    const reader = new BlockReader(blocks[0]!.data)
-    const found: Array<string> = []
-    while (reader.next()) found.push(reader.currentTerm.toString())
-    const expected = [...new Set(terms(text))].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-    assert.deepStrictEqual(found, expected)
-    assert.notDeepEqual(found, expected.toSorted())
-    assert.deepStrictEqual([...lengths], [terms(text).length])
   })
 })
 

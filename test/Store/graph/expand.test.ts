@@ -54,14 +54,6 @@ it.layer(Sqlite.layerMemory)("search along the graph", (it) => {
     })
   )
 
-  it.effect("holds to a filter", () =>
-    Effect.gen(function* () {
-      const { rank } = yield* filled
-      const { led } = yield* rank({ auto: false }, { filter: { source: "song*" } })
-      assert.isFalse(led.some(({ document }) => document.source === "singer"))
-    })
-  )
-
   it.effect("by itself only where the best hits name documents and the question names something", () =>
     Effect.gen(function* () {
       const { collection, rank, store } = yield* filled

@@ -8,7 +8,7 @@ import { whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-import { fresh, hasPostgres, server } from "./server.ts"
+import { fresh, hasPostgres, serverOfFile } from "./server.ts"
 
 const opened = (options: Postgres.DatabaseOptions) =>
   Effect.flatMap(Layer.build(Postgres.layer(options)), (context) => Effect.provide(whole, context))
@@ -26,7 +26,20 @@ const holding = Effect.fnUntraced(function* (options: Postgres.DatabaseOptions) 
   return holder
 })
 
+/** Asks since when writers wait for the lock, until that is as wanted. */
+const waiting = (options: Postgres.DatabaseOptions, isWanted: (since: ReadonlyArray<string>) => boolean) =>
+  Effect.flatMap(makeClient(options), (sql) =>
+    Effect.repeat(
+      sql.unsafe<{ since: string }>(
+        "SELECT waitstart::text AS since FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+      ),
+      { until: (rows) => isWanted(rows.map(({ since }) => since)) }
+    )
+  )
+
 if (hasPostgres) {
+  const server = serverOfFile()
+
   it.scopedLive("waits for another writer for longer than the server lets it wait at once", () =>
     Effect.gen(function* () {
       const options = fresh(yield* server)
@@ -35,7 +48,9 @@ if (hasPostgres) {
       const holder = yield* holding(options)
       const writer = yield* Effect.fork(store.put(defaultCollection, [document("river", { source: "/a" })]))
       const cancelled = yield* Effect.fork(store.put(defaultCollection, [document("moon", { source: "/b" })]))
-      yield* Effect.sleep("2500 millis")
+      // Both have waited, and at least one again.
+      const seen = new Set<string>()
+      yield* waiting(options, (since) => (since.forEach((each) => seen.add(each)), seen.size > 2))
       assert.deepStrictEqual(yield* store.list(defaultCollection, { limit: 5 }), [])
       yield* Fiber.interrupt(cancelled)
       yield* Fiber.interrupt(holder)
@@ -51,8 +66,8 @@ if (hasPostgres) {
       yield* store.createCollection(defaultCollection, embedder)
       yield* holding(options)
       const writer = yield* Effect.fork(store.put(defaultCollection, [document("river", { source: "/a" })]))
-      yield* Effect.sleep("100 millis")
-      yield* Effect.timeout(Fiber.interrupt(writer), "3 seconds")
+      yield* waiting(options, (since) => since.length > 0)
+      yield* Fiber.interrupt(writer)
     })
   )
 

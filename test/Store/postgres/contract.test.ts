@@ -1,8 +1,9 @@
 import { storeContract } from "../../contracts/Store.ts"
 import { readingContract } from "../../contracts/reading.ts"
-import { hasPostgres, newIndex } from "./server.ts"
+import { hasPostgres, newIndexOn, serverOfFile } from "./server.ts"
 
 if (hasPostgres) {
-  storeContract("PostgreSQL", newIndex)
-  readingContract("PostgreSQL", newIndex)
+  const index = newIndexOn(serverOfFile())
+  storeContract("PostgreSQL", index)
+  readingContract("PostgreSQL", index)
 }

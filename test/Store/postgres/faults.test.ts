@@ -10,7 +10,7 @@ import * as Postgres from "../../../src/Store/Postgres.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
 import { schemaVersion } from "../../../src/Store/postgres/schema.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-import { type Server, fresh, hasOwn, server, faultsIn } from "./server.ts"
+import { type Server, fresh, hasOwn, serverOfFile, faultsIn } from "./server.ts"
 import { type Way, wayTo } from "./way.ts"
 
 const opened = (options: Postgres.DatabaseOptions) =>
@@ -32,6 +32,8 @@ const texts = (store: Whole, keyword: string) =>
   Effect.map(store.rank({ ...request, keyword }), (hits) => hits.map(({ passage }) => passage.text).toSorted())
 
 if (hasOwn) {
+  const server = serverOfFile()
+
   it.scopedLive("stores a batch whole or not at all, and once if it is sent again, whatever happens at COMMIT", () =>
     Effect.gen(function* () {
       const running = yield* server

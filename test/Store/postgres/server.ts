@@ -1,7 +1,9 @@
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
+import { afterAll } from "vitest"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -101,6 +103,13 @@ export const server: Effect.Effect<Server, never, Scope.Scope> =
     ? owned()
     : Effect.succeed({ url: given, folder: "", kill: () => {}, start: () => {}, promote: () => {} })
 
+/** A server for all tests of a file, each of which has a schema of its own. */
+export const serverOfFile = (): Effect.Effect<Server> => {
+  const scope = Effect.runSync(Scope.make())
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  return Effect.runSync(Effect.cached(Scope.extend(server, scope)))
+}
+
 /** A server that repeats what another one does; it ends with the scope. */
 export const standby = (of: Server): Effect.Effect<Server, never, Scope.Scope> => owned(of)
 
@@ -115,7 +124,8 @@ export const fresh = ({ url }: Server): Postgres.DatabaseOptions => ({
 })
 
 /** A new index on a server. */
-export const newIndex = Layer.unwrapScoped(Effect.map(server, (running) => Postgres.layer(fresh(running))))
+export const newIndexOn = (server: Effect.Effect<Server>) =>
+  Layer.unwrapEffect(Effect.map(server, (running) => Postgres.layer(fresh(running))))
 
 /** What an examination finds wrong. */
 export const faultsIn = (options: Postgres.DatabaseOptions) =>

@@ -15,7 +15,7 @@ import * as Postgres from "../../../src/Store/Postgres.ts"
 import { make as makeClient } from "../../../src/Store/postgres/client.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-import { fresh, hasPostgres, server } from "./server.ts"
+import { fresh, hasPostgres, server, serverOfFile } from "./server.ts"
 
 /** A store on a server, as another process would open it. */
 const opened = (options: Postgres.DatabaseOptions) =>
@@ -97,9 +97,11 @@ const apply = (store: Whole, one: Operation): Effect.Effect<unknown, unknown> =>
       : store.prune(defaultCollection, [one.prune])
 
 if (hasPostgres) {
+  const shared = serverOfFile()
+
   it.scopedLive("answers as SQLite does, whatever happened before", () =>
     Effect.gen(function* () {
-      const running = yield* server
+      const running = yield* shared
       yield* Effect.promise(() =>
         FastCheck.assert(
           FastCheck.asyncProperty(FastCheck.array(operation, { minLength: 1, maxLength: 6 }), (operations) =>
@@ -147,7 +149,7 @@ if (hasPostgres) {
 
   it.scopedLive("is one index for several processes", () =>
     Effect.gen(function* () {
-      const options = fresh(yield* server)
+      const options = fresh(yield* shared)
       const [a, b] = [yield* opened(options), yield* opened(options)]
       yield* a.createCollection(defaultCollection, embedder)
       for (let round = 0; round < 20; round++) {
@@ -165,7 +167,7 @@ if (hasPostgres) {
 
   it.scopedLive("never shows two versions of a document, nor none, while two processes replace it", () =>
     Effect.gen(function* () {
-      const options = fresh(yield* server)
+      const options = fresh(yield* shared)
       const writers = [yield* opened(options), yield* opened(options)]
       const reader = yield* opened({ ...options, mode: "readonly" })
       yield* writers[0]!.createCollection(defaultCollection, embedder)
@@ -191,7 +193,7 @@ if (hasPostgres) {
     "keeps texts, names and metadata of any length and with any sign",
     () =>
       Effect.gen(function* () {
-        const store = yield* opened(fresh(yield* server))
+        const store = yield* opened(fresh(yield* shared))
         const wide = { ...embedder, dimensions: 3072 }
         yield* store.createCollection(defaultCollection, wide)
         const vector = Float32Array.from({ length: 3072 }, (_, at) => Math.sin(at))
@@ -238,7 +240,7 @@ if (hasPostgres) {
 
   it.scopedLive("moves to SQLite and back without a difference", () =>
     Effect.gen(function* () {
-      const running = yield* server
+      const running = yield* shared
       const [first, between, last] = [yield* opened(fresh(running)), yield* inMemory, yield* opened(fresh(running))]
       yield* first.createCollection(defaultCollection, embedder)
       const documents = Array.from({ length: 40 }, (_, n) =>
@@ -261,7 +263,7 @@ if (hasPostgres) {
 
   it.scopedLive("brings the tables of schema 2 to the present, and collects the names that they have not", () =>
     Effect.gen(function* () {
-      const options = fresh(yield* server)
+      const options = fresh(yield* shared)
       yield* Effect.scoped(
         Effect.gen(function* () {
           const store = yield* opened(options)
@@ -297,7 +299,7 @@ if (hasPostgres) {
 
   it.scopedLive("refuses a newer schema, another program's, and a server that is not there, and shows no secret", () =>
     Effect.gen(function* () {
-      const running = yield* server
+      const running = yield* shared
       const options = fresh(running)
       const reason = (given: Postgres.DatabaseOptions) =>
         Effect.map(Effect.flip(Effect.scoped(opened(given))), (error) => error.message)

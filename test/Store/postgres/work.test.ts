@@ -11,7 +11,7 @@ import { Ahead } from "../../../src/Store/postgres/ahead.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { exercise, fill } from "../exercise.ts"
-import { fresh, hasPostgres, server } from "./server.ts"
+import { fresh, hasPostgres, serverOfFile } from "./server.ts"
 
 interface Driver {
   readonly Client: { readonly prototype: { query: (...args: Array<unknown>) => unknown } }
@@ -86,6 +86,8 @@ const scans = (plan: Plan, isLimited = false): ReadonlyArray<string> => {
 }
 
 if (hasPostgres) {
+  const server = serverOfFile()
+
   it.scopedLive(
     "plans no scan of a table that grows",
     () =>

@@ -104,10 +104,9 @@ describe("ask", () => {
       const child = box.start(tide, { env: llmAt(ollama.url) })
       const end = ended(child)
       yield* Effect.async<void>((resume) => void child.stdout?.once("data", () => resume(Effect.void)))
-      const began = Date.now()
+      // The whole answer would take minutes.
       child.kill("SIGINT")
       assert.strictEqual((yield* Effect.promise(() => end)).code, 130)
-      assert.isBelow(Date.now() - began, 2000)
       yield* eventually("the model's connection is closed", () => ollama.state.closed === 1)
     })
   )
@@ -211,13 +210,11 @@ describe("reindex", () => {
         CLEW_EMBEDDING_URL: ollama.url
       }
       yield* Effect.promise(() => own.run(["index", "docs", "-q"]))
-      ollama.faults.slowMs = 300
+      ollama.faults.slowMs = 60
       const child = own.start(["reindex"], { env })
       const end = ended(child)
       // 256 passages are stored at a time, in batches of 32.
-      yield* Effect.promise(async () => {
-        while (ollama.asked.length < 1 + 14) await new Promise((resolve) => setTimeout(resolve, 20))
-      })
+      yield* eventually("the first are stored", () => ollama.asked.length >= 1 + 14)
       child.kill("SIGKILL")
       yield* Effect.promise(() => end)
       const old = yield* Effect.promise(() => own.run(["query", "lantern 5", "--no-hybrid", "-k1"]))
@@ -245,13 +242,10 @@ describe("reindex", () => {
       ollama.faults.until = new Promise((resolve) => (release = resolve))
       const child = own.start(["reindex"], { env: envOf("all-minilm") })
       const end = ended(child)
-      yield* Effect.promise(async () => {
-        // The first request asks for the width, the second comes once the change has begun.
-        while (ollama.asked.length < 1) await new Promise((resolve) => setTimeout(resolve, 20))
-        release()
-        ollama.faults.until = new Promise((resolve) => (release = resolve))
-        while (ollama.asked.length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
-      })
+      yield* eventually("it asks for the width", () => ollama.asked.length >= 1)
+      release()
+      ollama.faults.until = new Promise((resolve) => (release = resolve))
+      yield* eventually("the change has begun", () => ollama.asked.length >= 2)
       delete ollama.faults.until
       const later = yield* Effect.promise(() => own.run(["reindex"], { env: envOf("all-minilm-l12") }))
       assert.strictEqual(later.code, 0, later.stderr)

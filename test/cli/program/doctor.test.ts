@@ -1,8 +1,9 @@
 import Database from "better-sqlite3"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { once } from "node:events"
-import { appendFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { setImmediate } from "node:timers/promises"
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { DoctorReport } from "../../../src/cli/doctor.ts"
 import { library } from "./files.ts"
 import { Sandbox } from "./sandbox.ts"
@@ -149,9 +150,10 @@ describe("doctor", () => {
     const unembedded = await box.ends(1, ["doctor", "--db", "index.db"], undefined, { env })
     assert.match(unembedded.stdout, /^fail embedder: the embedder for new collections: .*127\.0\.0\.1:9/m)
 
-    // A file that was changed less than two seconds before it was read is not known by its times; these are older by now.
-    while (Date.now() - statSync(box.path("docs/notes.jsonl")).ctimeMs < 2500) await setImmediate()
-    await box.ends(0, ["index", "docs", "--db", "index.db"])
+    // A file that was changed less than two seconds before it was read is not known by its times.
+    const now = Effect.sync(() => Date.now() + 3000)
+    const clock: Clock.Clock = Object.create(Clock.make(), { currentTimeMillis: { value: now } })
+    await box.ends(0, ["index", "docs", "--db", "index.db"], undefined, { clock })
     assert.match((await run()).stdout, /^ok {3}origins: .* unchanged since they were indexed/m)
     appendFileSync(box.path("docs/notes.jsonl"), "\n")
     assert.match((await run()).stdout, /^warn origins: 1 file of \d+ has changed since they were indexed/m)

@@ -1,3 +1,4 @@
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -25,6 +26,8 @@ export interface Options {
   readonly input?: string
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** What time it is to the program in this process. */
+  readonly clock?: Clock.Clock
 }
 
 /** The program from its source in this process, with these streams, up to its exit code. */
@@ -40,12 +43,16 @@ export const inProcess = (
   ).pipe(Effect.provide(layer(place.env, streams)))
 
 /** Runs the program from its source in this process, with streams of its own. */
-export const run = async (place: Parameters<typeof inProcess>[0], input = ""): Promise<Ended> => {
+export const run = async (
+  place: Parameters<typeof inProcess>[0],
+  input = "",
+  clock: Clock.Clock = Clock.make()
+): Promise<Ended> => {
   const said = { stdout: "", stderr: "" }
   const into = (name: keyof typeof said) =>
     new Writable({ write: (text, _, done) => ((said[name] += String(text)), done()) })
   const streams = { stdin: Readable.from([Buffer.from(input)]), stdout: into("stdout"), stderr: into("stderr") }
-  const exit = await Effect.runPromiseExit(inProcess(place, streams))
+  const exit = await Effect.runPromiseExit(Effect.withClock(inProcess(place, streams), clock))
   return { code: Exit.getOrElse(exit, () => 130), ...said }
 }
 
@@ -118,8 +125,8 @@ export class Sandbox {
   }
 
   /** Runs the program from its source in this process. */
-  run(args: ReadonlyArray<string>, { cwd = this.folder, env, input }: Options = {}): Promise<Ended> {
-    return run({ argv: args, cwd, env: this.env(env) }, input)
+  run(args: ReadonlyArray<string>, { clock, cwd = this.folder, env, input }: Options = {}): Promise<Ended> {
+    return run({ argv: args, cwd, env: this.env(env) }, input, clock)
   }
 
   /** Runs it, and wants this exit code, and this on standard error. */
