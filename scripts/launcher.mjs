@@ -71,7 +71,10 @@ const run = (meeting) => {
   // Before the program fills the heap, which would keep the size it has then; V8 takes no bytecode after it has got a flag.
   if (process.argv[2] === "mcp") setFlagsFromString("--optimize-for-size")
   // Most of what V8 optimises by default does not run often enough afterwards to be worth it in a process of seconds.
-  else if (!lasting.has(process.argv[2])) setFlagsFromString("--interrupt-budget=1000000")
+  // Later versions of V8 do not have this flag, and say so on stderr.
+  else if (process.versions.v8.startsWith("11.") && !process.argv.some((word) => lasting.has(word))) {
+    setFlagsFromString("--interrupt-budget=1000000")
+  }
   program.runInThisContext()(createRequire(filename), filename, meeting)
 }
 
