@@ -138,14 +138,14 @@ it.scoped("leaves a server alone for as long as it asks", () =>
     const { embedPassages, embedQuery, identity } = yield* make(url, { batchSize: 1, queryTimeoutMs: 400 })
     yield* identity
     faults.refuse = { status: 429, body: '{"error":{"message":"Rate limit"}}', times: 1 }
-    faults.retryAfter = "1"
+    faults.retryAfter = "2"
     const work = yield* Effect.fork(embedPassages(["a", "b", "c", "d", "e", "f"]))
-    yield* asleepFor(1000)
+    yield* asleepFor(2000)
     const { length } = asked
     // Who cannot wait is told at once.
-    assert.include((yield* Effect.flip(embedQuery("tides"))).reason, "asks for a pause of 1 s")
+    assert.include((yield* Effect.flip(embedQuery("tides"))).reason, "asks for a pause of 2 s")
     assert.strictEqual(asked.length, length)
-    yield* TestClock.adjust("1 second")
+    yield* TestClock.adjust("2 seconds")
     assert.isTrue((yield* Fiber.join(work)).every(Option.isSome))
   })
 )

@@ -220,11 +220,11 @@ it.scoped("waits as long as a server asks, and no longer than anybody would", ()
   Effect.gen(function* () {
     const { asked, faults, url } = yield* startOpenAi(["Hello"])
     faults.refuse = { status: 429, body: '{"error":{"message":"Rate limit"}}', times: 1 }
-    faults.retryAfter = "1"
+    faults.retryAfter = "2"
     const answer = yield* Effect.fork(collect(yield* about(url)))
-    yield* asleepFor(1000)
+    yield* asleepFor(2000)
     assert.strictEqual(asked.length, 1)
-    yield* TestClock.adjust("1 second")
+    yield* TestClock.adjust("2 seconds")
     assert.deepStrictEqual(yield* Fiber.join(answer), ["Hello"])
     assert.strictEqual(asked.length, 2)
     faults.refuse = { status: 503, body: '{"error":{"message":"Overloaded"}}' }
