@@ -180,7 +180,7 @@ const words = (text: string): Words => {
     const isPlain = before >= 0 && start === last + 1 && text.charCodeAt(last) === space
     let adjacent = isPlain
     let opens = false
-    let isPart = text.charCodeAt(at) === underscore
+    let isPart = at < text.length && text.charCodeAt(at) === underscore
     if (!isPlain) {
       const gap = text.slice(last, start)
       const stop = (gap === ". " || gap === ".") && before >= 0 && abbreviation.test(text.slice(before, last))
