@@ -241,9 +241,13 @@ const general = new Set(
 
 /** Frequent German words: German capitalises its nouns, so capitals do not show names. */
 const german = new Set("der die das und ist nicht ein eine mit den dem wird auf für werden".split(" "))
-/** Their lengths as bits, by the last five bits of their first letter: most words are told apart by this. */
-const germanLengths = new Int32Array(32)
-for (const word of german) germanLengths[word.charCodeAt(0) & 31]! |= 1 << word.length
+/** Lengths of words as bits, by the last five bits of their first letter: most words are told apart by this. */
+const lengthsOf = (words: Iterable<string>): Int32Array => {
+  const lengths = new Int32Array(32)
+  for (const word of words) lengths[word.charCodeAt(0) & 31]! |= 1 << word.length
+  return lengths
+}
+const germanLengths = lengthsOf(german)
 
 const longest = 8
 /** More consecutive capitalised words than this, with nothing between them, are cells of a table. */
@@ -376,7 +380,12 @@ const addRun = (
   for (let index = 0; index < parts.length; index++) {
     const [a, b] = parts[index]!
     // "Following the BUA" names the BUA.
-    if (all.at(a).opens && b > a + 1 && all.at(a + 1).text === "the" && (isNoun(all.at(a)) || all.at(a).lower.endsWith("s"))) {
+    if (
+      all.at(a).opens &&
+      b > a + 1 &&
+      all.at(a + 1).text === "the" &&
+      (isNoun(all.at(a)) || all.at(a).lower.endsWith("s"))
+    ) {
       add(a + 2, b)
       continue
     }

@@ -60,8 +60,7 @@ class PieceCache {
     { ids, size }: { readonly ids: ReadonlyArray<number>; readonly size: number }
   ): number {
     const length = end - start
-    const full =
-      this.entries === capacity || this.usedKeys + length > keyUnits || this.usedIds + ids.length > idSlots
+    const full = this.entries === capacity || this.usedKeys + length > keyUnits || this.usedIds + ids.length > idSlots
     if (full) {
       this.slots.fill(0)
       this.entries = 0
@@ -69,7 +68,10 @@ class PieceCache {
       this.usedIds = 0
     }
     const entry = this.entries++
-    this.records.set([hash, this.usedKeys, this.usedIds, length | (ids.length << 8) | (size << 20)], recordWords * entry)
+    this.records.set(
+      [hash, this.usedKeys, this.usedIds, length | (ids.length << 8) | (size << 20)],
+      recordWords * entry
+    )
     for (let i = start; i < end; i++) {
       const unit = units[i]!
       this.keys[this.usedKeys++] = fold === undefined ? unit : fold[unit]!

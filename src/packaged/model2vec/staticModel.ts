@@ -121,8 +121,7 @@ const pooling = (matrix: Numbers, dimensions: number, most: number): Pooling => 
   }
   const rows = { count: 0, offsets: new Int32Array(most), weights: new Float64Array(most) }
   const sums = new Float64Array(dimensions)
-  const pool =
-    table === undefined ? () => poolFloats(values, rows, sums) : () => poolTable(values, table, rows, sums)
+  const pool = table === undefined ? () => poolFloats(values, rows, sums) : () => poolTable(values, table, rows, sums)
   return { rows, offsetOf: (at) => at, pool, sums }
 }
 
