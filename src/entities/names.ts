@@ -39,8 +39,8 @@ const known = new Uint8Array(0x1_0000)
 /** The class of the character at an offset; a character above U+FFFF has two units. */
 const classAt = (text: string, at: number): number => {
   const unit = text.charCodeAt(at)
-  const class_ = known[unit]!
-  if (class_ !== 0) return class_
+  const kind = known[unit]!
+  if (kind !== 0) return kind
   if (unit >= 0xd800 && unit < 0xdc00) return classed(String.fromCodePoint(text.codePointAt(at)!))
   return (known[unit] = classed(text[at]!))
 }
