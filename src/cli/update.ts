@@ -9,7 +9,7 @@ import { CollectionName } from "../model/Collection.ts"
 import type { IndexedRoot } from "../model/File.ts"
 import { Store } from "../Store.ts"
 import { define } from "./command.ts"
-import { Place, shown, inIndex } from "./engine.ts"
+import { Place, displayPath, inIndex } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { finish, IndexReport, showInterrupted, showReport, showFailures } from "./indexing.ts"
 import * as options from "./flags.ts"
@@ -105,7 +105,7 @@ export const update = define(
         }
         for (const { path } of roots.filter(({ missing }) => missing)) {
           yield* note(
-            `The documents of ${shown(cwd, path)} were kept; if it is gone for good, remove them with clew delete`
+            `The documents of ${displayPath(cwd, path)} were kept; if it is gone for good, remove them with clew delete`
           )
         }
       }

@@ -17,7 +17,7 @@ import { Reranker } from "../Reranker.ts"
 import { Store } from "../Store.ts"
 import { version } from "../version.ts"
 import { Access } from "./Access.ts"
-import { named, shown } from "./documents.ts"
+import { named, withoutFolders } from "./documents.ts"
 import { gauge, processSamples, prometheus, type Sample, watchSamples } from "./metrics.ts"
 import { withoutInside } from "./respond.ts"
 
@@ -112,7 +112,7 @@ export const makeState = Effect.gen(function* () {
           onSome: (status) => ({ watch: toWatching(status) })
         })
       }
-      return toStats(stats, yield* store.sizes(), figures, one && shown(one))
+      return toStats(stats, yield* store.sizes(), figures, one && withoutFolders(one))
     })
   }
 })

@@ -129,9 +129,9 @@ export const socketOf = (wanted: Wanted): string | undefined => {
   }
 }
 
-const welcomeOf = (said: string): Welcome | typeof refusal => {
+const welcomeOf = (received: string): Welcome | typeof refusal => {
   try {
-    return JSON.parse(said) as Welcome | typeof refusal
+    return JSON.parse(received) as Welcome | typeof refusal
   } catch {
     return refusal
   }
@@ -153,7 +153,7 @@ export const join = (
     if (found === undefined) return resolve("nobody")
     if (!found.isSocket() || found.uid !== process.getuid?.()) return resolve("refused")
     const socket = net.connect(file)
-    let said = Buffer.alloc(0)
+    let received = Buffer.alloc(0)
     const end = (result: "nobody" | "gone" | "refused") => {
       clearTimeout(timer)
       socket.destroy()
@@ -164,10 +164,10 @@ export const join = (
       end(code === "ECONNREFUSED" || code === "ENOENT" ? "nobody" : code === "EACCES" ? "refused" : "gone")
     const onEnd = () => end("gone")
     const onData = (chunk: Buffer) => {
-      said = Buffer.concat([said, chunk])
-      if (said.length > longestHello) return end("refused")
-      if (!said.includes(0x0a)) return
-      const welcome = welcomeOf(said.toString("utf8"))
+      received = Buffer.concat([received, chunk])
+      if (received.length > longestHello) return end("refused")
+      if (!received.includes(0x0a)) return
+      const welcome = welcomeOf(received.toString("utf8"))
       if (welcome === refusal) return end("refused")
       clearTimeout(timer)
       socket.pause()
