@@ -184,7 +184,7 @@ interface Asked {
   readonly seed: number
 }
 
-const decode = Schema.decodeUnknownOption(Schema.parseJson(Baseline))
+const decode = Schema.decodeUnknown(Schema.parseJson(Baseline))
 
 /** The saved baseline. */
 const readBaseline = Effect.fnUntraced(function* (file: string) {
@@ -192,10 +192,10 @@ const readBaseline = Effect.fnUntraced(function* (file: string) {
     try: () => fs.readFileSync(file, "utf8"),
     catch: () => new FileUnusable({ message: `${file}: no such baseline; save one with --baseline and --save` })
   })
-  return yield* Option.match(decode(text), {
-    onNone: () => new FileUnusable({ message: `${file} is not a baseline; save one with --baseline and --save` }),
-    onSome: Effect.succeed
-  })
+  return yield* Effect.mapError(
+    decode(text),
+    () => new FileUnusable({ message: `${file} is not a baseline; save one with --baseline and --save` })
+  )
 })
 
 const writeBaseline = (file: string, answered: ReadonlyArray<Answered>) =>

@@ -172,13 +172,9 @@ const leftBehind = (
   file: Option.Option<string>,
   postgres: boolean
 ): ReadonlyArray<string> => [
-  ...Option.match(file, {
-    onNone: () => [],
-    onSome: (found) =>
-      path.dirname(found) === cwd
-        ? [`${found} applies only in this folder; give --config ${found} so that the client uses it too`]
-        : []
-  }),
+  ...(Option.isSome(file) && path.dirname(file.value) === cwd
+    ? [`${file.value} applies only in this folder; give --config ${file.value} so that the client uses it too`]
+    : []),
   ...(postgres
     ? ["The index is in PostgreSQL, and its address is not written: set CLEW_STORE_URL in the client's environment"]
     : []),

@@ -102,7 +102,7 @@ export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
       return {
         stats: yield* stats(undefined),
         llm: shownLlm((yield* answer.models).used),
-        ...Option.match(reranks, { onNone: () => ({}), onSome: ({ name }) => ({ reranker: name }) }),
+        reranker: Option.getOrUndefined(reranks)?.name,
         watched,
         jobs: yield* jobs.list,
         stages: yield* stageTimes,

@@ -141,27 +141,27 @@ const welcomeOf = (received: string): Welcome | typeof refusal => {
 const patience = 5000
 
 /**
- * Joins the process that listens there. "nobody": none does; "gone": it has just ended; "refused": it serves no such
+ * Joins the process that listens there. "absent": none does; "gone": it has just ended; "refused": it serves no such
  * client, does not answer, or is not this user's.
  */
 export const join = (
   file: string,
   hello: Hello
-): Promise<{ readonly socket: net.Socket; readonly welcome: Welcome } | "nobody" | "gone" | "refused"> =>
+): Promise<{ readonly socket: net.Socket; readonly welcome: Welcome } | "absent" | "gone" | "refused"> =>
   new Promise((resolve) => {
     const found = fs.lstatSync(file, { throwIfNoEntry: false })
-    if (found === undefined) return resolve("nobody")
+    if (found === undefined) return resolve("absent")
     if (!found.isSocket() || found.uid !== process.getuid?.()) return resolve("refused")
     const socket = net.connect(file)
     let received = Buffer.alloc(0)
-    const end = (result: "nobody" | "gone" | "refused") => {
+    const end = (result: "absent" | "gone" | "refused") => {
       clearTimeout(timer)
       socket.destroy()
       resolve(result)
     }
     const timer = setTimeout(() => end("refused"), patience)
     const onError = ({ code }: NodeJS.ErrnoException) =>
-      end(code === "ECONNREFUSED" || code === "ENOENT" ? "nobody" : code === "EACCES" ? "refused" : "gone")
+      end(code === "ECONNREFUSED" || code === "ENOENT" ? "absent" : code === "EACCES" ? "refused" : "gone")
     const onEnd = () => end("gone")
     const onData = (chunk: Buffer) => {
       received = Buffer.concat([received, chunk])

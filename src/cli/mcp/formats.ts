@@ -13,6 +13,7 @@ import {
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { isDeepStrictEqual } from "node:util"
+import { isObject } from "../../model/kinds.ts"
 import { Unwritable } from "../exit.ts"
 
 export type Table = Readonly<Record<string, unknown>>
@@ -31,14 +32,11 @@ export interface Format {
   readonly snippet: (section: Section, name: string, entry: Table) => Effect.Effect<string>
 }
 
-export const isTable = (value: unknown): value is Table =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** The servers of a section; none if it is missing. */
 export const sectionIn = (root: Table, section: Section): Table =>
   section.reduce<Table>((outer, key) => {
     const inner = Object.hasOwn(outer, key) ? outer[key] : undefined
-    return isTable(inner) ? inner : {}
+    return isObject(inner) ? inner : {}
   }, root)
 
 /** The content of an entry; empty if there is none. */
@@ -230,7 +228,7 @@ const toml: Format = {
   set: (text, section, name, entry) =>
     Effect.map(library, ({ stringify }) => {
       const newline = newlineOf(text)
-      const own = Object.fromEntries(Object.entries(entry).filter(([, value]) => !isTable(value)))
+      const own = Object.fromEntries(Object.entries(entry).filter(([, value]) => !isObject(value)))
       const header = headerOf(section, name)
       const block = [header, ...stringify(own).trimEnd().split("\n")]
       const lines = text.split(/\r?\n/)
@@ -299,7 +297,7 @@ const json = (strict: boolean): Format => ({
     Effect.flatMap(
       // A file that the client itself cannot read is its owner's to fix.
       attempt(() => (text.trim() === "" ? {} : ((strict ? JSON.parse : parseJsonc)(withoutMark(text)) as unknown))),
-      (root) => (isTable(root) ? Effect.succeed(root) : Effect.fail("the file must hold an object"))
+      (root) => (isObject(root) ? Effect.succeed(root) : Effect.fail("the file must hold an object"))
     ),
   set: (text, section, name, entry) =>
     text.trim() === ""
@@ -343,7 +341,7 @@ const yaml: Format = {
   read: (text) =>
     Effect.flatMap(documentOf(text), (document) => {
       const root: unknown = document.toJS() ?? {}
-      return isTable(root) ? Effect.succeed(root) : Effect.fail("the file must hold a mapping")
+      return isObject(root) ? Effect.succeed(root) : Effect.fail("the file must hold a mapping")
     }),
   set: (text, section, name, entry) =>
     Effect.gen(function* () {
