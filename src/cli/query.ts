@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { stripVTControlCharacters } from "node:util"
-import { Search } from "../Search.ts"
+import { Search, type SearchOutcome } from "../Search.ts"
 import { type TextSpan, bestExcerpt, highlighter } from "../citations/highlight.ts"
 import { alike, state } from "../citations/prompt.ts"
 import { way } from "../citations/remarks.ts"
@@ -184,6 +184,31 @@ const renderExplanation = (explain: SearchExplanation, out: Face): string => {
 /** What `query --json` prints: the body of POST /query. */
 export const QueryReport = SearchResponse.annotations({ identifier: "QueryReport" })
 
+/** Prints what a search found; exits with 3 if that is nothing. */
+export const printFound = Effect.fnUntraced(function* (
+  found: SearchOutcome,
+  files: boolean,
+  query: string,
+  also?: ReadonlyArray<string>
+) {
+  const { globals } = yield* Place
+  const { out, print } = yield* Terminal
+  const { explain, hint, hits, queryTimeMs } = found
+  if (globals.json) {
+    yield* printJson(QueryReport, {
+      results: hits.map(toSearchResult),
+      query_time_ms: queryTimeMs,
+      ...toProvenance(found),
+      explain
+    })
+  } else if (hits.length > 0) {
+    yield* print(yield* files ? renderFiles(hits) : renderHits(hits, query, also))
+    if (explain !== undefined) yield* print(`\n${renderExplanation(explain, out)}`)
+  }
+  yield* noteRemarks(found)
+  if (hits.length === 0) yield* nothingFound(hint)
+})
+
 export const query = Cli.define(
   {
     name: "query",
@@ -209,29 +234,11 @@ export const query = Cli.define(
     details: ["Exits with 3 if nothing is found, or only weak matches."]
   },
   function* (flags, words) {
-    const { globals } = yield* Place
-    const { out, print } = yield* Terminal
     const request = yield* requestOf(flags, words)
     const engine = yield* Engine
     const asked = { ...request, explain: flags.explain, perDocument: flags.files ? 1 : undefined }
     const found = yield* Effect.flatMap(Search, (search) => search.run(asked)).pipe(Effect.provide(engine.open("read")))
-    const { explain, hint, hits, queryTimeMs, readAs, weak } = found
-
-    if (globals.json) {
-      yield* printJson(QueryReport, {
-        results: hits.map(toSearchResult),
-        query_time_ms: queryTimeMs,
-        ...toProvenance(found),
-        explain
-      })
-    } else if (hits.length > 0) {
-      yield* print(
-        yield* flags.files ? renderFiles(hits) : renderHits(hits, readAs?.words ?? request.query, request.queries)
-      )
-      if (explain !== undefined) yield* print(`\n${renderExplanation(explain, out)}`)
-    }
-    yield* noteRemarks(found)
-    if (hits.length === 0) return yield* nothingFound(hint)
-    if (weak === true) return yield* stop(exitCode.nothingFound)
+    yield* printFound(found, flags.files, found.readAs?.words ?? request.query, request.queries)
+    if (found.weak === true) return yield* stop(exitCode.nothingFound)
   }
 )
