@@ -8,7 +8,7 @@ import { limits } from "../../model/Limits.ts"
 import type { Mask, Scored, Vector } from "../../model/Passage.ts"
 import { type Direction, measureBy } from "../core/direction.ts"
 import { crcOf } from "../crc.ts"
-import { passagesIn } from "./Masks.ts"
+import { idsOf } from "./Masks.ts"
 import * as codeSets from "./codes.ts"
 import { insertRows, list } from "./rows.ts"
 import type { Among, Scoring } from "./scoring.ts"
@@ -208,7 +208,7 @@ const find = Effect.fnUntraced(function* (
   // Reading so few takes about as long as finding the best of many.
   const candidates = hasFiner ? keptOf(depth) : 2 * wanted
   if (mask !== undefined && (few || mask.count < Math.min(candidates, exactBelow ?? Infinity))) {
-    return yield* among(passagesIn(mask))
+    return yield* among(idsOf(mask.bits))
   }
   // Equal vectors have different estimates around different centroids, so with many ties some may not be candidates.
   let before = 0
@@ -225,7 +225,7 @@ const find = Effect.fnUntraced(function* (
     const spared = length < asked.wanted ? length - depth : asked.wanted
     if (2 * some.ties < spared || length === left) return some
   }
-  if (mask !== undefined) return yield* among(passagesIn(mask))
+  if (mask !== undefined) return yield* among(idsOf(mask.bits))
   return yield* among({ all: passages })
 })
 
