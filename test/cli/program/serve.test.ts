@@ -263,14 +263,16 @@ describe("serve", () => {
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ documents: documents.map((it) => ({ content: `${n} ${it.content}` })) })
       })
-      setTimeout(() => controller.abort(), 20 + n * 20)
+      // After more and more answers to others.
+      for (let others = 0; others < 8 * n; others++) await fetch(`${server.url}/health`)
+      controller.abort()
       await request.catch(() => {})
     }
     const half = Net.connect(server.port, "127.0.0.1", () => {
       half.write(
-        "POST /index HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
+        "POST /index HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{",
+        () => half.destroy()
       )
-      setTimeout(() => half.destroy(), 50)
     })
     await new Promise((resolve) => half.on("close", resolve))
     const { indexed, unchanged } = (await (await post(`${server.url}/index`, { documents })).json()) as any
