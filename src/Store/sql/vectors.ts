@@ -58,7 +58,8 @@ export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
 export const vectorsOf = (sql: SqlClient.SqlClient, collection: number, generation: Generation = "current") =>
   codeSets.vectorsIn(sql, vectorTable(sql).of(collection, generation), { collection, generation })
 
-const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+/** A vector as it is stored. */
+export const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
 
 /** A passage and its vector; none: its text has none. */
 export interface Embedded {
