@@ -21,6 +21,7 @@ const env: Record<string, string> = process.argv.includes("run") ? { TEST_RUN_ID
 export default defineConfig({
   test: {
     env,
+    setupFiles: "test/setup.ts",
     // Loading all modules anew for each file took half of the time; what they keep between files is caches.
     isolate: false,
     // Processes start slowly where many run at once.
@@ -46,7 +47,7 @@ export default defineConfig({
           name: "program",
           include: program,
           globalSetup: ["test/globalSetup.ts", "test/memory.ts"],
-          setupFiles: "test/mcp/setup.ts"
+          setupFiles: ["test/setup.ts", "test/mcp/setup.ts"]
         }
       },
       { extends: true, test: { name: "deep", include: deep, globalSetup: "test/globalSetup.ts" } },

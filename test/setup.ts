@@ -1,0 +1,4 @@
+import { asAtFirst } from "./methods.ts"
+
+// Here and not in methods.ts, which is loaded once for all files.
+asAtFirst()
