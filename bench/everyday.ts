@@ -60,14 +60,19 @@ const usage =
   "data:text/javascript,process.on('exit',()=>{const u=process.resourceUsage();" +
   "process.stderr.write(`used ${(u.userCPUTime+u.systemCPUTime)/1e6} ${u.maxRSS/1024}`)})"
 
-const indexing = programs.map((program, n) => {
-  const args = ["--import", usage, program, "index", corpus, "--quiet", "--db", databases[n]!]
+/** Seconds of processor time and of time, and megabytes at most, of a program. */
+const spent = (program: string, ...args: ReadonlyArray<string>) => {
   const from = performance.now()
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env })
+  const { status, stderr } = spawnSync(process.execPath, ["--import", usage, program, ...args], {
+    encoding: "utf8",
+    env
+  })
   if (status !== 0) throw new Error(stderr)
   const [, cpu, peak] = /used (\S+) (\S+)/.exec(stderr)!
   return { cpu: Number(cpu), peak: Number(peak), wall: (performance.now() - from) / 1000 }
-})
+}
+
+const indexing = programs.map((program, n) => spent(program, "index", corpus, "--quiet", "--db", databases[n]!))
 for (const [what, of, unit] of [
   ["index, CPU", "cpu", "s"],
   ["index, wall", "wall", "s"],
@@ -129,13 +134,22 @@ const initialize = async (program: string, database: string): Promise<number> =>
   return ms
 }
 
-const starts = programs.map(() => ({ node: [] as Array<number>, ready: [] as Array<number>, mcp: [] as Array<number> }))
+const starts = programs.map(() => ({
+  node: [] as Array<number>,
+  ready: [] as Array<number>,
+  mcp: [] as Array<number>,
+  query: [] as Array<number>,
+  queryCpu: [] as Array<number>
+}))
 for (let round = 0; round < Number(values.starts); round++) {
   for (const [n, program] of programs.entries()) {
     const from = performance.now()
     spawnSync(process.execPath, ["-e", "0"])
     starts[n]!.node.push(performance.now() - from)
     starts[n]!.mcp.push(await initialize(program, databases[n]!))
+    const { cpu, wall } = spent(program, "query", queries[round % queries.length]!, "--db", databases[n]!)
+    starts[n]!.query.push(1000 * wall)
+    starts[n]!.queryCpu.push(1000 * cpu)
     const { child, readyMs } = await serve(program, databases[n]!)
     starts[n]!.ready.push(readyMs)
     child.kill("SIGTERM")
@@ -145,7 +159,9 @@ for (let round = 0; round < Number(values.starts); round++) {
 for (const [what, of] of [
   ["node -e 0", "node"],
   ["serve to /ready", "ready"],
-  ["mcp to initialize", "mcp"]
+  ["mcp to initialize", "mcp"],
+  ["clew query", "query"],
+  ["clew query, CPU", "queryCpu"]
 ] as const) {
   line(what, medians(starts.map((figures) => figures[of])), "ms")
 }

@@ -12,7 +12,7 @@ import { Settings, type SettingsEncoded } from "../src/Config/Settings.ts"
 import { Indexer } from "../src/Indexer.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
-import { shown } from "../src/http/documents.ts"
+import { withoutFolders } from "../src/http/documents.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { toCollectionInfo } from "../src/model/Stats.ts"
 import { nextTurn } from "../src/runtime/EventLoop.ts"
@@ -58,7 +58,7 @@ it.scopedLive("a new collection of a slow embedder answers at once, and resumes 
         /^the configured model has made 32 % of the vectors of collection default; until it has made all, those of the packaged/
       )
       // Over HTTP a folder is shown by its name.
-      const { reindexing } = toCollectionInfo(shown(yield* current))
+      const { reindexing } = toCollectionInfo(withoutFolders(yield* current))
       assert.deepStrictEqual([reindexing?.done, reindexing?.total], [32, 100])
       assert.match(reindexing!.embedding.model, /^clew-onnx-\w+@[0-9a-f]{8}$/)
       assert.isUndefined(yield* (yield* Collections).languages(yield* current))

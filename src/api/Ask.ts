@@ -30,20 +30,20 @@ export const Temperature = within(
 )
 
 /** Messages before a question, and the characters of one. */
-const most = { messages: 100, characters: 100_000 }
+const historyLimits = { messages: 100, characters: 100_000 }
 
 /** What was asked and answered before, in order. */
 const History = Schema.Array(
   Schema.Struct({
     role: Schema.Literal("user", "assistant").annotations({ description: "Who wrote it" }),
-    content: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(most.characters)).annotations({
+    content: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(historyLimits.characters)).annotations({
       description: "The question, or the answer"
     })
   }).annotations({ identifier: "AskMessage", description: "A message before the question" })
 ).pipe(
-  Schema.maxItems(most.messages),
+  Schema.maxItems(historyLimits.messages),
   Schema.annotations({
-    description: `What was asked and answered before, at most ${most.messages} messages: the model sees the newest that fit into half of its window. It is not searched for: for that, name what the question refers to in queries`
+    description: `What was asked and answered before, at most ${historyLimits.messages} messages: the model sees the newest that fit into half of its window. It is not searched for: for that, name what the question refers to in queries`
   })
 )
 

@@ -82,7 +82,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
       .addError(failures.CollectionExists)
       .addError(failures.EmbedderMismatch)
       .middleware(Writing)
-      .annotate(Needs, { right: "admin", whole: true })
+      .annotate(Needs, { right: "admin", allCollections: true })
       .annotateContext(
         about(
           "Import an export",

@@ -75,7 +75,7 @@ export class HealthGroup extends HttpApiGroup.make("health")
       .addError(failures.StoreUnavailable)
       .addError(failures.EmbedderUnavailable)
       .addError(failures.CollectionNotFound)
-      .annotate(Needs, { right: "admin", whole: true })
+      .annotate(Needs, { right: "admin", allCollections: true })
       .middleware(Authorization)
       .annotateContext(
         about(

@@ -89,7 +89,7 @@ export class SystemGroup extends HttpApiGroup.make("system")
       .addSuccess(HttpApiSchema.Text({ contentType: "text/plain; version=0.0.4; charset=utf-8" }))
       .addError(failures.Forbidden)
       .addError(failures.TooManyRequests)
-      .annotate(Needs, { whole: true })
+      .annotate(Needs, { allCollections: true })
       .middleware(StatsAuthorization)
       .annotateContext(
         about("Prometheus metrics", "Metrics in Prometheus text format. Open to everyone with public_stats.")

@@ -26,7 +26,7 @@ export class Needs extends Context.Reference<Needs>()("clew/http/Needs", {
   defaultValue: (): {
     readonly right?: Right
     /** Tells of all collections, so that a key limited to some does not do. */
-    readonly whole?: boolean
+    readonly allCollections?: boolean
   } => ({})
 }) {}
 

@@ -17,7 +17,7 @@ type Request =
   | { readonly _tag: "Help" | "Version" }
   | { readonly _tag: "Completions"; readonly shell: Shell }
   | { readonly _tag: "Run"; readonly given: Given; readonly positional: ReadonlyArray<string> }
-  | { readonly _tag: "Wrong"; readonly detail: string }
+  | { readonly _tag: "Invalid"; readonly detail: string }
 
 /** A command line, split into words that @effect/cli decodes. */
 interface Invocation<E, R> {
@@ -126,7 +126,7 @@ export const read = <E, R>(root: Command<E, R>, argv: ReadonlyArray<string>): In
     logLevel: valueOf(builtIns.logLevel)
   })
   const asked = (request: Request): Invocation<E, R> => ({ path, globals: globals(), request })
-  const refuse = (detail: string) => asked({ _tag: "Wrong", detail })
+  const refuse = (detail: string) => asked({ _tag: "Invalid", detail })
 
   const tokens = argv[0] === "help" ? argv.slice(1) : [...argv]
   for (let token = tokens.shift(); token !== undefined; token = tokens.shift()) {

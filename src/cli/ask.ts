@@ -9,11 +9,11 @@ import { limits } from "../model/Limits.ts"
 import { type Hit, SearchResult, Verdict, provenance, toProvenance, toSearchResult } from "../model/SearchResult.ts"
 import { flags, noteRemarks, nothingFound, positional, requestOf } from "./asking.ts"
 import * as Cli from "./command.ts"
-import { Place, reading, shown } from "./engine.ts"
+import { Place, reading, displayPath } from "./engine.ts"
 import { exitCode, stop, usage } from "./exit.ts"
 import { count, printJson } from "./output.ts"
 import { way } from "../citations/remarks.ts"
-import { type Colors, Terminal, harmless } from "./terminal.ts"
+import { type Colors, Terminal, printable } from "./terminal.ts"
 import { wrapStream, wrapped } from "./wrap.ts"
 
 /** Numbers as they are cited: "[1] [3]". */
@@ -37,7 +37,7 @@ const renderSources = (
   hits
     .map((hit, index) => {
       const own = verdicts.filter(({ n }) => n === index + 1)
-      const where = citation({ ...hit, document: { ...hit.document, source: shown(cwd, hit.document.source) } })
+      const where = citation({ ...hit, document: { ...hit.document, source: displayPath(cwd, hit.document.source) } })
       const number = `[${index + 1}]`.padEnd(String(hits.length).length + 2)
       const verdict =
         own.length === 0
@@ -51,8 +51,8 @@ const renderSources = (
                 : own.every(({ verdict }) => verdict === "unclear")
                   ? colors.yellow("? unclear")
                   : colors.red("✗ not found in the source")
-      const led = hit.via === undefined ? "" : colors.dim(`  ${shortened(`via ${harmless(way(hit.via))}`)}`)
-      return `${number} ${colors.cyan(harmless(where))}  ${verdict}${led}${colors.yellow(state(hit, "  "))}`
+      const led = hit.via === undefined ? "" : colors.dim(`  ${shortened(`via ${printable(way(hit.via))}`)}`)
+      return `${number} ${colors.cyan(printable(where))}  ${verdict}${led}${colors.yellow(state(hit, "  "))}`
     })
     .join("\n")
 
@@ -71,7 +71,7 @@ const renderDoubts = (verdicts: ReadonlyArray<Checked>, colors: Colors): Readonl
     ...(missing.length === 0 ? [] : [colors.red(`✗ There is no passage ${numbers(missing)}`)]),
     ...weak.map(({ n, sentence, verdict }) => {
       const said = `[${n}] ${doubts[verdict]}`
-      return `${verdict === "unclear" ? colors.yellow(`? ${said}`) : colors.red(`✗ ${said}`)}: ${harmless(shortened(sentence))}`
+      return `${verdict === "unclear" ? colors.yellow(`? ${said}`) : colors.red(`✗ ${said}`)}: ${printable(shortened(sentence))}`
     })
   ]
 }
@@ -148,7 +148,7 @@ export const ask = Cli.define(
       if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
 
       const lines = out.isTerminal ? wrapStream(out.columns) : { push: (text: string) => text, end: () => "" }
-      const shown = (text: string) => (globals.json ? Effect.void : write(lines.push(harmless(text))))
+      const shown = (text: string) => (globals.json ? Effect.void : write(lines.push(printable(text))))
       const rest = Effect.suspend(() => (globals.json ? Effect.void : write(lines.end())))
       const text = yield* Stream.runFoldEffect(fragments, "", (before, text) =>
         Effect.as(shown(text), before + text)

@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { type Backup, Backups, Store, UpkeepStore } from "../Store.ts"
 import * as Cli from "./command.ts"
-import { Engine, Place, inIndex, shown } from "./engine.ts"
+import { Engine, Place, inIndex, displayPath } from "./engine.ts"
 import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { bytesText, confirmed, count, printResult } from "./output.ts"
@@ -72,8 +72,8 @@ export const backup = Cli.define(
       reportOf(file, made),
 
       check
-        ? `The backup ${shown(cwd, file)} is whole: ${whatIsIn(made)}`
-        : `Backed up to ${shown(cwd, file)}: ${whatIsIn(made)}`
+        ? `The backup ${displayPath(cwd, file)} is whole: ${whatIsIn(made)}`
+        : `Backed up to ${displayPath(cwd, file)}: ${whatIsIn(made)}`
     )
   }
 )
@@ -96,7 +96,7 @@ export const restore = Cli.define(
     const { store } = yield* engine.settings
     // Nobody is asked about a file that is not there, which the restoring says.
     if (fs.existsSync(store.path) && fs.existsSync(file)) {
-      yield* confirmed(`Replace ${shown(cwd, store.path)} with ${shown(cwd, file)}?`, flags.yes)
+      yield* confirmed(`Replace ${displayPath(cwd, store.path)} with ${displayPath(cwd, file)}?`, flags.yes)
     }
     const put = yield* Effect.provide(
       Effect.flatMap(Backups, ({ restore }) => restore(file)),
@@ -105,7 +105,7 @@ export const restore = Cli.define(
     yield* printResult(
       BackupReport,
       reportOf(store.path, put),
-      `Restored ${shown(cwd, store.path)} from ${shown(cwd, file)}: ${whatIsIn(put)}`
+      `Restored ${displayPath(cwd, store.path)} from ${displayPath(cwd, file)}: ${whatIsIn(put)}`
     )
   }
 )

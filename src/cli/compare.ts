@@ -9,11 +9,11 @@ import type { Hit } from "../model/SearchResult.ts"
 import { StoreInfo } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
 import { define, file, integer, number } from "./command.ts"
-import { inIndex, Place, shown } from "./engine.ts"
+import { inIndex, Place, displayPath } from "./engine.ts"
 import { exitCode, FileUnusable, stop } from "./exit.ts"
 import * as options from "./flags.ts"
 import { count, drawn, numberText, printResult } from "./output.ts"
-import { harmless, Terminal } from "./terminal.ts"
+import { printable, Terminal } from "./terminal.ts"
 
 const Mode = Schema.Struct({
   overlap_at_10: Schema.Finite.annotations({ description: "Mean share of the ten best that both have" }),
@@ -54,8 +54,8 @@ const differenceOf = (a: ReadonlyArray<Hit>, b: ReadonlyArray<Hit>) => {
     const before = places.get(keyOf(hit))
     return before === undefined ? [] : [{ move: Math.abs(before.at - at), score: Math.abs(before.score - hit.score) }]
   })
-  const most = Math.max(a.length, b.length)
-  return { overlap: most === 0 ? 1 : both.length / most, both }
+  const longer = Math.max(a.length, b.length)
+  return { overlap: longer === 0 ? 1 : both.length / longer, both }
 }
 
 const largest = (values: ReadonlyArray<number>): number => values.reduce((most, value) => Math.max(most, value), 0)
@@ -87,7 +87,7 @@ const mostShown = 10
 
 const rendered = Effect.fnUntraced(function* ({ a, b, different, modes, questions }: CompareReport) {
   const side = (name: string, { chunks, documents, index, store }: typeof Side.Type) =>
-    `${name}  ${harmless(index)}: ${store.backend} ${store.version}, ${count(documents, "document")}, ${count(chunks, "passage")}`
+    `${name}  ${printable(index)}: ${store.backend} ${store.version}, ${count(documents, "document")}, ${count(chunks, "passage")}`
   const both = ([first, second]: readonly [number, number]) => `${first.toFixed(1)} / ${second.toFixed(1)}`
   const rows = legs.map((leg) => {
     const mode = modes[leg]
@@ -112,7 +112,7 @@ const rendered = Effect.fnUntraced(function* ({ a, b, different, modes, question
       .slice(0, mostShown)
       .map(
         ({ mode, overlap_at_10, query }) =>
-          `  ${overlap_at_10.toFixed(1)} ${mode}: ${harmless(query).replaceAll("\n", " ")}`
+          `  ${overlap_at_10.toFixed(1)} ${mode}: ${printable(query).replaceAll("\n", " ")}`
       ),
     ...(different.length > mostShown ? [`  and ${numberText(different.length - mostShown)} more that differ`] : [])
   ].join("\n")
@@ -195,7 +195,7 @@ export const compare = define(
           const answered = {} as Record<SpeedLeg, ReadonlyArray<Answered>>
           for (const leg of legs) answered[leg] = yield* speed.answers(collection, questions, leg)
           const { documents, passages } = yield* store.stats(collection)
-          const index = found === undefined ? "configured" : shown(cwd, found)
+          const index = found === undefined ? "configured" : displayPath(cwd, found)
           return { questions, answered, about: { index, store: yield* store.about(), documents, chunks: passages } }
         },
         which

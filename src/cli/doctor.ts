@@ -16,7 +16,7 @@ import { are } from "./indexing.ts"
 import { entries } from "./mcp/clients.ts"
 import { bytesText, count, printResult } from "./output.ts"
 import { progressLine, shareText } from "./progress.ts"
-import { Terminal, harmless } from "./terminal.ts"
+import { Terminal, printable } from "./terminal.ts"
 import { wrapped } from "./wrap.ts"
 
 /** The result of a call; undefined if it throws. */
@@ -68,7 +68,7 @@ const processName = (pid: string): string => {
   const [program = "", ...args] = (attempt(() => fs.readFileSync(`/proc/${pid}/cmdline`, "utf8")) ?? "").split("\0")
   const name = path.basename(program)
   const [script = "", command = ""] = name === "node" ? args.filter((word) => !word.startsWith("-")) : []
-  return harmless(script === "" ? name : `${path.basename(script)} ${command}`.trim()) || "a process"
+  return printable(script === "" ? name : `${path.basename(script)} ${command}`.trim()) || "a process"
 }
 
 /** Other processes that have one of the files open, as far as Linux shows them to this user; none on other systems. */
@@ -112,7 +112,7 @@ const flags = {
 }
 
 /** Origins read at once. */
-const most = 1000
+const batchSize = 1000
 
 /** Documents whose files are gone or have changed: the index is intact but no longer matches the files. */
 const origins = Effect.gen(function* () {
@@ -122,7 +122,7 @@ const origins = Effect.gen(function* () {
   const gone = new Set<string>()
   const changed = new Set<string>()
   for (;;) {
-    const some = yield* origins(after, most)
+    const some = yield* origins(after, batchSize)
     const last = some.at(-1)
     if (last === undefined) break
     // The last file may be in more collections than fitted on this page.
@@ -189,9 +189,9 @@ const look = Effect.fnUntraced(function* (
   const found = yield* Effect.gen(function* () {
     const { run } = yield* Doctor
     const line = yield* progressLine
-    const told = (what: string, part?: { readonly done: number; readonly total: number }) =>
+    const onPart = (what: string, part?: { readonly done: number; readonly total: number }) =>
       line.show(() => `clew: checking ${what}${part === undefined ? "" : ` (${shareText(part.done, part.total)})`}`)
-    const { checks, copy, fixed } = yield* Effect.ensuring(run({ ...options, told }), line.clear)
+    const { checks, copy, fixed } = yield* Effect.ensuring(run({ ...options, told: onPart }), line.clear)
     return { checks: [...checks, ...(yield* origins)], copy, fixed }
   }).pipe(
     Effect.provide(engine.doctor),

@@ -12,7 +12,7 @@ import { DocumentId } from "../model/Document.ts"
 import { Store } from "../Store.ts"
 import { recorded } from "../Why.ts"
 import { exitCode, stop } from "./exit.ts"
-import { Place, shown } from "./engine.ts"
+import { Place, displayPath } from "./engine.ts"
 import { Terminal } from "./terminal.ts"
 
 /** How many documents a message names if several match. */
@@ -65,7 +65,7 @@ export const notIndexed = Effect.fnUntraced(function* (source: string, collectio
   const found = yield* Effect.option(Effect.try(() => fs.statSync(file)))
   if (Option.isNone(found)) {
     const [near] = yield* similarSources(all, source)
-    const meant = near === undefined ? "" : ` (did you mean ${shown(cwd, near.source)}?)`
+    const meant = near === undefined ? "" : ` (did you mean ${displayPath(cwd, near.source)}?)`
     return `there is no such document and no such file${meant}; clew list shows all documents`
   }
   if (found.value.isDirectory()) return `it is a folder; clew list ${source} names the documents in it`
@@ -81,11 +81,11 @@ const unmet = Effect.fnUntraced(function* (file: string, collection: CollectionN
       if (!isBelow(file, [root])) continue
       const reason = yield* whyPassedOver(root, include)(file)
       return reason === undefined
-        ? `it was missing or skipped when ${shown(cwd, root)} was indexed: clew index ${shown(cwd, file)} indexes it`
-        : `skipped below ${shown(cwd, root)}: ${reason}`
+        ? `it was missing or skipped when ${displayPath(cwd, root)} was indexed: clew index ${displayPath(cwd, file)} indexes it`
+        : `skipped below ${displayPath(cwd, root)}: ${reason}`
     }
   }
-  return `neither the file nor a folder above it was indexed: clew index ${shown(cwd, file)} indexes it`
+  return `neither the file nor a folder above it was indexed: clew index ${displayPath(cwd, file)} indexes it`
 })
 
 /** The one document that matches; if there is none or more than one, says so and exits with 3. */
@@ -100,7 +100,7 @@ export const theDocument = Effect.fnUntraced(function* (source: string, collecti
       ? `clew: ${source} is not indexed: ${yield* notIndexed(source, collection)}`
       : `clew: several documents end in ${JSON.stringify(source)}: ${found
           .slice(0, named)
-          .map((each) => `${shown(cwd, each.source)} (${each.collection})`)
+          .map((each) => `${displayPath(cwd, each.source)} (${each.collection})`)
           .join(", ")}`
   )
   return yield* stop(exitCode.nothingFound)

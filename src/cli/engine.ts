@@ -13,7 +13,7 @@ import type { Check } from "../model/Check.ts"
 import type { Doctor } from "../upkeep/Doctor.ts"
 import type { Meeting } from "../mcp/meeting.ts"
 import type { Globals } from "./arguments.ts"
-import { harmless } from "./terminal.ts"
+import { printable } from "./terminal.ts"
 
 /** Where and how the program was started. */
 export class Place extends Context.Tag("clew/cli/Place")<
@@ -35,9 +35,9 @@ export class Place extends Context.Tag("clew/cli/Place")<
  * A path relative to the working directory, unless that is longer; anything but an absolute path stays as it is, on one
  * line.
  */
-export const shown = (cwd: string, source: string): string => {
+export const displayPath = (cwd: string, source: string): string => {
   const relative = path.isAbsolute(source) ? path.relative(cwd, source) || "." : source
-  return harmless(relative.length < source.length || relative === "." ? relative : source).replaceAll("\n", " ")
+  return printable(relative.length < source.length || relative === "." ? relative : source).replaceAll("\n", " ")
 }
 
 /** Collections, and a sample of sources. */

@@ -8,7 +8,7 @@ import * as path from "node:path"
 import { type Answered, type JudgedMode, judgedModes, type Scores, isRelevant, Judging } from "../measuring/Judging.ts"
 import { percentile } from "../measuring/Benchmark.ts"
 import { bootstrap, mean } from "../measuring/evaluation.ts"
-import { harmless, Terminal } from "./terminal.ts"
+import { printable, Terminal } from "./terminal.ts"
 import { count, drawn, printResult } from "./output.ts"
 import { Judgements } from "../measuring/Judgements.ts"
 import type { CollectionName } from "../model/Collection.ts"
@@ -130,13 +130,13 @@ const signed = (value: number): string => `${value < 0 ? "" : "+"}${value.toFixe
 
 const rendered = ({ after, before, changed, difference, questions, with: name }: Comparison): ReadonlyArray<string> => [
   "",
-  `Against ${harmless(name)}: nDCG@10 ${before.toFixed(4)} to ${after.toFixed(4)}, ${signed(difference.mean)} ` +
+  `Against ${printable(name)}: nDCG@10 ${before.toFixed(4)} to ${after.toFixed(4)}, ${signed(difference.mean)} ` +
     `(${signed(difference.low)} to ${signed(difference.high)}) over ${count(questions, "question")}, of which ${changed.length} changed`,
   ...changed
     .slice(0, mostShown)
     .map(
       (change) =>
-        `  ${change.before.toFixed(3)} to ${change.after.toFixed(3)}  ${harmless(change.query).replaceAll("\n", " ")}`
+        `  ${change.before.toFixed(3)} to ${change.after.toFixed(3)}  ${printable(change.query).replaceAll("\n", " ")}`
     ),
   ...(changed.length > mostShown ? [`  and ${changed.length - mostShown} more`] : [])
 ]
@@ -153,20 +153,20 @@ const renderGate = Effect.fnUntraced(function* (report: GateReport) {
       const { judged_at_10, mrr_at_10, ndcg_at_10, recall_at_10 } = modes[mode]
       const [ndcg = "", ...rest] = [ndcg_at_10, recall_at_10, mrr_at_10].flatMap(both)
       const first = mode === "configured" ? colors.bold(ndcg) : ndcg
-      return [harmless(configuration), mode, first, ...rest, judged_at_10.toFixed(2)]
+      return [printable(configuration), mode, first, ...rest, judged_at_10.toFixed(2)]
     })
   )
   const columns = ["configuration", "mode", "nDCG@10", "", "recall@10", "", "MRR@10", "", "judged@10"]
   const { against, baseline, questions, unanswerable } = report
   return [
-    `${count(questions, "question")} of ${harmless(report.judgements)}` +
+    `${count(questions, "question")} of ${printable(report.judgements)}` +
       (unanswerable === 0 ? "" : `; ${unanswerable} left out because nothing judged answers them`),
     "",
     yield* drawn(columns, rows),
     "",
     ...report.configurations.map(
       ({ configuration, p50_ms, p95_ms }) =>
-        `${harmless(configuration)}: ${p50_ms.toFixed(1)} ms a search, p95 ${p95_ms.toFixed(1)} ms`
+        `${printable(configuration)}: ${p50_ms.toFixed(1)} ms a search, p95 ${p95_ms.toFixed(1)} ms`
     ),
     ...(against === undefined ? [] : rendered(against)),
     ...(baseline === undefined ? [] : rendered(baseline))
@@ -184,7 +184,7 @@ interface Asked {
   readonly seed: number
 }
 
-const decode = Schema.decodeUnknownOption(Schema.parseJson(Baseline))
+const decode = Schema.decodeUnknown(Schema.parseJson(Baseline))
 
 /** The saved baseline. */
 const readBaseline = Effect.fnUntraced(function* (file: string) {
@@ -192,10 +192,10 @@ const readBaseline = Effect.fnUntraced(function* (file: string) {
     try: () => fs.readFileSync(file, "utf8"),
     catch: () => new FileUnusable({ message: `${file}: no such baseline; save one with --baseline and --save` })
   })
-  return yield* Option.match(decode(text), {
-    onNone: () => new FileUnusable({ message: `${file} is not a baseline; save one with --baseline and --save` }),
-    onSome: Effect.succeed
-  })
+  return yield* Effect.mapError(
+    decode(text),
+    () => new FileUnusable({ message: `${file} is not a baseline; save one with --baseline and --save` })
+  )
 })
 
 const writeBaseline = (file: string, answered: ReadonlyArray<Answered>) =>
@@ -211,7 +211,7 @@ const writeBaseline = (file: string, answered: ReadonlyArray<Answered>) =>
 /** That judgements count for nothing, since their documents are not there. */
 export const unmatchedNote = (unmatched: ReadonlyArray<Judgement>, all: number): string =>
   `clew: ${unmatched.length} of ${count(all, "judgement")} ${unmatched.length === 1 ? "matches" : "match"} no document in this index, ` +
-  `such as ${harmless(unmatched[0]!.source)}: index it, or measure with the index that was judged`
+  `such as ${printable(unmatched[0]!.source)}: index it, or measure with the index that was judged`
 
 /** `BACKEND` or `BACKEND:MODEL`, where a model in a folder is its path. */
 const named = (embedder: string, cwd: string) => {

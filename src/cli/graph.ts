@@ -10,7 +10,7 @@ import { largest, toDot, toGraphMl, toNodeLink } from "../entities/network.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { type Asked, GraphBuilt, GraphEntity, GraphPath, Relation, placeOf } from "../model/Graph.ts"
 import * as Cli from "./command.ts"
-import { Place, inIndex, reading, shown } from "./engine.ts"
+import { Place, inIndex, reading, displayPath } from "./engine.ts"
 import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { count, durationText, printResult } from "./output.ts"
@@ -125,8 +125,8 @@ export const GraphTopReport = Schema.Struct({
   )
 }).annotations({ identifier: "GraphTopReport" })
 
-const limit = (most: number, fallback: number) =>
-  Cli.integer("limit", { value: "N", summary: `How many (default ${fallback})`, min: 1, max: most })
+const limit = (max: number, fallback: number) =>
+  Cli.integer("limit", { value: "N", summary: `How many (default ${fallback})`, min: 1, max })
 
 const out = Cli.file("output", { value: "FILE", summary: "Write to this file instead of standard output" })
 
@@ -166,7 +166,7 @@ const query = Cli.define(
         kinds: flags.kind === undefined ? undefined : new Set([flags.kind])
       })
       const at = (place: Parameters<typeof placeOf>[0] & { readonly source: string }) =>
-        colors.cyan(oneLine(`${shown(cwd, place.source)}${placeOf(place)}`))
+        colors.cyan(oneLine(`${displayPath(cwd, place.source)}${placeOf(place)}`))
       const text = [
         `${colors.bold(oneLine(found.name))}  in ${count(found.documents, "document")}`,
         ...(found.description === undefined ? [] : [oneLine(found.description)]),
@@ -200,7 +200,7 @@ const path = Cli.define(
       const text = found.steps.map(
         (step) =>
           `${colors.bold(oneLine(step.from))} → ${colors.bold(oneLine(step.to))}  ` +
-          `${colors.cyan(oneLine(`${shown(cwd, step.source)}${placeOf(step)}`))}` +
+          `${colors.cyan(oneLine(`${displayPath(cwd, step.source)}${placeOf(step)}`))}` +
           `${step.says === undefined ? "" : `  ${colors.dim(oneLine(step.says))}`}\n    ${oneLine(step.text.slice(0, 300))}`
       )
       yield* printResult(GraphPath, found, text.length === 0 ? "No path of up to six steps" : text.join("\n"))
@@ -233,7 +233,7 @@ const top = Cli.define(
         best
           .map(
             ({ kind, label, rank, source }) =>
-              `${rank.toFixed(5)}  ${kind.padEnd(8)}  ${oneLine(label)}${source === undefined || source === label ? "" : `  ${oneLine(shown(cwd, source))}`}`
+              `${rank.toFixed(5)}  ${kind.padEnd(8)}  ${oneLine(label)}${source === undefined || source === label ? "" : `  ${oneLine(displayPath(cwd, source))}`}`
           )
           .join("\n") || "The graph is empty"
       )

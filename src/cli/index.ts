@@ -196,7 +196,7 @@ const answer = Effect.fnUntraced(function* ({ globals, path, request }: Invoked)
         : print(`${path[0].name} ${version}`)
     case "Completions":
       return yield* print(yield* completions(yield* whole, request.shell))
-    case "Wrong":
+    case "Invalid":
       return yield* usage(request.detail)
     case "Run":
       return yield* Effect.provide(path.at(-1)!.run(request.given, request.positional), services)

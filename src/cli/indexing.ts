@@ -9,17 +9,18 @@ import { StoreConfig, indexName } from "../Config.ts"
 import { Store, UpkeepStore } from "../Store.ts"
 import { type FileEvent, skipsText } from "../files/FileEvent.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
+import { Tally } from "../files/Tally.ts"
 import { CollectionName, type EmbedderIdentity, defaultCollection, describeEmbedder } from "../model/Collection.ts"
 import { Embedding } from "../model/Stats.ts"
 import { packagedModel } from "../packaged/model.ts"
 import { isEnglish } from "../terms/languages.ts"
 import { Reindexer } from "../upkeep/Reindexer.ts"
 import * as Cli from "./command.ts"
-import { Place, inIndex, shown } from "./engine.ts"
+import { Place, inIndex, displayPath } from "./engine.ts"
 import { exitCode, stop, usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { bytesText, count, durationText, numberText, printJson, printLine } from "./output.ts"
-import { Tally, withProgress } from "./progress.ts"
+import { withProgress } from "./progress.ts"
 import { followed } from "./reindex.ts"
 import { Terminal } from "./terminal.ts"
 import { wrapped } from "./wrap.ts"
@@ -74,7 +75,7 @@ export type IndexReport = typeof IndexReport.Type
 const statusWords = { created: "new", updated: "changed", unchanged: "unchanged" } as const
 
 const placeIn = (cwd: string, file: string, line: number | undefined) =>
-  `${shown(cwd, file)}${line === undefined ? "" : `:${line}`}`
+  `${displayPath(cwd, file)}${line === undefined ? "" : `:${line}`}`
 
 export const documentLine = ({
   docId,
@@ -96,9 +97,11 @@ const showEvent = Effect.fnUntraced(function* (event: FileEvent) {
   if (event._tag === "Indexed") {
     if (globals.json) return yield* printLine(DocumentLine, documentLine(event.document))
     const { docId, passages, source, status } = event.document
-    yield* print(`${statusWords[status].padEnd(9)}  ${shown(cwd, source ?? docId)} (${count(passages, "passage")})`)
+    yield* print(
+      `${statusWords[status].padEnd(9)}  ${displayPath(cwd, source ?? docId)} (${count(passages, "passage")})`
+    )
   } else if (event._tag === "Skipped" && !globals.json) {
-    yield* print(`skipped    ${shown(cwd, event.path)} (${event.reason})`)
+    yield* print(`skipped    ${displayPath(cwd, event.path)} (${event.reason})`)
   }
 })
 

@@ -8,7 +8,7 @@ import { defaultCollection, describeEmbedder } from "../model/Collection.ts"
 import { Stats, type StoreInfo, toEmbedding, toStats } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
 import { define } from "./command.ts"
-import { Engine, Place, shown, reading } from "./engine.ts"
+import { Engine, Place, displayPath, reading } from "./engine.ts"
 import { foreignTexts } from "./indexing.ts"
 import * as options from "./flags.ts"
 import { bytesText, count, numberText, printResult } from "./output.ts"
@@ -64,7 +64,7 @@ export const info = define(
           return `${out.colors.bold(name.padEnd(labelled - 1))} ${lines.join(`\n${" ".repeat(labelled)}`)}`
         }
         return [
-          row("Index", shown(cwd, index)),
+          row("Index", displayPath(cwd, index)),
           row(
             "Size",
             `${bytesText(stats.databaseBytes)} (${sizes.map(({ value, what }) => `${what} ${bytesText(value)}`).join(", ")})`
@@ -84,7 +84,10 @@ export const info = define(
                   `${describeEmbedder(shownFirst.next.embedder)}: ${numberText(shownFirst.next.done)} of ${count(shownFirst.passages, "passage")} (${shareText(shownFirst.next.done, shownFirst.passages)}); \`clew reindex -c ${shownFirst.name}\` goes on with it`
                 )
               ]),
-          row("Config", Option.match(file, { onNone: () => "defaults, no file", onSome: (name) => shown(cwd, name) })),
+          row(
+            "Config",
+            Option.match(file, { onNone: () => "defaults, no file", onSome: (name) => displayPath(cwd, name) })
+          ),
           row("Version", version)
         ].join("\n")
       })

@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { packagedConfig } from "../packaged/model.ts"
 import * as Cli from "./command.ts"
-import { Place, shown } from "./engine.ts"
+import { Place, displayPath } from "./engine.ts"
 import { FileUnusable } from "./exit.ts"
 import { printResult } from "./output.ts"
 
@@ -40,10 +40,10 @@ export const init = Cli.define(
         new FileUnusable({
           message:
             (error as NodeJS.ErrnoException).code === "EEXIST"
-              ? `${shown(cwd, file)} already exists; --force overwrites it`
-              : `cannot write ${shown(cwd, file)}: ${(error as Error).message}`
+              ? `${displayPath(cwd, file)} already exists; --force overwrites it`
+              : `cannot write ${displayPath(cwd, file)}: ${(error as Error).message}`
         })
     })
-    yield* printResult(InitReport, { file }, `Wrote ${shown(cwd, file)}; every key in it is commented out`)
+    yield* printResult(InitReport, { file }, `Wrote ${displayPath(cwd, file)}; every key in it is commented out`)
   }
 )

@@ -16,10 +16,10 @@ import { nothingFound, parseFilter } from "./asking.ts"
 import { filterHint } from "../filterHint.ts"
 import { lookFor } from "./document.ts"
 import { oneLine, titleOf } from "./query.ts"
-import { Engine, Place, shown } from "./engine.ts"
+import { Engine, Place, displayPath } from "./engine.ts"
 import { exitCode, stop, usage } from "./exit.ts"
 import { unmatchedNote } from "./gate.ts"
-import { harmless, Terminal } from "./terminal.ts"
+import { printable, Terminal } from "./terminal.ts"
 import * as options from "./flags.ts"
 import { count, printJson } from "./output.ts"
 
@@ -113,9 +113,9 @@ const rendered = Effect.fnUntraced(function* (query: string, { hit }: Pooled, pl
   return [
     "",
     `${colors.bold(oneLine(query))}  ${colors.dim(place)}`,
-    colors.cyan(`${shown(cwd, hit.document.source)}:${startLine}-${endLine}`),
+    colors.cyan(`${displayPath(cwd, hit.document.source)}:${startLine}-${endLine}`),
     ...(title === "" ? [] : [colors.bold(title)]),
-    harmless(text)
+    printable(text)
   ].join("\n")
 })
 

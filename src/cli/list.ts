@@ -10,7 +10,7 @@ import type { ListedDocument } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
 import { extension } from "../chunking/format.ts"
 import { nothingFound } from "./asking.ts"
-import { Place, shown, reading } from "./engine.ts"
+import { Place, displayPath, reading } from "./engine.ts"
 import * as Cli from "./command.ts"
 import * as options from "./flags.ts"
 import { count, numberText, printJson } from "./output.ts"
@@ -74,7 +74,7 @@ export const tableOf = (
     dayAndTime(row.indexedAt),
     ...(several ? [row.collection as string] : [])
   ])
-  const sources = rows.map((row) => shown(cwd, nameOf(row)))
+  const sources = rows.map((row) => displayPath(cwd, nameOf(row)))
   const head = ["passages", "characters", "format", "indexed", ...(several ? ["collection"] : [])]
   const widths = head.map((name, at) => cells.reduce((most, row) => Math.max(most, row[at]!.length), name.length))
   const line = (row: ReadonlyArray<string>, last: string) =>

@@ -103,7 +103,7 @@ export const listen = Effect.fnUntraced(function* (
     allowUnauthenticated,
     mcp,
     onListening: (url) =>
-      Effect.zipRight(mcp?.alone === true ? Effect.void : tellWhere(store, url), onListening?.(url) ?? Effect.void),
+      Effect.zipRight(mcp?.mcpOnly === true ? Effect.void : tellWhere(store, url), onListening?.(url) ?? Effect.void),
     engine: Layer.provideMerge(
       paths.length === 0 ? beside : Layer.merge(Layer.scopedDiscard(Effect.forkScoped(following(paths, cwd))), beside),
       opened

@@ -6,14 +6,14 @@ import * as List from "effect/List"
 import * as LogLevel from "effect/LogLevel"
 import * as Logger from "effect/Logger"
 import type { LogConfig } from "../Config.ts"
-import { harmless, type Terminal } from "./terminal.ts"
+import { printable, type Terminal } from "./terminal.ts"
 
 type Log = LogConfig["Type"]
 type Entry = Logger.Logger.Options<unknown>
 
 /** Log lines may contain file names and texts from elsewhere. */
 const clean = (message: unknown): unknown =>
-  typeof message === "string" ? harmless(message) : Array.isArray(message) ? message.map(clean) : message
+  typeof message === "string" ? printable(message) : Array.isArray(message) ? message.map(clean) : message
 
 const digits = (value: number, count = 2): string => String(value).padStart(count, "0")
 

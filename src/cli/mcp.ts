@@ -38,8 +38,8 @@ import { usualHeap } from "../runtime/Memory.ts"
 import { following, listen, listening, watchedBy, writable } from "./listen.ts"
 import * as logging from "./logging.ts"
 
-const short = (most: number) => (text: string) =>
-  text.trim() !== "" && text.length <= most ? Either.right(text) : Either.left(`1 to ${most} characters`)
+const short = (limit: number) => (text: string) =>
+  text.trim() !== "" && text.length <= limit ? Either.right(text) : Either.left(`1 to ${limit} characters`)
 
 /** The server's flags, most of which `mcp install` writes into the client's entry. */
 const serverFlags = {
@@ -104,7 +104,7 @@ const uninstall = Effect.fnUntraced(function* (
   const before = found ?? ""
   const root = yield* Effect.mapError(client.format.read(before), refused)
   const there = hasEntry(root, section, name)
-  const entry = there ? yield* client.format.alone(section, name, entryIn(root, section, name)) : ""
+  const entry = there ? yield* client.format.snippet(section, name, entryIn(root, section, name)) : ""
   const report = { client: clientName, scope, file, entry, removed: there && !onlyPrint, written: false }
   if (!there) {
     const lines = [
@@ -172,13 +172,9 @@ const leftBehind = (
   file: Option.Option<string>,
   postgres: boolean
 ): ReadonlyArray<string> => [
-  ...Option.match(file, {
-    onNone: () => [],
-    onSome: (found) =>
-      path.dirname(found) === cwd
-        ? [`${found} applies only in this folder; give --config ${found} so that the client uses it too`]
-        : []
-  }),
+  ...(Option.isSome(file) && path.dirname(file.value) === cwd
+    ? [`${file.value} applies only in this folder; give --config ${file.value} so that the client uses it too`]
+    : []),
   ...(postgres
     ? ["The index is in PostgreSQL, and its address is not written: set CLEW_STORE_URL in the client's environment"]
     : []),
@@ -217,12 +213,12 @@ const startOf = Effect.fnUntraced(function* (client: Client, scope: Scope, given
   const shared = scope === "project"
   // As the client understands it on any machine: the project's folder is not this one everywhere.
   const place = (flag: string, given: string) => {
-    const whole = path.resolve(cwd, given)
-    if (!shared) return Effect.succeed(whole)
-    const relative = path.relative(cwd, whole)
+    const absolute = path.resolve(cwd, given)
+    if (!shared) return Effect.succeed(absolute)
+    const relative = path.relative(cwd, absolute)
     if (path.isAbsolute(relative) || relative.split(path.sep)[0] === "..") {
       return usage(
-        `${flag} ${whole} is outside this folder, and --scope project writes for everyone who works in it: move it into the folder, or use --scope ${scopesOf(client).find((other) => other !== "project") ?? "user"}`
+        `${flag} ${absolute} is outside this folder, and --scope project writes for everyone who works in it: move it into the folder, or use --scope ${scopesOf(client).find((other) => other !== "project") ?? "user"}`
       )
     }
     const parts = relative === "" ? [] : relative.split(path.sep)
@@ -341,9 +337,9 @@ const install = Cli.define(
     const old = entryIn(root, section, name)
     // If the user switched it off, it stays off.
     const entry = { ...made, ...(old["enabled"] === false ? { enabled: false } : {}) }
-    const shown = yield* client.format.alone(section, name, entry)
+    const snippet = yield* client.format.snippet(section, name, entry)
     const disabled = switchedOff(client, root, old, name)
-    const off = { ...report, entry: shown, written: false, ...(disabled === undefined ? {} : { disabled: true }) }
+    const off = { ...report, entry: snippet, written: false, ...(disabled === undefined ? {} : { disabled: true }) }
     const sayOff =
       disabled === undefined
         ? Effect.void
@@ -353,7 +349,7 @@ const install = Cli.define(
       if (globals.json) return yield* printJson(InstallReport, off)
       yield* note(`For ${client.title}, in ${file}:`)
       yield* sayOff
-      return yield* print(shown)
+      return yield* print(snippet)
     }
 
     // A server that the client starts has other keys than one at a URL, and none of them may stay.
@@ -362,7 +358,7 @@ const install = Cli.define(
     const bare = other ? dropEntry(client.format, text, section, name) : Effect.succeed(text)
     const after = yield* Effect.mapError(
       Effect.flatMap(bare, (text) => setEntry(client.format, text, section, name, entry)),
-      (why) => unreadable(file, why, `add this by hand:\n\n${shown}`)
+      (why) => unreadable(file, why, `add this by hand:\n\n${snippet}`)
     )
     if (after === before) {
       yield* sayOff
@@ -507,7 +503,7 @@ const serve = Cli.define(
       const writePaths = yield* writable(given, server.writePaths)
       yield* Either.mapLeft(selectTools(filter, readOnly, { writes: writePaths.length > 0 }), usage)
       const beside = noJoin ? Layer.empty : yield* joinable(readOnly)
-      return yield* listen(given, { description, filter, name, alone: true }, beside)
+      return yield* listen(given, { description, filter, name, mcpOnly: true }, beside)
     }
     const needless = (["host", "port"] as const).find((key) => given[key] !== undefined)
     if (needless !== undefined || given.allowUnauthenticated) {

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { stripVTControlCharacters } from "node:util"
-import { Search } from "../Search.ts"
+import { Search, type SearchOutcome } from "../Search.ts"
 import { type TextSpan, bestExcerpt, highlighter } from "../citations/highlight.ts"
 import { alike, state } from "../citations/prompt.ts"
 import { way } from "../citations/remarks.ts"
@@ -17,11 +17,11 @@ import {
 } from "../model/SearchResult.ts"
 import { flags, noteRemarks, nothingFound, positional, requestOf } from "./asking.ts"
 import * as Cli from "./command.ts"
-import { Engine, Place, shown } from "./engine.ts"
+import { Engine, Place, displayPath } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { numberText, printJson } from "./output.ts"
 import { readable } from "./tables.ts"
-import { type Colors, type Face, Terminal, harmless } from "./terminal.ts"
+import { type Colors, type Face, Terminal, printable } from "./terminal.ts"
 import { wrapLine, wrapped } from "./wrap.ts"
 
 /** Characters of a passage that are shown. */
@@ -30,7 +30,7 @@ const excerptCharacters = 400
 /** Where there is no terminal, tables that are wider have their rows as `name: value`. */
 const pipeColumns = 120
 
-export const oneLine = (text: string): string => harmless(text).replaceAll("\n", " ")
+export const oneLine = (text: string): string => printable(text).replaceAll("\n", " ")
 
 /** What stands behind the name of a passage's file. */
 export const whereIn = ({ locator, startLine }: Hit["passage"], line = startLine): string =>
@@ -43,10 +43,10 @@ const marked = (text: string, spans: ReadonlyArray<TextSpan>, { end, start }: Te
     const from = Math.max(span.start, start)
     const to = Math.min(span.end, end)
     if (from >= to) continue
-    shownText += `${harmless(text.slice(at, from))}${colors.bold(colors.yellow(harmless(text.slice(from, to))))}`
+    shownText += `${printable(text.slice(at, from))}${colors.bold(colors.yellow(printable(text.slice(from, to))))}`
     at = to
   }
-  return shownText + harmless(text.slice(at, end))
+  return shownText + printable(text.slice(at, end))
 }
 
 /** A line without heading marks and colours. */
@@ -64,7 +64,7 @@ const underline = /^\s*(?:={3,}|-{3,}|~{3,})\s*$/
 /** The documents of the results, each once, best first. */
 export const renderFiles = (hits: ReadonlyArray<Hit>) =>
   Effect.map(Place, ({ cwd }) =>
-    [...new Set(hits.map(({ document }) => oneLine(shown(cwd, document.source))))].join("\n")
+    [...new Set(hits.map(({ document }) => oneLine(displayPath(cwd, document.source))))].join("\n")
   )
 
 /** A passage's title and headings, the title once; empty if it has none. */
@@ -91,7 +91,7 @@ export const renderHits = Effect.fnUntraced(function* (
   return hits
     .map((hit, index) => {
       const { collection, document, explain, foundBy, passage, relevance, score, via } = hit
-      const same = alike(hit, ({ document, passage }) => `${shown(cwd, document.source)}${whereIn(passage)}`)
+      const same = alike(hit, ({ document, passage }) => `${displayPath(cwd, document.source)}${whereIn(passage)}`)
       const { isNamed, linesBefore, text } = readable(passage.text, width, passage.tableHeader)
       const spans = find(text)
       const excerpt = bestExcerpt(text, spans, excerptCharacters)
@@ -103,7 +103,7 @@ export const renderHits = Effect.fnUntraced(function* (
       const repeated = new Set([document.title, ...passage.heading].flatMap((part) => (part ? [bare(part)] : [])))
       while (lines.length > 1 && (repeated.has(bare(lines[0]!)) || underline.test(lines[0]!))) lines.shift()
       const line = Math.min(passage.endLine, passage.startLine + linesBefore(excerpt.start))
-      const where = `${oneLine(shown(cwd, document.source))}${whereIn(passage, line)}`
+      const where = `${oneLine(displayPath(cwd, document.source))}${whereIn(passage, line)}`
       const title = titleOf(hit)
       return [
         `${`${index + 1}.`.padEnd(gutter.length)}${fit(`${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${relevance === undefined ? "" : `  relevance ${relevance.toFixed(2)}`}${collection === defaultCollection ? "" : `  in ${collection}`}`)}${colors.yellow(state(hit, "  "))}`).join(`\n${gutter}`)}`,
@@ -161,7 +161,7 @@ const explanationOf = ({ keyword, likeness, recency, rerank, vector }: Explanati
     recency === undefined
       ? ""
       : `; ${recency.contribution.toFixed(3)} for its age of ${Math.round(recency.age_days)} days`
-  return harmless(`${before}${legOf("by meaning", vector)}; ${legOf("by words", keyword)}${terms}${alike}${age}`)
+  return printable(`${before}${legOf("by meaning", vector)}; ${legOf("by words", keyword)}${terms}${alike}${age}`)
 }
 
 /** How the search went, for people. */
@@ -183,6 +183,31 @@ const renderExplanation = (explain: SearchExplanation, out: Face): string => {
 
 /** What `query --json` prints: the body of POST /query. */
 export const QueryReport = SearchResponse.annotations({ identifier: "QueryReport" })
+
+/** Prints what a search found; exits with 3 if that is nothing. */
+export const printFound = Effect.fnUntraced(function* (
+  found: SearchOutcome,
+  files: boolean,
+  query: string,
+  also?: ReadonlyArray<string>
+) {
+  const { globals } = yield* Place
+  const { out, print } = yield* Terminal
+  const { explain, hint, hits, queryTimeMs } = found
+  if (globals.json) {
+    yield* printJson(QueryReport, {
+      results: hits.map(toSearchResult),
+      query_time_ms: queryTimeMs,
+      ...toProvenance(found),
+      explain
+    })
+  } else if (hits.length > 0) {
+    yield* print(yield* files ? renderFiles(hits) : renderHits(hits, query, also))
+    if (explain !== undefined) yield* print(`\n${renderExplanation(explain, out)}`)
+  }
+  yield* noteRemarks(found)
+  if (hits.length === 0) yield* nothingFound(hint)
+})
 
 export const query = Cli.define(
   {
@@ -209,29 +234,11 @@ export const query = Cli.define(
     details: ["Exits with 3 if nothing is found, or only weak matches."]
   },
   function* (flags, words) {
-    const { globals } = yield* Place
-    const { out, print } = yield* Terminal
     const request = yield* requestOf(flags, words)
     const engine = yield* Engine
     const asked = { ...request, explain: flags.explain, perDocument: flags.files ? 1 : undefined }
     const found = yield* Effect.flatMap(Search, (search) => search.run(asked)).pipe(Effect.provide(engine.read))
-    const { explain, hint, hits, queryTimeMs, readAs, weak } = found
-
-    if (globals.json) {
-      yield* printJson(QueryReport, {
-        results: hits.map(toSearchResult),
-        query_time_ms: queryTimeMs,
-        ...toProvenance(found),
-        explain
-      })
-    } else if (hits.length > 0) {
-      yield* print(
-        yield* flags.files ? renderFiles(hits) : renderHits(hits, readAs?.words ?? request.query, request.queries)
-      )
-      if (explain !== undefined) yield* print(`\n${renderExplanation(explain, out)}`)
-    }
-    yield* noteRemarks(found)
-    if (hits.length === 0) return yield* nothingFound(hint)
-    if (weak === true) return yield* stop(exitCode.nothingFound)
+    yield* printFound(found, flags.files, found.readAs?.words ?? request.query, request.queries)
+    if (found.weak === true) return yield* stop(exitCode.nothingFound)
   }
 )

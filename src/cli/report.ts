@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Place } from "./engine.ts"
 import { exitCode, type ExitCode, Stop, UsageError } from "./exit.ts"
-import { escaped, harmless, Terminal } from "./terminal.ts"
+import { escaped, printable, Terminal } from "./terminal.ts"
 
 /** An error as a problem object of RFC 9457; `--json` prints it on standard error. */
 export const Problem = Schema.Struct({
@@ -45,7 +45,7 @@ export const report = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) 
   if (globals.json) yield* note(escaped(JSON.stringify(problem)))
   else {
     const isUsage = error instanceof UsageError
-    yield* note(`${err.colors.red(`${isUsage ? command : "clew"}:`)} ${harmless(problem.detail)}`)
+    yield* note(`${err.colors.red(`${isUsage ? command : "clew"}:`)} ${printable(problem.detail)}`)
     if (isUsage) yield* note(`See ${command} --help`)
     if (isDefect) yield* note("This is a bug in Clew; --log-level debug shows where it happened")
   }

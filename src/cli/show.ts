@@ -10,11 +10,11 @@ import { state } from "../citations/prompt.ts"
 import type { StoredDocument } from "../model/Stored.ts"
 import * as Cli from "./command.ts"
 import { lookFor, theDocument } from "./document.ts"
-import { Place, reading, shown } from "./engine.ts"
+import { Place, reading, displayPath } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import * as options from "./flags.ts"
 import { count, printJson } from "./output.ts"
-import { Terminal, forTerminal, harmless } from "./terminal.ts"
+import { Terminal, forTerminal, printable } from "./terminal.ts"
 import { wrapLine } from "./wrap.ts"
 
 /** Prints a long text through $PAGER in a terminal; elsewhere, or if that fails, directly. */
@@ -70,7 +70,7 @@ const lined = Effect.fnUntraced(function* (
   if (first < lines.first || first > lines.last) {
     const { cwd } = yield* Place
     const { note } = yield* Terminal
-    const name = harmless(shown(cwd, source ?? docId))
+    const name = printable(displayPath(cwd, source ?? docId))
     yield* note(
       lines.first === lines.last
         ? `clew: ${name} has no line ${first}, only line ${lines.first}`
@@ -94,7 +94,7 @@ const placed = Effect.fnUntraced(function* ({ docId, metadata, passages, source 
   const { pages } = metadata
   if (wanted?._tag === "Page" && typeof pages === "number" && (wanted.page < 1 || wanted.page > pages)) {
     yield* note(
-      harmless(`clew: ${shown(cwd, source ?? docId)} has no page ${wanted.page}; it has ${count(pages, "page")}`)
+      printable(`clew: ${displayPath(cwd, source ?? docId)} has no page ${wanted.page}; it has ${count(pages, "page")}`)
     )
     return yield* stop(exitCode.nothingFound)
   }
@@ -103,16 +103,16 @@ const placed = Effect.fnUntraced(function* ({ docId, metadata, passages, source 
   if (first !== undefined && last !== undefined) {
     // Nothing says how far the last passage reaches.
     if (wanted?._tag !== "Page" && first === passages.at(-1) && `#${text}` !== fragment(first.locator!)) {
-      yield* note(harmless(`clew: no passage begins at #${text}; the last begins at ${fragment(first.locator!)}`))
+      yield* note(printable(`clew: no passage begins at #${text}; the last begins at ${fragment(first.locator!)}`))
     }
     return { ordinal: first.ordinal, startLine: first.startLine, endLine: last.endLine } satisfies Shown
   }
   const places = [...new Set(passages.flatMap(({ locator }) => (locator === undefined ? [] : [fragment(locator)])))]
   yield* note(
-    harmless(
+    printable(
       places.length === 0
-        ? `clew: ${shown(cwd, source ?? docId)} has no such places; give a line: SOURCE:LINE`
-        : `clew: no place ${JSON.stringify(`#${text}`)} in ${shown(cwd, source ?? docId)}; its passages begin at ${places[0]} to ${places.at(-1)}`
+        ? `clew: ${displayPath(cwd, source ?? docId)} has no such places; give a line: SOURCE:LINE`
+        : `clew: no place ${JSON.stringify(`#${text}`)} in ${displayPath(cwd, source ?? docId)}; its passages begin at ${places[0]} to ${places.at(-1)}`
     )
   )
   return yield* stop(exitCode.nothingFound)
@@ -194,10 +194,10 @@ export const show = Cli.define(
         at += row.length + 1
         const within = passage !== undefined && passage.startLine <= about && about <= passage.endLine
         const mark = within ? bold(">") : " "
-        const [first = "", ...rest] = fit(harmless(row))
+        const [first = "", ...rest] = fit(printable(row))
         return [`${mark} ${dim(String(line ?? "").padStart(width))}  ${first}`, ...rest.map((part) => gutter + part)]
       })
-      const head = `${cyan(shown(cwd, source))}${document.title === undefined ? "" : `  ${bold(harmless(document.title).replaceAll("\n", " "))}`}`
+      const head = `${cyan(displayPath(cwd, source))}${document.title === undefined ? "" : `  ${bold(printable(document.title).replaceAll("\n", " "))}`}`
       const stale = state(dated, "clew: the ")
       if (stale !== "") yield* (yield* Terminal).note(`${stale}; what is shown is what was indexed`)
       yield* page([head, "", ...body].join("\n"))

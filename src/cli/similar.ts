@@ -1,15 +1,12 @@
 import * as Effect from "effect/Effect"
 import { Search } from "../Search.ts"
 import { citedIn } from "../model/Locator.ts"
-import { toProvenance, toSearchResult } from "../model/SearchResult.ts"
-import { flags, noteRemarks, nothingFound, requestOf } from "./asking.ts"
+import { flags, requestOf } from "./asking.ts"
 import * as Cli from "./command.ts"
 import { lookFor, theDocument } from "./document.ts"
-import { reading, Place } from "./engine.ts"
+import { reading } from "./engine.ts"
 import { usage } from "./exit.ts"
-import { printJson } from "./output.ts"
-import { QueryReport, renderFiles, renderHits } from "./query.ts"
-import { Terminal } from "./terminal.ts"
+import { printFound } from "./query.ts"
 
 const { graph: _, queries: __, ...searching } = flags
 
@@ -46,8 +43,6 @@ export const similar = Cli.define(
     }
     if (text !== undefined && chunk !== undefined)
       return yield* usage("--chunk names a passage of a document: leave it out with --text")
-    const { globals } = yield* Place
-    const { print } = yield* Terminal
     const { query, ...request } = yield* requestOf(given, [text ?? place!])
     yield* reading(function* () {
       const cited = place === undefined ? undefined : citedIn(place)
@@ -69,17 +64,7 @@ export const similar = Cli.define(
               })
         })
       )
-      if (globals.json) {
-        yield* printJson(QueryReport, {
-          results: found.hits.map(toSearchResult),
-          query_time_ms: found.queryTimeMs,
-          ...toProvenance(found)
-        })
-      } else if (found.hits.length > 0) {
-        yield* print(yield* files ? renderFiles(found.hits) : renderHits(found.hits, text ?? ""))
-      }
-      yield* noteRemarks(found)
-      if (found.hits.length === 0) return yield* nothingFound(found.hint)
+      yield* printFound(found, files, text ?? "")
     })
   }
 )

@@ -14,7 +14,7 @@ import { wrapped } from "./wrap.ts"
 
 /** Control characters in a document or a name could control the terminal. */
 // oxlint-disable-next-line no-control-regex
-export const harmless = (text: string): string => text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, " ")
+export const printable = (text: string): string => text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, " ")
 
 /** Escape sequences except those for colours, and control characters except tab and line feed. */
 const unsafe =
@@ -88,7 +88,7 @@ class InputUnreadable extends Data.TaggedError("InputUnreadable")<{ readonly mes
 /** The log's way to standard error. */
 interface LogLines {
   /** Writes a line after the work of this turn, or at once with all that wait. */
-  readonly add: (line: string, atOnce: boolean) => void
+  readonly add: (line: string, immediately: boolean) => void
   /** Writes what waits; call it before writing to standard error by other means, so that the order holds. */
   readonly flush: () => void
 }
@@ -147,7 +147,7 @@ const confirm = (question: string, { stdin, stderr }: Streams): Effect.Effect<bo
     }
     lines.on("close", () => unanswered(Effect.succeed(false)))
     lines.on("SIGINT", () => unanswered(Effect.interrupt))
-    lines.question(`${harmless(question)} [y/N] `, (answer) => {
+    lines.question(`${printable(question)} [y/N] `, (answer) => {
       lines.removeAllListeners("close")
       lines.close()
       resume(Effect.succeed(/^\s*y(es)?\s*$/i.test(answer)))
@@ -181,10 +181,10 @@ export const logTo = (stream: Pick<Writable, "write">): LogLines => {
   }
   return {
     flush,
-    add: (line, atOnce) => {
+    add: (line, immediately) => {
       if (waiting === "") setImmediate(flush)
       waiting += `${line}\n`
-      if (atOnce || waiting.length > maxWaiting) flush()
+      if (immediately || waiting.length > maxWaiting) flush()
     }
   }
 }

@@ -13,7 +13,7 @@ import { ExportEnd } from "../model/Export.ts"
 import { linesOf } from "../upkeep/exportLines.ts"
 import { Transfer } from "../upkeep/Transfer.ts"
 import { define } from "./command.ts"
-import { Engine, Place, shown, inIndex } from "./engine.ts"
+import { Engine, Place, displayPath, inIndex } from "./engine.ts"
 import * as options from "./flags.ts"
 import { count, numberText, printResult } from "./output.ts"
 import { usage, FileUnusable } from "./exit.ts"
@@ -152,7 +152,7 @@ export const exportIndex = define(
       const { documents, passages } = decodeEnd(last)
       const what = `xported ${count(documents, "document")}, ${count(passages, "passage")}`
       if (file === undefined) return yield* note(`clew: e${what}`)
-      yield* printResult(TransferReport, { file, documents, chunks: passages }, `E${what} to ${shown(cwd, file)}`)
+      yield* printResult(TransferReport, { file, documents, chunks: passages }, `E${what} to ${displayPath(cwd, file)}`)
     })
   }
 )
@@ -226,7 +226,7 @@ const imported = Effect.fnUntraced(function* (name: string) {
     yield* printResult(
       TransferReport,
       { file, documents, chunks: passages, unchanged, skipped },
-      `Imported ${count(documents, "document")}, ${count(passages, "passage")} from ${shown(cwd, file)}` +
+      `Imported ${count(documents, "document")}, ${count(passages, "passage")} from ${displayPath(cwd, file)}` +
         (unchanged === 0
           ? ""
           : `, ${numberText(unchanged)} of which ${unchanged === 1 ? "was" : "were"} there already`) +

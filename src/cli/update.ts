@@ -5,16 +5,17 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Collections } from "../Collections.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
+import { Tally } from "../files/Tally.ts"
 import { CollectionName } from "../model/Collection.ts"
 import type { IndexedRoot } from "../model/File.ts"
 import { Store } from "../Store.ts"
 import { define } from "./command.ts"
-import { Place, shown, inIndex } from "./engine.ts"
+import { Place, displayPath, inIndex } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { finish, IndexReport, showInterrupted, showReport, showFailures } from "./indexing.ts"
 import * as options from "./flags.ts"
 import { printJson } from "./output.ts"
-import { Tally, withProgress } from "./progress.ts"
+import { withProgress } from "./progress.ts"
 import { Terminal } from "./terminal.ts"
 
 /** What `update --json` prints: the paths that were indexed again, and the report of each collection. */
@@ -105,7 +106,7 @@ export const update = define(
         }
         for (const { path } of roots.filter(({ missing }) => missing)) {
           yield* note(
-            `The documents of ${shown(cwd, path)} were kept; if it is gone for good, remove them with clew delete`
+            `The documents of ${displayPath(cwd, path)} were kept; if it is gone for good, remove them with clew delete`
           )
         }
       }

@@ -6,7 +6,7 @@ import { Watcher } from "../files/Watcher.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { Reindexer } from "../upkeep/Reindexer.ts"
 import * as Cli from "./command.ts"
-import { Engine, Place, shown } from "./engine.ts"
+import { Engine, Place, displayPath } from "./engine.ts"
 import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { DocumentLine, documentLine } from "./indexing.ts"
@@ -71,7 +71,7 @@ interface Notice {
 
 /** An event as JSON and as a line for people; undefined: nothing to report. */
 const noticeOf = (event: WatchEvent, cwd: string): Notice | undefined => {
-  const at = (path: string) => shown(cwd, path)
+  const at = (path: string) => displayPath(cwd, path)
   const trouble = (line: Notice["line"], text: string): Notice => ({ line, text, isTrouble: true })
   switch (event._tag) {
     case "Waiting": {

@@ -6,7 +6,7 @@ import { way } from "../citations/remarks.ts"
 import { flags, requestOf } from "./asking.ts"
 import { define } from "./command.ts"
 import { lookFor, notIndexed, theDocument } from "./document.ts"
-import { Place, reading, shown } from "./engine.ts"
+import { Place, reading, displayPath } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { count, printJson } from "./output.ts"
 import { oneLine, whereIn } from "./query.ts"
@@ -45,7 +45,7 @@ export const why = define(
       const byWords = keyword.own?.explain?.keyword
       const source = document.source ?? document.docId
       const { bold, cyan, dim } = out.colors
-      const placeOf = (hit: Similar) => `${shown(cwd, hit.document.source)}${whereIn(hit.passage)}`
+      const placeOf = (hit: Similar) => `${displayPath(cwd, hit.document.source)}${whereIn(hit.passage)}`
       const legText = ({ into, leg: { rank, score } }: typeof hybrid) =>
         into !== undefined
           ? `#${rank}, where ${placeOf(into)} says the same`
@@ -81,7 +81,7 @@ export const why = define(
         wrapped(
           out,
           [
-            `${cyan(shown(cwd, source))} in collection ${found.collection}, ${count(document.passages.length, "passage")}`,
+            `${cyan(displayPath(cwd, source))} in collection ${found.collection}, ${count(document.passages.length, "passage")}`,
             ...(filteredOut ? [`The filter excludes it${hint === undefined ? "" : `: ${hint}`}.`] : []),
             row(
               "fused",

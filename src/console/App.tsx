@@ -6,7 +6,7 @@ import { Compare } from "./Compare.tsx"
 import { Documents } from "./Documents.tsx"
 import { Graph } from "./Graph.tsx"
 import { Health } from "./Health.tsx"
-import { nobody, ShellContext, useKeys, useLoad } from "./hooks.ts"
+import { unknownCaller, ShellContext, useKeys, useLoad } from "./hooks.ts"
 import { Dialog, Empty } from "./Parts.tsx"
 import { Search } from "./Search.tsx"
 import type { Who } from "./wire.ts"
@@ -155,7 +155,7 @@ export const App = () => {
   })
 
   const tell = useCallback((text: string) => announce(text), [])
-  const shell = useMemo(() => ({ pulse, who: who ?? nobody, announce: tell }), [pulse, who, tell])
+  const shell = useMemo(() => ({ pulse, who: who ?? unknownCaller, announce: tell }), [pulse, who, tell])
   const Page: ((props: Pick<Address, "given">) => preact.JSX.Element) | undefined = view && pages[view]
   return (
     <ShellContext.Provider value={shell}>

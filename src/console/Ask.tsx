@@ -81,13 +81,13 @@ const Answer = ({
       {sources.length > 0 && (
         <ol class="sources" ref={list} aria-label="Passages behind the answer">
           {sources.map((source) => {
-            const said = sentences(source.index)
+            const cited = sentences(source.index)
             const isPicked = picked === source.index
-            const span = said.map(({ sentence }) => quotedIn(source.text, sentence)).find((each) => each !== undefined)
+            const span = cited.map(({ sentence }) => quotedIn(source.text, sentence)).find((each) => each !== undefined)
             const marking = {
               span,
               words:
-                span === undefined ? wordsToMark(`${question} ${said.map((each) => each.sentence).join(" ")}`) : words
+                span === undefined ? wordsToMark(`${question} ${cited.map((each) => each.sentence).join(" ")}`) : words
             }
             return (
               <li key={source.index} data-source={source.index} class={isPicked ? "is-picked" : undefined}>
@@ -100,7 +100,7 @@ const Answer = ({
                   <span class="number">{source.index}</span>
                   <SourcePath source={source.source} />
                   <span class="told">{placeText(source)}</span>
-                  {said.map(({ verdict }, at) => (
+                  {cited.map(({ verdict }, at) => (
                     <span key={at} class={`verdict ${verdict}`} title={verdicts[verdict][1]}>
                       {verdicts[verdict][0]}
                     </span>
@@ -108,7 +108,7 @@ const Answer = ({
                 </button>
                 {isPicked && (
                   <div class="quoted">
-                    {said.map(({ sentence, verdict }, at) => (
+                    {cited.map(({ sentence, verdict }, at) => (
                       <p key={at} class={`claim ${verdict}`}>
                         <b>{verdicts[verdict][1]}:</b> {sentence}
                       </p>
@@ -137,7 +137,7 @@ const Answer = ({
   )
 }
 
-/** Questions that the index answers; what follows is asked with what was said before. */
+/** Questions that the index answers; what follows is asked with what was cited before. */
 export const Ask = ({ given }: Pick<Address, "given">) => {
   const { announce } = useShell()
   const [turns, setTurns] = useState<ReadonlyArray<Turn>>([])

@@ -1,7 +1,16 @@
 import { useState } from "preact/hooks"
 import { type Address, go, href, numberIn } from "./address.ts"
 import { call } from "./api.ts"
-import { type Choice, choiceIn, choiceTo, commandLine, flagsOf, inTypeScript, settingsOf, told } from "./asking.ts"
+import {
+  type Choice,
+  choiceIn,
+  choiceTo,
+  commandLine,
+  flagsOf,
+  inTypeScript,
+  settingsOf,
+  describeChoice
+} from "./asking.ts"
 import { placeText } from "./Hit.tsx"
 import { useAfter, useLoad, useMay, useShell } from "./hooks.ts"
 import { Judge } from "./Judge.tsx"
@@ -56,16 +65,16 @@ const Side = ({
   const [isOpen, open] = useState(false)
   const there = new Map((other?.results ?? []).map((hit, at) => [keyOf(hit), at + 1]))
   return (
-    <section aria-label={`${name}: ${told(choice)}`} class="side">
+    <section aria-label={`${name}: ${describeChoice(choice)}`} class="side">
       <header>
         <b>{name}</b>
         <button
           type="button"
           class="quiet"
           onClick={() => open(true)}
-          aria-label={`Settings of ${name}: ${told(choice)}`}
+          aria-label={`Settings of ${name}: ${describeChoice(choice)}`}
         >
-          {told(choice)}
+          {describeChoice(choice)}
         </button>
         {found !== undefined && <span class="told">{seconds(found.query_time_ms)}</span>}
       </header>
@@ -101,7 +110,7 @@ const Side = ({
                   <SourcePath source={metadata.source} />
                   <span>{placeText(metadata)}</span>
                 </p>
-                <Excerpt source={metadata.source} text={text} words={words} most={excerptLength} />
+                <Excerpt source={metadata.source} text={text} words={words} limit={excerptLength} />
               </div>
               <Move rank={at + 1} other={there.get(keyOf(hit))} />
             </li>

@@ -10,7 +10,7 @@ const titles: Readonly<Record<string, string>> = {
 }
 
 /** Values of a facet that are shown at first. */
-const most = 6
+const limit = 6
 
 interface Props {
   readonly facets: Facets | undefined
@@ -35,12 +35,12 @@ const Facet = ({
   readonly onToggle: (value: Value) => void
 }) => {
   const [isWhole, showWhole] = useState(false)
-  const shown = isWhole ? values : values.filter(({ isOn }, at) => at < most || isOn)
-  const rest = values.length - shown.length
+  const visible = isWhole ? values : values.filter(({ isOn }, at) => at < limit || isOn)
+  const rest = values.length - visible.length
   return (
     <fieldset class="facet">
       <legend>{titles[name] ?? name}</legend>
-      {shown.map((each) => (
+      {visible.map((each) => (
         <label key={String(each.value)}>
           <input type="checkbox" checked={each.isOn} onChange={() => onToggle(each)} />
           <span class={name === "folder" ? "name path" : "name"} title={String(each.value)}>

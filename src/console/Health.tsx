@@ -121,7 +121,7 @@ const Jobs = ({ jobs, onChange }: { readonly jobs: ReadonlyArray<Job>; readonly 
 }
 
 const Stages = ({ stages }: { readonly stages: Report["stages"] }) => {
-  const most = Math.max(0.001, ...stages.map(({ p95_ms: p95 }) => p95))
+  const highest = Math.max(0.001, ...stages.map(({ p95_ms: p95 }) => p95))
   return (
     <section aria-label="Slowest stages">
       <h2>Slowest stages</h2>
@@ -141,7 +141,7 @@ const Stages = ({ stages }: { readonly stages: Report["stages"] }) => {
                     <td>
                       <span class="bar">
                         <span class="track">
-                          <span class="fill" style={{ width: `${(100 * p95) / most}%` }} />
+                          <span class="fill" style={{ width: `${(100 * p95) / highest}%` }} />
                         </span>
                         {p95.toFixed(2)} ms
                       </span>

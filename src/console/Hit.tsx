@@ -59,7 +59,7 @@ export const HitItem = ({
           </span>
         ))}
       </>,
-      <Excerpt source={source} text={text} words={words} most={excerptLength} />
+      <Excerpt source={source} text={text} words={words} limit={excerptLength} />
     ]
   }, [hit, words])
   return (

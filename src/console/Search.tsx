@@ -11,7 +11,7 @@ import {
   flagsOf,
   inTypeScript,
   settingsOf,
-  told
+  describeChoice
 } from "./asking.ts"
 import { FacetList } from "./Facets.tsx"
 import { HitItem } from "./Hit.tsx"
@@ -263,9 +263,9 @@ export const Search = ({ given }: Pick<Address, "given">) => {
           type="button"
           class="settings-button"
           onClick={() => openDrawer(true)}
-          aria-label={`Settings: ${told(choice)}`}
+          aria-label={`Settings: ${describeChoice(choice)}`}
         >
-          {told(choice)}
+          {describeChoice(choice)}
         </button>
       </div>
       <Suggested

@@ -153,12 +153,12 @@ export const PassageText = ({ source, text, ...marking }: Marking & Record<"sour
 
 /** The part of a passage's text with the most of the words. */
 export const Excerpt = ({
-  most,
+  limit,
   source,
   text,
   words
-}: Omit<Marking, "span"> & Record<"source" | "text", string> & { readonly most: number }) => {
-  const { end, start } = excerpt(text, words, most)
+}: Omit<Marking, "span"> & Record<"source" | "text", string> & { readonly limit: number }) => {
+  const { end, start } = excerpt(text, words, limit)
   return isCode(source) ? (
     <p class="text is-code">
       {start > 0 && "… "}

@@ -33,7 +33,7 @@ export const WhyHit = ({ hit }: { readonly hit: Hit }) => {
   if (explain === undefined) return <p class="remark">The server did not explain this result.</p>
   const { keyword, likeness, queries, recency, rerank, vector } = explain
   const terms = keyword?.terms ?? []
-  const most = Math.max(...terms.map((term) => term.score), 0.001)
+  const highest = Math.max(...terms.map((term) => term.score), 0.001)
   return (
     <div class="why" role="group" aria-label="Why it ranks here" tabIndex={0}>
       <table>
@@ -71,7 +71,7 @@ export const WhyHit = ({ hit }: { readonly hit: Hit }) => {
                 {term.near === true && " (similar spelling)"}
               </span>
               <span class="track">
-                <span class="fill" style={{ width: `${Math.max(0, (100 * term.score) / most)}%` }} />
+                <span class="fill" style={{ width: `${Math.max(0, (100 * term.score) / highest)}%` }} />
               </span>
               <span class="told">
                 {term.score.toFixed(2)},{" "}

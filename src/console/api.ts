@@ -55,11 +55,11 @@ export interface Options {
 }
 
 const problemOf = async (response: Response): Promise<Failure> => {
-  const said = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined
+  const problem = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined
   return new Failure(response.status, {
-    _tag: typeof said?._tag === "string" ? said._tag : "Unreachable",
-    detail: typeof said?.detail === "string" ? said.detail : `The server answered ${response.status}`,
-    errors: said?.errors
+    _tag: typeof problem?._tag === "string" ? problem._tag : "Unreachable",
+    detail: typeof problem?.detail === "string" ? problem.detail : `The server answered ${response.status}`,
+    errors: problem?.errors
   })
 }
 
@@ -146,10 +146,10 @@ export const begin = async <A>(
   signal?: AbortSignal
 ): Promise<A> => {
   const response = await send(method, path, { body, signal, headers: { prefer: "respond-async" } })
-  const said = (await response.json()) as A | Job
-  if (response.status !== 202) return said as A
-  onProgress(said as Job)
-  const job = await follow(said as Job, onProgress, signal)
+  const answer = (await response.json()) as A | Job
+  if (response.status !== 202) return answer as A
+  onProgress(answer as Job)
+  const job = await follow(answer as Job, onProgress, signal)
   if (job.state === "done") return job.result as A
   throw new Failure(
     job.error?.status ?? 0,

@@ -65,7 +65,7 @@ export const settingsOf = ({ alpha, fusion, graph, min, mode }: Choice): Setting
 })
 
 /** A choice in few words. */
-export const told = ({ alpha, fusion, graph, min, mode }: Choice): string =>
+export const describeChoice = ({ alpha, fusion, graph, min, mode }: Choice): string =>
   [
     { hybrid: "Words and meaning", meaning: "Meaning", words: "Words" }[mode],
     mode === "hybrid" && alpha !== undefined ? `α ${alpha}` : undefined,

@@ -34,15 +34,13 @@ export const askBody = (
   return {
     query: question,
     // "And how long does that take?" is searched for together with what it follows.
-    ...(last === undefined ? {} : { queries: [`${last.question} ${question}`.slice(0, 10_000)] }),
-    ...(answered.length === 0
-      ? {}
-      : {
-          history: answered.flatMap(({ answer, question }) => [
-            { role: "user" as const, content: question },
-            { role: "assistant" as const, content: answer }
-          ])
-        }),
+    queries: last && [`${last.question} ${question}`.slice(0, 10_000)],
+    history:
+      last &&
+      answered.flatMap(({ answer, question }) => [
+        { role: "user" as const, content: question },
+        { role: "assistant" as const, content: answer }
+      ]),
     top_k: topK,
     collection,
     verify: true

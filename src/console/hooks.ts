@@ -12,9 +12,9 @@ export interface Shell {
 }
 
 /** Before the server has said who one is, when no view is shown. */
-export const nobody: Who = { rights: [], authenticated: false, read_only: false }
+export const unknownCaller: Who = { rights: [], authenticated: false, read_only: false }
 
-export const ShellContext = createContext<Shell>({ pulse: 0, who: nobody, announce: () => {} })
+export const ShellContext = createContext<Shell>({ pulse: 0, who: unknownCaller, announce: () => {} })
 export const useShell = (): Shell => useContext(ShellContext)
 
 /** Whether something may be done here; what may not is not shown. */

@@ -27,6 +27,7 @@ const spelling = /[^\p{L}\p{N}+#]+/gu
  * plural of the last word have the same key. Empty if the name has neither letter nor digit.
  */
 export const keyOf = (name: string): string => {
+  if (name === "") return ""
   const lower = name.toLowerCase()
   return singular((plain.test(lower) ? lower : folded(name)).replace(/^(?:the|an|a) (?=.)/u, ""))
 }

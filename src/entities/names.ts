@@ -39,8 +39,8 @@ const known = new Uint8Array(0x1_0000)
 /** The class of the character at an offset; a character above U+FFFF has two units. */
 const classAt = (text: string, at: number): number => {
   const unit = text.charCodeAt(at)
-  const class_ = known[unit]!
-  if (class_ !== 0) return class_
+  const kind = known[unit]!
+  if (kind !== 0) return kind
   if (unit >= 0xd800 && unit < 0xdc00) return classed(String.fromCodePoint(text.codePointAt(at)!))
   return (known[unit] = classed(text[at]!))
 }
@@ -180,7 +180,7 @@ const words = (text: string): Words => {
     const isPlain = before >= 0 && start === last + 1 && text.charCodeAt(last) === space
     let adjacent = isPlain
     let opens = false
-    let isPart = text.charCodeAt(at) === underscore
+    let isPart = at < text.length && text.charCodeAt(at) === underscore
     if (!isPlain) {
       const gap = text.slice(last, start)
       const stop = (gap === ". " || gap === ".") && before >= 0 && abbreviation.test(text.slice(before, last))
@@ -241,9 +241,13 @@ const general = new Set(
 
 /** Frequent German words: German capitalises its nouns, so capitals do not show names. */
 const german = new Set("der die das und ist nicht ein eine mit den dem wird auf für werden".split(" "))
-/** Their lengths as bits, by the last five bits of their first letter: most words are told apart by this. */
-const germanLengths = new Int32Array(32)
-for (const word of german) germanLengths[word.charCodeAt(0) & 31]! |= 1 << word.length
+/** Lengths of words as bits, by the last five bits of their first letter: most words are told apart by this. */
+const lengthsOf = (words: Iterable<string>): Int32Array => {
+  const lengths = new Int32Array(32)
+  for (const word of words) lengths[word.charCodeAt(0) & 31]! |= 1 << word.length
+  return lengths
+}
+const germanLengths = lengthsOf(german)
 
 const longest = 8
 /** More consecutive capitalised words than this, with nothing between them, are cells of a table. */

@@ -23,7 +23,8 @@ export class LineWalker {
     // Not indexOf, which would search the whole rest for the other line end, once per walker.
     while (at < to && !isLineEnd(text.charCodeAt(at))) at++
     this.end = at
-    this.after = text.charCodeAt(at) === 13 && text.charCodeAt(at + 1) === 10 ? at + 2 : at + 1
+    const isPair = at + 1 < text.length && text.charCodeAt(at) === 13 && text.charCodeAt(at + 1) === 10
+    this.after = isPair ? at + 2 : at + 1
     return true
   }
 }

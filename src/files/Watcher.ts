@@ -16,7 +16,7 @@ import { WatchLock } from "./WatchLock.ts"
 import { isBelow, isWithinAnother } from "./below.ts"
 
 /** Paths that are tracked individually; with more, everything is scanned. */
-const most = 10_000
+const pathLimit = 10_000
 
 /** Changes reported since the last scan began. */
 class Hints {
@@ -51,7 +51,7 @@ class Hints {
   add(paths: ReadonlyArray<string>, now: number): void {
     const others = paths.filter((path) => !this.isOwn(path))
     if (others.length === 0) return
-    for (const path of others) if (this.#paths.size < most) this.#paths.add(path)
+    for (const path of others) if (this.#paths.size < pathLimit) this.#paths.add(path)
     this.#note(this.#cause ?? "events", now)
   }
 
@@ -72,7 +72,7 @@ class Hints {
     const paths = [...this.#paths]
     const cause = this.#cause ?? "rescan"
     // Nested paths are scanned together: alone, the outer one might skip what the inner one includes.
-    const isAll = cause !== "events" || paths.length >= most || roots.some((root) => isWithinAnother(root, roots))
+    const isAll = cause !== "events" || paths.length >= pathLimit || roots.some((root) => isWithinAnother(root, roots))
     this.#paths = new Set()
     this.#cause = undefined
     this.#first = undefined

@@ -23,7 +23,7 @@ import * as OAuth from "./oauth.ts"
 /** What a key needs for a route of the contract. */
 interface Need {
   readonly right: Right
-  readonly whole: boolean
+  readonly allCollections: boolean
 }
 
 /** What the contract says, by method and path. */
@@ -32,17 +32,17 @@ const readNeeds = (): ReadonlyMap<string, Need> => {
   HttpApi.reflect(Api, {
     onGroup: () => {},
     onEndpoint: ({ endpoint, mergedAnnotations, middleware }) => {
-      const { right, whole = false } = Context.get(mergedAnnotations, Needs)
+      const { right, allCollections = false } = Context.get(mergedAnnotations, Needs)
       needs.set(`${endpoint.method} ${endpoint.path}`, {
         right: right ?? ((middleware as ReadonlySet<unknown>).has(Writing) ? "write" : "read"),
-        whole
+        allCollections
       })
     }
   })
   return needs
 }
 
-const ofRaw: Need = { right: "read", whole: false }
+const ofRaw: Need = { right: "read", allCollections: false }
 
 /** The collections that a request names in its address. */
 const namedIn = Effect.gen(function* () {
@@ -58,10 +58,10 @@ const namedIn = Effect.gen(function* () {
 /** Fails unless the caller may do what the request's route does. */
 const permit = Effect.fnUntraced(function* (caller: Caller, needs: ReadonlyMap<string, Need>) {
   const { route } = yield* HttpRouter.RouteContext
-  const { right, whole } = needs.get(`${route.method} ${route.path}`) ?? ofRaw
+  const { right, allCollections } = needs.get(`${route.method} ${route.path}`) ?? ofRaw
   yield* mustHave(caller, right)
   if (caller.collections === undefined) return
-  if (whole) yield* mustSeeAll(caller)
+  if (allCollections) yield* mustSeeAll(caller)
   for (const collection of yield* namedIn) yield* mustUse(caller, collection)
 })
 

@@ -289,13 +289,13 @@ export const named = <E extends Pick<EmbedderIdentity, "model">>(embedder: E): E
 })
 
 /** Its model folders are shown by their names only. */
-export const shown = (collection: CollectionSummary): CollectionSummary => ({
+export const withoutFolders = (collection: CollectionSummary): CollectionSummary => ({
   ...collection,
   embedder: named(collection.embedder),
   next: collection.next && { ...collection.next, embedder: named(collection.next.embedder) }
 })
 
-const toInfo = (collection: CollectionSummary) => toCollectionInfo(shown(collection))
+const toInfo = (collection: CollectionSummary) => toCollectionInfo(withoutFolders(collection))
 
 export const collectionsLayer = HttpApiBuilder.group(Api, "collections", (handlers) =>
   Effect.gen(function* () {

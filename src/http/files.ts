@@ -18,6 +18,7 @@ import type { FilesResponse, ImportResponse } from "../api/Files.ts"
 import { current, mustUse } from "../Caller.ts"
 import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
+import { Tally } from "../files/Tally.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { Source } from "../model/Document.ts"
 import { StoreUnavailable, UpkeepStore } from "../Store.ts"
@@ -108,7 +109,7 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
     const index = (received: ReadonlyArray<FormFile>, collection: CollectionName, prefix: string, told: Told) =>
       Effect.gen(function* () {
         const started = yield* Clock.currentTimeMillis
-        const counts = { indexed: 0, unchanged: 0, chunks: 0 }
+        const tally = new Tally()
         const documents: Array<FilesResponse["documents"][number]> = []
         const skipped: Array<FilesResponse["skipped"][number]> = []
         const failed: Array<FilesResponse["failed"][number]> = []
@@ -137,14 +138,10 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
           )
         )
         yield* Stream.runForEach(files.runTexts(texts, { collection, dryRun: false }), (event) => {
+          tally.add(event)
           switch (event._tag) {
             case "Indexed": {
               const { docId, passages, source, status } = event.document
-              if (status === "unchanged") counts.unchanged++
-              else {
-                counts.indexed++
-                counts.chunks += passages
-              }
               name(documents, { doc_id: docId, source, status, chunks: passages })
               return Effect.void
             }
@@ -163,13 +160,16 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
               return Effect.void
           }
         })
-        yield* metrics.indexed({ documents, chunks: counts.chunks })
+        const { chunks, created, unchanged, updated } = tally.counts
+        yield* metrics.indexed({ documents, chunks })
         return {
-          ...counts,
+          indexed: created + updated,
+          unchanged,
+          chunks,
           documents,
           skipped,
           failed,
-          ...(omitted === 0 ? {} : { omitted }),
+          omitted: omitted || undefined,
           index_time_ms: (yield* Clock.currentTimeMillis) - started
         } satisfies FilesResponse
       })

@@ -15,7 +15,7 @@ import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
 import { Access } from "./Access.ts"
 import { shownLlm } from "./ask.ts"
-import { shown } from "./documents.ts"
+import { withoutFolders } from "./documents.ts"
 import { Jobs } from "./Jobs.ts"
 import { stageTimes } from "./metrics.ts"
 import { withoutInside } from "./respond.ts"
@@ -93,7 +93,7 @@ export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
         ofPart("store", index),
         ofPart("embedder", embedder),
         ...(reranker === undefined ? [] : [ofPart("reranker", reranker)]),
-        ...(yield* store.collections).map(shown).flatMap(ofCollection),
+        ...(yield* store.collections).map(withoutFolders).flatMap(ofCollection),
         ...watched.flatMap(ofWatching),
         ...(access.isKeyless()
           ? [warn("access", "the server needs no key", "set SERVICE_API_KEY, or make keys with `clew keys new`")]
@@ -102,7 +102,7 @@ export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
       return {
         stats: yield* stats(undefined),
         llm: shownLlm((yield* answer.models).used),
-        ...Option.match(reranks, { onNone: () => ({}), onSome: ({ name }) => ({ reranker: name }) }),
+        reranker: Option.getOrUndefined(reranks)?.name,
         watched,
         jobs: yield* jobs.list,
         stages: yield* stageTimes,

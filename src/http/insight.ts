@@ -32,9 +32,9 @@ const between = (a: ReadonlyArray<Hit>, b: ReadonlyArray<Hit>): Pick<CompareResp
   const all = [...places.values()].sort(
     (one, other) => best(one) - best(other) || (one.a ?? Infinity) - (other.a ?? Infinity)
   )
-  const most = Math.max(a.length, b.length)
+  const longer = Math.max(a.length, b.length)
   return {
-    overlap: most === 0 ? 1 : all.filter(({ a, b }) => a !== undefined && b !== undefined).length / most,
+    overlap: longer === 0 ? 1 : all.filter(({ a, b }) => a !== undefined && b !== undefined).length / longer,
     moves: all.map(({ hit, ...ranks }) => ({
       doc_id: hit.document.docId,
       chunk_index: ownPassage(hit).ordinal,

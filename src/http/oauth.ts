@@ -46,11 +46,12 @@ const addressesOf = (issuer: string): ReadonlyArray<string> => {
 const readMetadata = async (issuer: string, address: string): Promise<URL> => {
   const response = await bounded(address, { headers: { accept: "application/json" } })
   if (!response.ok) throw new Error(`${address} answers ${response.status}`)
-  const said = (await response.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown } | null
-  if (said?.issuer !== issuer) throw new Error(`${address} names another issuer, ${JSON.stringify(said?.issuer)}`)
-  if (typeof said.jwks_uri !== "string" || !/^https?:/.test(said.jwks_uri))
+  const metadata = (await response.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown } | null
+  if (metadata?.issuer !== issuer)
+    throw new Error(`${address} names another issuer, ${JSON.stringify(metadata?.issuer)}`)
+  if (typeof metadata.jwks_uri !== "string" || !/^https?:/.test(metadata.jwks_uri))
     throw new Error(`${address} names no jwks_uri`)
-  return new URL(said.jwks_uri)
+  return new URL(metadata.jwks_uri)
 }
 
 /** An issuer's failure by what caused it: what `fetch` says of itself tells nothing. */

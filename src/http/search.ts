@@ -43,8 +43,8 @@ export const outside = (found: Found): Provenance => {
 export const toSearchResponse = (outcome: SearchOutcome): QueryResponse => ({
   results: outcome.hits.map(toSearchResult),
   ...foundBy(outcome),
-  facets: outcome.facets,
-  explain: outcome.explain
+  ...(outcome.facets === undefined ? {} : { facets: outcome.facets }),
+  ...(outcome.explain === undefined ? {} : { explain: outcome.explain })
 })
 
 const toPromptResponse = (outcome: PromptOutcome): PromptResponse => ({
@@ -102,7 +102,7 @@ export const graphLayer = HttpApiBuilder.group(Api, "graph", (handlers) =>
         added_chunks: added,
         chunks: seen,
         linkage: yield* graph.linkage(collection),
-        llm: read,
+        ...(read === undefined ? {} : { llm: read }),
         build_time_ms: (yield* Clock.currentTimeMillis) - started
       } satisfies GraphBuilt
     })

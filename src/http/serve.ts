@@ -139,7 +139,7 @@ const stages = Layer.unwrapEffect(Effect.map(Effect.tracer, (tracer) => Layer.se
 /** What MCP's clients are told of the index. */
 type Mcp = Parameters<typeof mcp.layer>[0] & {
   /** No other API is served. */
-  readonly alone?: boolean
+  readonly mcpOnly?: boolean
 }
 
 /** Routes of a server for MCP alone: its own, and those of monitors. */
@@ -158,7 +158,7 @@ const besideMcp: ReadonlySet<string> = new Set([
  */
 export const layer = (options: { readonly traced: boolean; readonly mcp?: Mcp | undefined }) => {
   const served = HttpApiBuilder.serve().pipe(
-    Layer.provide(edge.layer(options.mcp?.alone === true ? besideMcp : undefined)),
+    Layer.provide(edge.layer(options.mcp?.mcpOnly === true ? besideMcp : undefined)),
     Layer.provide(docs),
     Layer.provide(console.layer),
     Layer.provide(resource),

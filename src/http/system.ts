@@ -17,7 +17,7 @@ import { Reranker } from "../Reranker.ts"
 import { Store } from "../Store.ts"
 import { version } from "../version.ts"
 import { Access } from "./Access.ts"
-import { named, shown } from "./documents.ts"
+import { named, withoutFolders } from "./documents.ts"
 import { gauge, processSamples, prometheus, type Sample, watchSamples } from "./metrics.ts"
 import { withoutInside } from "./respond.ts"
 
@@ -77,10 +77,7 @@ export const makeState = Effect.gen(function* () {
             about: Effect.option(Effect.timeout(Effect.disconnect(store.about()), patience)),
             store: check(readable),
             embedder: check(embedder),
-            ...Option.match(reranker, {
-              onNone: () => ({}),
-              onSome: ({ rerank }) => ({ reranker: check(rerank("ready?", ["ready"])) })
-            })
+            ...(Option.isSome(reranker) ? { reranker: check(reranker.value.rerank("ready?", ["ready"])) } : {})
           },
           { concurrency: "unbounded" }
         ).pipe(workingFor(owner))
@@ -107,12 +104,9 @@ export const makeState = Effect.gen(function* () {
         read_only: readOnly,
         version,
         uptime_seconds: Math.floor(process.uptime()),
-        ...Option.match(yield* watcher.status, {
-          onNone: () => ({}),
-          onSome: (status) => ({ watch: toWatching(status) })
-        })
+        watch: Option.getOrUndefined(Option.map(yield* watcher.status, toWatching))
       }
-      return toStats(stats, yield* store.sizes(), figures, one && shown(one))
+      return toStats(stats, yield* store.sizes(), figures, one && withoutFolders(one))
     })
   }
 })
@@ -151,10 +145,10 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
       .handle("health", () => Effect.succeed({ status: "ok" as const, version }))
       .handle("ready", () =>
         Effect.map(checks, ({ about, ...checks }) => {
-          const named = { checks, ...Option.match(about, { onNone: () => ({}), onSome: (store) => ({ store }) }) }
           // Without the reranker searches go on as they are ranked.
           const ready = [checks.store, checks.embedder].every(({ status }) => status === "ok")
-          return { status: ready ? ("ready" as const) : ("unavailable" as const), ...named }
+          const status = ready ? ("ready" as const) : ("unavailable" as const)
+          return { status, checks, store: Option.getOrUndefined(about) }
         })
       )
       .handle("stats", ({ urlParams: { collection } }) => stats(collection))

@@ -223,9 +223,9 @@ export const make = (options: Options) =>
           transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } })
         }
       })
-      const said = messages.filter((message) => message._tag !== "Response").map(withoutTag)
-      if (request.method === "POST" && said.length === 0) return new Response(null, { status: 202 })
-      return transport.handleRequest(request, { parsedBody: isBatch ? said : said[0], authInfo })
+      const sent = messages.filter((message) => message._tag !== "Response").map(withoutTag)
+      if (request.method === "POST" && sent.length === 0) return new Response(null, { status: 202 })
+      return transport.handleRequest(request, { parsedBody: isBatch ? sent : sent[0], authInfo })
     }
 
     return (request: Request, body: unknown, client: string): Effect.Effect<Response> =>

@@ -1,3 +1,4 @@
+import { isObject } from "../model/kinds.ts"
 import { type Code, code } from "./RpcError.ts"
 
 export type Id = string | number
@@ -30,14 +31,11 @@ export interface Response {
 
 export type Message = Request | Notification | Response | Invalid
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 export const isId = (value: unknown): value is Id =>
   typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value))
 
-/** Some clients send null for absent fields. */
-const withoutNulls = (params: Readonly<Record<string, unknown>>) =>
+/** Some clients and models send null for absent fields. */
+export const withoutNulls = (params: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
 
 /** One JSON value as a JSON-RPC 2.0 message. Unknown members are dropped. */

@@ -8,19 +8,18 @@ import type { FileIndexer } from "../files/FileIndexer.ts"
 import type { Graph } from "../Graph.ts"
 import type { Indexer } from "../Indexer.ts"
 import { limits } from "../model/Limits.ts"
-import { pathText } from "../model/kinds.ts"
+import { isObject, pathText } from "../model/kinds.ts"
 import type { Tokenizer } from "../packaged/Tokenizer.ts"
 import type { Prompt } from "../Prompt.ts"
 import type { Search } from "../Search.ts"
 import type { Store } from "../Store.ts"
 import { didYouMean } from "../terms/nearest.ts"
+import { withoutNulls } from "./Message.ts"
 import type { Overview } from "./overview.ts"
 import { invalidParams, type Problem, type RpcError } from "./RpcError.ts"
 
 /** A JSON Schema without references. */
 export type Json = { readonly [key: string]: unknown }
-
-const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /**
  * Noise for a model: titles that only name a check, like `between(1, 100)`, ids that would collide, generated names.
@@ -39,11 +38,11 @@ const isNoise = (key: string, value: unknown): boolean =>
  */
 export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Record<string, unknown>> = {}): Json => {
   const { $defs, ...root } = JSONSchema.make(schema as Schema.Schema<unknown, unknown>) as unknown as Json
-  const definitions = isRecord($defs) ? $defs : {}
+  const definitions = isObject($defs) ? $defs : {}
 
   const writeOut = (node: unknown, isNames = false): unknown => {
     if (Array.isArray(node)) return node.map((inner) => writeOut(inner))
-    if (!isRecord(node)) return node
+    if (!isObject(node)) return node
     const { $ref, ...own } = node
     const target = typeof $ref === "string" && !isNames ? definitions[$ref.replace("#/$defs/", "")] : undefined
     const entries = Object.entries(own)
@@ -56,13 +55,13 @@ export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Recor
   }
 
   const written = writeOut(root) as Json
-  const properties = isRecord(written["properties"]) ? written["properties"] : {}
+  const properties = isObject(written["properties"]) ? written["properties"] : {}
   return {
     ...written,
     properties: Object.fromEntries(
       Object.entries(properties).map(([name, property]) => [
         name,
-        name in defaults && isRecord(property) ? { ...property, default: defaults[name] } : property
+        name in defaults && isObject(property) ? { ...property, default: defaults[name] } : property
       ])
     )
   }
@@ -78,7 +77,7 @@ const isTold = (key: string, value: unknown): boolean =>
 const brief = (node: unknown, isNames = false): unknown =>
   Array.isArray(node)
     ? node.map((inner) => brief(inner))
-    : isRecord(node)
+    : isObject(node)
       ? Object.fromEntries(
           Object.entries(node)
             .filter(([key, value]) => isNames || !isTold(key, value))
@@ -94,7 +93,7 @@ const article = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` 
 const choices = ({ anyOf, enum: values, type }: Json): ReadonlyArray<unknown> => {
   if (Array.isArray(values)) return values
   if (type === "boolean") return [true, false]
-  const each = Array.isArray(anyOf) ? anyOf.map((one) => (isRecord(one) ? choices(one) : [])) : []
+  const each = Array.isArray(anyOf) ? anyOf.map((one) => (isObject(one) ? choices(one) : [])) : []
   return each.every((some) => some.length > 0) ? each.flat() : []
 }
 
@@ -139,12 +138,12 @@ const schemaAt = (
     const next =
       typeof key === "number"
         ? items
-        : isRecord(properties) && String(key) in properties
+        : isObject(properties) && String(key) in properties
           ? properties[String(key)]
           : additionalProperties === true
             ? {}
             : additionalProperties
-    if (!isRecord(next)) return { schema, path: path.slice(0, depth) }
+    if (!isObject(next)) return { schema, path: path.slice(0, depth) }
     schema = next
   }
   return { schema, path }
@@ -207,17 +206,11 @@ const tooLong = (value: unknown, json: Json): ReadonlyArray<Problem> =>
       : []
   })
 
-/** Models often send null for an absent argument. */
-const withoutNulls = (value: unknown): unknown =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null))
-    : value
-
 /** Decodes arguments, or fails with -32602 and all their faults. */
 export const decoder = <A, I>(schema: Schema.Schema<A, I>, json: Json) => {
   const decode = Schema.decodeUnknown(schema, { errors: "all", onExcessProperty: "error" })
   return (value: unknown): Effect.Effect<A, RpcError> => {
-    const given = withoutNulls(value)
+    const given = isObject(value) ? withoutNulls(value) : value
     const long = tooLong(given, json)
     if (long.length > 0) return invalidParams(long)
     return Effect.mapError(decode(given), (error) =>

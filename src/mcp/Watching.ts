@@ -21,7 +21,7 @@ export interface Watched {
 }
 
 /** Resources that one client watches at most. */
-const most = 100
+const limit = 100
 
 /** How often to look, while anything is watched: other processes write without a word. */
 const pace = Duration.seconds(1)
@@ -104,6 +104,6 @@ export type Watching = Effect.Effect.Success<ReturnType<typeof makeWatching>>
 
 /** The fault of a client that would watch too much. */
 export const checkCount = (path: string, count: number) =>
-  count > most
-    ? refuse(path, `${path}: at most ${most} resources may be watched, got ${count}; end what is no longer needed`)
+  count > limit
+    ? refuse(path, `${path}: at most ${limit} resources may be watched, got ${count}; end what is no longer needed`)
     : undefined

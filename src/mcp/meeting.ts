@@ -129,9 +129,9 @@ export const socketOf = (wanted: Wanted): string | undefined => {
   }
 }
 
-const welcomeOf = (said: string): Welcome | typeof refusal => {
+const welcomeOf = (received: string): Welcome | typeof refusal => {
   try {
-    return JSON.parse(said) as Welcome | typeof refusal
+    return JSON.parse(received) as Welcome | typeof refusal
   } catch {
     return refusal
   }
@@ -141,33 +141,33 @@ const welcomeOf = (said: string): Welcome | typeof refusal => {
 const patience = 5000
 
 /**
- * Joins the process that listens there. "nobody": none does; "gone": it has just ended; "refused": it serves no such
+ * Joins the process that listens there. "absent": none does; "gone": it has just ended; "refused": it serves no such
  * client, does not answer, or is not this user's.
  */
 export const join = (
   file: string,
   hello: Hello
-): Promise<{ readonly socket: net.Socket; readonly welcome: Welcome } | "nobody" | "gone" | "refused"> =>
+): Promise<{ readonly socket: net.Socket; readonly welcome: Welcome } | "absent" | "gone" | "refused"> =>
   new Promise((resolve) => {
     const found = fs.lstatSync(file, { throwIfNoEntry: false })
-    if (found === undefined) return resolve("nobody")
+    if (found === undefined) return resolve("absent")
     if (!found.isSocket() || found.uid !== process.getuid?.()) return resolve("refused")
     const socket = net.connect(file)
-    let said = Buffer.alloc(0)
-    const end = (result: "nobody" | "gone" | "refused") => {
+    let received = Buffer.alloc(0)
+    const end = (result: "absent" | "gone" | "refused") => {
       clearTimeout(timer)
       socket.destroy()
       resolve(result)
     }
     const timer = setTimeout(() => end("refused"), patience)
     const onError = ({ code }: NodeJS.ErrnoException) =>
-      end(code === "ECONNREFUSED" || code === "ENOENT" ? "nobody" : code === "EACCES" ? "refused" : "gone")
+      end(code === "ECONNREFUSED" || code === "ENOENT" ? "absent" : code === "EACCES" ? "refused" : "gone")
     const onEnd = () => end("gone")
     const onData = (chunk: Buffer) => {
-      said = Buffer.concat([said, chunk])
-      if (said.length > longestHello) return end("refused")
-      if (!said.includes(0x0a)) return
-      const welcome = welcomeOf(said.toString("utf8"))
+      received = Buffer.concat([received, chunk])
+      if (received.length > longestHello) return end("refused")
+      if (!received.includes(0x0a)) return
+      const welcome = welcomeOf(received.toString("utf8"))
       if (welcome === refusal) return end("refused")
       clearTimeout(timer)
       socket.pause()

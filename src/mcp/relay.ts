@@ -5,7 +5,7 @@ import { claim, join, type Meeting, nameOf, socketOf, valueOf } from "./meeting.
 // The program itself, with everything it needs, is loaded only where no other process can be joined.
 
 /** Arguments of a process that serves nobody else and joins nobody. */
-const alone = new Set(["install", "--help", "-h", "--version", "-V", "--completions", "--http", "--no-join", "--"])
+const standalone = new Set(["install", "--help", "-h", "--version", "-V", "--completions", "--http", "--no-join", "--"])
 /** Arguments of a process that needs an engine of its own: it follows files, or has a log. */
 const own = new Set(["--watch", "--log-level"])
 
@@ -265,7 +265,7 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
 export const start = async (run: (meeting?: Meeting) => void): Promise<void> => {
   const args = process.argv.slice(2)
   const { env } = process
-  const file = args.some((arg) => alone.has(nameOf(arg)))
+  const file = args.some((arg) => standalone.has(nameOf(arg)))
     ? undefined
     : socketOf({ db: valueOf(args, "--db"), config: valueOf(args, "--config"), cwd: process.cwd(), env })
   if (file === undefined) return run()
@@ -275,9 +275,9 @@ export const start = async (run: (meeting?: Meeting) => void): Promise<void> => 
 
   /** The process there, or this one if there is none; tries again while others begin. */
   const find = async (tries = 100): Promise<Joined | "refused" | Meeting> => {
-    const found = joins ? await join(file, hello) : "nobody"
+    const found = joins ? await join(file, hello) : "absent"
     if (typeof found === "object" || found === "refused") return found
-    const meeting = found === "nobody" ? await claim(file) : undefined
+    const meeting = found === "absent" ? await claim(file) : undefined
     if (meeting !== undefined) return meeting
     if (!joins || tries === 0) return "refused"
     await pause(10 + Math.random() * 20)

@@ -143,16 +143,16 @@ const decodeHello = Schema.decodeUnknown(
 const helloOf = (socket: Socket): Effect.Effect<Hello, unknown> =>
   Effect.flatMap(
     Effect.async<string, string>((resume) => {
-      let said = Buffer.alloc(0)
+      let received = Buffer.alloc(0)
       const end = () => resume(Effect.fail("it has gone"))
       const onData = (chunk: Buffer) => {
-        said = Buffer.concat([said, chunk])
-        const at = said.indexOf(0x0a)
-        if (at === -1 && said.length > longestHello) return resume(Effect.fail("its first message is too long"))
+        received = Buffer.concat([received, chunk])
+        const at = received.indexOf(0x0a)
+        if (at === -1 && received.length > longestHello) return resume(Effect.fail("its first message is too long"))
         if (at === -1) return
         socket.pause().off("data", onData)
-        if (at + 1 < said.length) socket.unshift(said.subarray(at + 1))
-        resume(Effect.succeed(said.toString("utf8", 0, at)))
+        if (at + 1 < received.length) socket.unshift(received.subarray(at + 1))
+        resume(Effect.succeed(received.toString("utf8", 0, at)))
       }
       socket.on("data", onData).once("close", end).once("end", end).resume()
       return Effect.sync(() => void socket.off("data", onData))

@@ -75,7 +75,8 @@ export interface Dataset {
   readonly queries: ReadonlyArray<JudgedQuery>
 }
 
-const reasonOf = (error: PlatformError): string =>
+/** Why a file cannot be read. */
+export const reasonOf = (error: PlatformError): string =>
   error._tag === "SystemError" && error.reason === "NotFound" ? "there is no such file" : error.message
 
 const layout = "a dataset is a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv (BEIR's layout)"

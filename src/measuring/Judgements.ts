@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import { Judgement } from "../model/Judgement.ts"
 import { pathText } from "../model/kinds.ts"
 import { StoreConfig } from "../Config.ts"
-import { readDataset } from "./Benchmark.ts"
+import { readDataset, reasonOf } from "./Benchmark.ts"
 
 /** A question and its judgements, one per document or place, with the latest grade. */
 export interface JudgedQuestion {
@@ -77,10 +77,7 @@ export class Judgements extends Effect.Service<Judgements>()("clew/Judgements", 
     const failing =
       (path: string) =>
       <A, R>(effect: Effect.Effect<A, PlatformError, R>) =>
-        Effect.mapError(effect, (error) => {
-          const isMissing = error._tag === "SystemError" && error.reason === "NotFound"
-          return new JudgementsUnusable({ path, reason: isMissing ? "there is no such file" : error.message })
-        })
+        Effect.mapError(effect, (error) => new JudgementsUnusable({ path, reason: reasonOf(error) }))
 
     const usual = store.judgements ?? `${store.path}.judgements.jsonl`
 

@@ -52,7 +52,16 @@ export class Segmenter {
   private readonly languages: Array<Language> = []
   private language: Language | undefined
   private words: SeenWords = seenIn("en")
-  private readonly emit = (term: string): void => this.kernel.emit(this.term.write(term))
+  private readonly emit = (term: string): void => {
+    // Most terms are ASCII and short: to call the encoder takes longer than to write them.
+    let bytes = 0
+    while (bytes < term.length) {
+      const unit = term.charCodeAt(bytes)
+      if (unit >= 128) break
+      this.term[bytes++] = unit
+    }
+    this.kernel.emit(bytes === term.length ? bytes : this.term.write(term))
+  }
 
   constructor() {
     this.memory = sharedMemory(16, gibibyte)

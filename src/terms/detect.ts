@@ -27,23 +27,35 @@ interface Counts {
 const letterA = 97
 const alphabet = 26
 
-/** The lengths of the words of grammar, as bits, by their first two letters. */
-const grammarLengths = lazily(() => {
+/** Words of grammar, with their lengths as bits by their first two letters. */
+interface Grammar {
+  readonly words: ReadonlySet<string>
+  readonly lengths: Int32Array
+}
+
+const grammarOf = (words: Iterable<string>): Grammar => {
   const lengths = new Int32Array(alphabet * alphabet)
-  for (const each of languagesByWord().keys()) {
+  const known = new Set(words)
+  for (const each of known) {
     if (/^[a-z]{2}/.test(each)) lengths[pairAt(each, 0)]! |= 1 << each.length
   }
-  return lengths
-})
+  return { words: known, lengths }
+}
+
+/** The words of grammar of all languages, and of all but English. */
+const wholeGrammar = lazily(() => grammarOf(languagesByWord().keys()))
+const foreignGrammar = lazily(() =>
+  grammarOf(
+    [...languagesByWord()].flatMap(([each, languages]) => (languages.some((own) => own !== "en") ? [each] : []))
+  )
+)
 
 const pairAt = (text: string, at: number): number =>
   (text.charCodeAt(at) - letterA) * alphabet + text.charCodeAt(at + 1) - letterA
 
-/** How many words a text has, and how often each word of grammar is among them; one-letter names in code are none. */
-const grammarIn = (text: string) => {
+/** How many words a text has, and how often each word of a grammar is among them; one-letter names in code are none. */
+const grammarIn = (text: string, { lengths, words: grammar }: Grammar) => {
   const found = new Map<string, number>()
-  const lengths = grammarLengths()
-  const grammar = languagesByWord()
   let words = 0
   for (let at = 0; at < text.length;) {
     const start = at
@@ -91,7 +103,8 @@ export const documentLanguage = (passages: Iterable<{ readonly text: string }>):
     if (text.length >= most) break
   }
   const isRussian = russian.test(text) && !notRussian.test(text)
-  const { found, words } = grammarIn(text.toLowerCase())
+  const lower = text.toLowerCase()
+  const { found, words } = grammarIn(lower, foreignGrammar())
   const languages = byLanguage(found)
   let best: Language = "en"
   let strongest: Counts = { count: 0, different: 0 }
@@ -102,9 +115,11 @@ export const documentLanguage = (passages: Iterable<{ readonly text: string }>):
     strongest = counts
   }
   const { count, different } = strongest
-  const english = languages.get("en")?.count ?? 0
   const enough = different >= (words < short ? 2 : leastDifferent)
-  return enough && count >= leastShare * words && count > margin * english ? best : "en"
+  // Most texts are in English, and its words are not counted for them.
+  if (!enough || count < leastShare * words) return "en"
+  const english = byLanguage(grammarIn(lower, wholeGrammar()).found).get("en")?.count ?? 0
+  return count > margin * english ? best : "en"
 }
 
 const accented = /[^\p{ASCII}\p{P}\p{S}]/u

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Struct from "effect/Struct"
 import type { Vector } from "../model/Passage.ts"
 import type { CollectionSummary } from "../model/Collection.ts"
 import { describeEmbedder, sameEmbedder } from "../model/Collection.ts"
@@ -195,13 +196,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
       return { findings, made }
     })
 
-    const bare = (findings: ReadonlyArray<Finding>): ReadonlyArray<Check> =>
-      findings.map(({ detail, name, next, status }) => ({
-        name,
-        status,
-        detail,
-        ...(next === undefined ? {} : { next })
-      }))
+    const bare = (findings: ReadonlyArray<Finding>): ReadonlyArray<Check> => findings.map(Struct.omit("cure"))
 
     const curesOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<Cure> =>
       findings.flatMap(({ cure }) => (cure === undefined ? [] : [cure]))

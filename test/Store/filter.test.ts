@@ -14,7 +14,7 @@ import { dialectOf } from "../../src/Store/sql/dialect.ts"
 import { Cancelled } from "../../src/Store/sql/Cancelled.ts"
 import { forEachNumber } from "../../src/Store/sql/rows.ts"
 import { type Globbed, documentsWhere, globbed, matching } from "../../src/Store/sql/filter.ts"
-import { Masks, passagesIn } from "../../src/Store/sql/Masks.ts"
+import { Masks, idsOf } from "../../src/Store/sql/Masks.ts"
 import { indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 
@@ -33,7 +33,7 @@ it.prop("lists a mask's passages", [FastCheck.uniqueArray(FastCheck.nat(300), { 
   const bits = new Uint32Array(10)
   for (const id of ids) bits[id >>> 5]! |= 1 << (id & 31)
   assert.deepStrictEqual(
-    [...passagesIn({ bits, count: ids.length })],
+    [...idsOf(bits)],
     ids.toSorted((a, b) => a - b)
   )
 })
@@ -135,7 +135,7 @@ describe("masks", () => {
             const expected = yield* joined(sql, collection, given)
             for (const masks of both) {
               const mask = yield* masks.of(sql, collection, given)
-              assert.deepStrictEqual([...passagesIn(mask!)], expected, JSON.stringify(given))
+              assert.deepStrictEqual([...idsOf(mask!.bits)], expected, JSON.stringify(given))
               assert.strictEqual(mask!.count, expected.length)
             }
             assert.deepStrictEqual(

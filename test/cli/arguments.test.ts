@@ -50,7 +50,7 @@ const given = (...argv: ReadonlyArray<string>) =>
 
 const refused = (...argv: ReadonlyArray<string>): string => {
   const { path, request } = read(root, argv)
-  return request._tag === "Wrong" ? `${typed(path)}: ${request.detail}` : assert.fail(request._tag)
+  return request._tag === "Invalid" ? `${typed(path)}: ${request.detail}` : assert.fail(request._tag)
 }
 
 describe("a command line", () => {

@@ -1,7 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
-import { Tally, progressLine, withProgress } from "../../src/cli/progress.ts"
+import { progressLine, withProgress } from "../../src/cli/progress.ts"
+import { Tally } from "../../src/files/Tally.ts"
 import { Terminal, faceOf, logTo } from "../../src/cli/terminal.ts"
 
 it.effect("prints one line of progress into a pipe, however long the work takes", () =>

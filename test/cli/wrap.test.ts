@@ -6,7 +6,7 @@ import { forTerminal, faceOf, logTo, Terminal } from "../../src/cli/terminal.ts"
 import { define } from "../../src/cli/command.ts"
 import { help } from "../../src/cli/help.ts"
 import { renderFiles, renderHits } from "../../src/cli/query.ts"
-import { Place, shown } from "../../src/cli/engine.ts"
+import { Place, displayPath } from "../../src/cli/engine.ts"
 import { widthOf, wrapLine } from "../../src/cli/wrap.ts"
 import { hit } from "../hits.ts"
 
@@ -101,7 +101,7 @@ describe("output", () => {
     const evil = "x\u001b]0;title\u0007\u001b[2J\u009b1m\r\u001b[31mred"
     // oxlint-disable-next-line no-control-regex
     const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
-    assert.notMatch(shown("/", evil), control)
+    assert.notMatch(displayPath("/", evil), control)
     assert.notMatch(forTerminal(evil, false), control)
     assert.notMatch(forTerminal(evil, true).replaceAll("\u001b[31m", ""), control)
   })

@@ -237,7 +237,7 @@ describe("the socket", () => {
     assert.isFalse(existsSync(file))
     await leave(file)
     assert.isTrue(existsSync(file))
-    assert.strictEqual(await join(file, hello), "nobody")
+    assert.strictEqual(await join(file, hello), "absent")
     const next = await claim(file)
     assert.isDefined(next)
     next!.close()
@@ -260,7 +260,7 @@ describe("the socket", () => {
   it("is not trusted where it is none, closes without a word or says something else", async () => {
     const place = folder()
     const file = pathOf(place, "b.sock")
-    assert.strictEqual(await join(file, hello), "nobody")
+    assert.strictEqual(await join(file, hello), "absent")
     writeFileSync(file, "")
     assert.strictEqual(await join(file, hello), "refused")
     const answer = async (serve: (socket: net.Socket) => void) => {

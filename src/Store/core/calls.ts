@@ -1,7 +1,8 @@
 import * as Effect from "effect/Effect"
-import { EmbedderMismatch, type Whole } from "../../Store.ts"
+import { CollectionNotFound, EmbedderMismatch, type Whole } from "../../Store.ts"
 import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
 import { spanning } from "../../runtime/tracing.ts"
+import { nearest } from "../../terms/nearest.ts"
 
 type Name = keyof Whole
 type Outcome = Effect.Effect<unknown, unknown>
@@ -26,6 +27,12 @@ export const traced = (store: Whole): Whole =>
       `Store.${name}`
     )
   )
+
+/** There is no collection of this name among those that are known. */
+export const notFound = (name: CollectionName, known: ReadonlyArray<CollectionName>): CollectionNotFound => {
+  const [similar] = nearest(name, known)
+  return new CollectionNotFound({ name, near: known.find((each) => each === similar) })
+}
 
 /** Fails unless documents were embedded by the collection's own embedder; undefined: they were. */
 export const embeddedBy = (

@@ -142,7 +142,7 @@ const isLetter = (code: number): boolean => (code >= 65 && code <= 90) || (code 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
 /** The ending of a file's name before `end`: letters and digits after a dot, at least one letter; else undefined. */
-const endingBefore = (name: string, end: number): string | undefined => {
+export const endingBefore = (name: string, end: number): string | undefined => {
   let letters = 0
   for (let at = end - 1; at >= Math.max(0, end - longestEnding - 1); at--) {
     const code = name.charCodeAt(at)

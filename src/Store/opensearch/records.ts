@@ -2,9 +2,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Records from "effect/Record"
 import * as Schedule from "effect/Schedule"
-import { CollectionNotFound } from "../../Store.ts"
 import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
-import { nearest } from "../../terms/nearest.ts"
+import { notFound } from "../core/calls.ts"
 import { Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
 
@@ -121,9 +120,10 @@ export const all = Effect.fnUntraced(function* (cluster: Cluster) {
 export const find = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName) {
   const found = yield* read<Kept>(cluster, cluster.names.records, idOf(name))
   if (found !== undefined) return { ...found, value: found.value.record }
-  const known = (yield* all(cluster)).map((each) => each.name)
-  const [similar] = nearest(name, known)
-  return yield* new CollectionNotFound({ name, near: known.find((each) => each === similar) })
+  return yield* notFound(
+    name,
+    (yield* all(cluster)).map((each) => each.name)
+  )
 })
 
 /** Writes a collection's record over the one that was read. */

@@ -10,6 +10,7 @@ import { fieldWeights } from "../../postings/bytes.ts"
 import { type Language, isLanguage } from "../../terms/languages.ts"
 import { terms } from "../../terms/terms.ts"
 import { type StoredAnswer, type StoredRow, toKnown } from "../core/document.ts"
+import { endingBefore } from "../core/facetValues.ts"
 import { askedOf } from "../core/graph.ts"
 import type { Known } from "../core/identity.ts"
 import { isName } from "../../entities/mention.ts"
@@ -184,22 +185,15 @@ export const vectorIn = ({ v }: Pick<PassageSource, "v">): Option.Option<Vector>
 
 const monthOf = (time: number): string => new Date(time).toISOString().slice(0, 7)
 
-const ending = /\.[A-Za-z\d]{1,10}$/
-
 /** Names of files with the endings that a name has, also of a file of which it is one record. */
 const endingsOf = (name: string): ReadonlyArray<string> => {
-  const files = [name]
-  for (let at = name.indexOf("#"); at >= 0 && files.length < 16; at = name.indexOf("#", at + 1)) {
-    files.push(name.slice(0, at + 1))
-  }
-  return [
-    ...new Set(
-      files.flatMap((file) => {
-        const found = ending.exec(file.endsWith("#") ? file.slice(0, -1) : file)?.[0]
-        return found === undefined ? [] : [`x${found}${file.endsWith("#") ? "#" : ""}`]
-      })
-    )
-  ]
+  const ends = [name.length]
+  for (let at = name.indexOf("#"); at >= 0 && ends.length < 16; at = name.indexOf("#", at + 1)) ends.push(at)
+  const found = ends.flatMap((end) => {
+    const ending = endingBefore(name, end)
+    return ending === undefined ? [] : [`x.${ending}${end < name.length ? "#" : ""}`]
+  })
+  return [...new Set(found)]
 }
 
 /** The head of a document in a new generation. */

@@ -266,6 +266,3 @@ export const idsOf = (bits: Uint32Array): Uint32Array => {
   }
   return ids
 }
-
-/** The passages of a mask, rising. */
-export const passagesIn = ({ bits }: Mask): Uint32Array => idsOf(bits)

@@ -8,8 +8,8 @@ import {
   presentMaking
 } from "../../model/Collection.ts"
 import type { Deleted } from "../../model/Stored.ts"
-import { CollectionNotFound } from "../../Store.ts"
-import { nearest } from "../../terms/nearest.ts"
+import type { CollectionNotFound } from "../../Store.ts"
+import { notFound } from "../core/calls.ts"
 import { hide } from "./sweep.ts"
 import { isPresent } from "./tables.ts"
 import { unchanged } from "./unchanged.ts"
@@ -110,11 +110,12 @@ export const find = (
   )
 
 const missing = (sql: SqlClient.SqlClient, name: CollectionName) =>
-  Effect.flatMap(all(sql), (found) => {
-    const known = found.map((each) => each.name)
-    const [similar] = nearest(name, known)
-    return new CollectionNotFound({ name, near: known.find((each) => each === similar) })
-  })
+  Effect.flatMap(all(sql), (known) =>
+    notFound(
+      name,
+      known.map((each) => each.name)
+    )
+  )
 
 /** Creates an empty collection. */
 export const create = Effect.fnUntraced(function* (

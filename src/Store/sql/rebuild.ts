@@ -7,7 +7,6 @@ import { encoder } from "../../codes/encoder.ts"
 import { blockRows } from "../../codes/layout.ts"
 import { append, beginEpoch } from "../../codes/write.ts"
 import type { CollectionName } from "../../model/Collection.ts"
-import { rising } from "../../model/Damaged.ts"
 import type { Rebuild } from "../../model/Stored.ts"
 import { addSegment } from "../../postings/Postings.ts"
 import { State, postingsFormat } from "../../postings/SegmentStore.ts"
@@ -16,6 +15,7 @@ import { codesOn, retireCodes, vectorsIn } from "./codes.ts"
 import { renew } from "./graph/edges.ts"
 import { keepLinkage } from "./graph/linkage.ts"
 import { type SearchedRow, searchedColumns, tellLanguages, toKeywordRow } from "./keyword.ts"
+import { passagesAfter } from "./rows.ts"
 import { segmentsOn } from "./segments.ts"
 import { isPresent } from "./tables.ts"
 import { vectorTable } from "./vectorTable.ts"
@@ -49,26 +49,6 @@ interface Derived {
 /** The most that a step indexes, unless a single passage is larger. */
 const most = { passages: 4096, bytes: 4 * 1024 * 1024 }
 
-/**
- * The passages of a collection after one, in order, with what their terms are made from. Found through their documents,
- * so that other collections' passages between them cost nothing.
- */
-const rowsAfter = (sql: Sql, collection: number, after: number, until: number, limit: number = most.passages) =>
-  Effect.map(
-    sql.unsafe<SearchedRow & { readonly document: number }>(
-      `SELECT ${searchedColumns}, d.id AS document
-       FROM documents AS d INDEXED BY documents_passages
-       CROSS JOIN passages AS p ON p.id >= d.first_passage AND p.id >= ? AND p.id < d.first_passage + d.passages
-       WHERE d.collection_id = ? AND d.first_passage <= ? AND d.first_passage >= coalesce((
-         SELECT first_passage FROM documents INDEXED BY documents_passages
-         WHERE collection_id = ? AND first_passage <= ? ORDER BY first_passage DESC LIMIT 1), 0)
-         AND p.document_id = d.id AND p.id <= ?
-       ORDER BY d.first_passage LIMIT ?`,
-      [after + 1, collection, until, collection, after + 1, until, limit]
-    ),
-    (rows) => rising(rows, after, "passages")
-  )
-
 const postings: Derived = {
   version: [postingsFormat, termsVersion],
 
@@ -91,7 +71,14 @@ const postings: Derived = {
     ),
 
   advance: Effect.fnUntraced(function* (sql, { collection_id: collection, through, until }) {
-    const rows = yield* rowsAfter(sql, collection, through, until)
+    const rows = yield* passagesAfter<SearchedRow & { readonly document: number }>(
+      sql,
+      `${searchedColumns}, d.id AS document`,
+      collection,
+      through,
+      most.passages,
+      until
+    )
     let bytes = 0
     const some = rows.filter((row, index) => {
       bytes += row.text.length

@@ -2,12 +2,10 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Collection, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
-import { rising } from "../../model/Damaged.ts"
 import type { Reindexed, ReindexPosition, ReindexState } from "../../model/Stored.ts"
 import { ReindexTakenOver } from "../../Store.ts"
 import { embedderColumns, embedderParams, type EmbedderRow, fromRow, toRow } from "./collections.ts"
-import { inList, list } from "./rows.ts"
-import { textColumns } from "./rows.ts"
+import { inList, list, passagesAfter, textColumns } from "./rows.ts"
 import { type TextRow, toText } from "../core/passage.ts"
 import { vectorTable } from "./vectorTable.ts"
 import * as vectors from "./vectors.ts"
@@ -64,10 +62,6 @@ export const begin = Effect.fnUntraced(function* (
   return { done, total: row?.passages ?? 0 } satisfies ReindexState
 })
 
-/** The document at a position, or the last one before it. */
-const around = `coalesce((SELECT first_passage FROM documents INDEXED BY documents_passages
-  WHERE collection_id = ? AND first_passage <= ? ORDER BY first_passage DESC LIMIT 1), 0)`
-
 /** The next passages without a new vector, in order. */
 export const pending = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -76,17 +70,8 @@ export const pending = Effect.fnUntraced(function* (
   limit: number
 ) {
   const position: ReindexPosition = { embedder, through: yield* through(sql, collection, embedder) }
-  const passages = yield* sql.unsafe<TextRow>(
-    // Through the documents, whose passages have consecutive ids: other collections' passages lie between.
-    `SELECT ${textColumns} FROM documents AS d INDEXED BY documents_passages
-     CROSS JOIN passages AS p ON p.id >= d.first_passage AND p.id < d.first_passage + d.passages
-     WHERE d.collection_id = ? AND d.first_passage >= ${around} AND p.id > ? ORDER BY d.first_passage, p.id LIMIT ?`,
-    [collection.id, collection.id, position.through, position.through, limit]
-  )
-  return {
-    position,
-    passages: rising(passages, position.through, "passages").map((row) => ({ id: row.id, ...toText(row) }))
-  }
+  const passages = yield* passagesAfter<TextRow>(sql, textColumns, collection.id, position.through, limit)
+  return { position, passages: passages.map((row) => ({ id: row.id, ...toText(row) })) }
 })
 
 /** Deletes the new vectors of deleted passages, if there are any. */

@@ -1,6 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import { rising } from "../../model/Damaged.ts"
 
 /**
  * Rows per INSERT: few sizes, so that few statements are compiled, and large ones, since a call costs more than a row.
@@ -59,3 +60,30 @@ export const forEachNumber = (text: Uint8Array, use: (value: number) => void): v
 
 /** What is embedded of a passage, by its columns of `passages AS p` and `documents AS d`. */
 export const textColumns = "p.id, d.title, p.heading, p.table_header, p.text"
+
+/**
+ * The next passages of a collection after one, up to another, in order, with columns of `passages AS p` and `documents AS
+ * d`. They are found through their documents, whose passages have consecutive ids, so that other collections' passages
+ * between them cost nothing.
+ */
+export const passagesAfter = <Row extends { readonly id: number }>(
+  sql: SqlClient.SqlClient,
+  columns: string,
+  collection: number,
+  after: number,
+  limit: number,
+  until = Number.MAX_SAFE_INTEGER
+) =>
+  Effect.map(
+    sql.unsafe<Row>(
+      `SELECT ${columns} FROM documents AS d INDEXED BY documents_passages
+       CROSS JOIN passages AS p ON p.id >= d.first_passage AND p.id > ? AND p.id < d.first_passage + d.passages
+       WHERE d.collection_id = ? AND d.first_passage <= ? AND d.first_passage >= coalesce((
+         SELECT first_passage FROM documents INDEXED BY documents_passages
+         WHERE collection_id = ? AND first_passage <= ? ORDER BY first_passage DESC LIMIT 1), 0)
+         AND p.document_id = d.id AND p.id <= ?
+       ORDER BY d.first_passage, p.id LIMIT ?`,
+      [after, collection, until, collection, after, until, limit]
+    ),
+    (rows) => rising(rows, after, "passages")
+  )

@@ -8,7 +8,7 @@ import { limits } from "../../model/Limits.ts"
 import type { Mask, Scored, Vector } from "../../model/Passage.ts"
 import { type Direction, measureBy } from "../core/direction.ts"
 import { crcOf } from "../crc.ts"
-import { passagesIn } from "./Masks.ts"
+import { idsOf } from "./Masks.ts"
 import * as codeSets from "./codes.ts"
 import { insertRows, list } from "./rows.ts"
 import type { Among, Scoring } from "./scoring.ts"
@@ -58,7 +58,8 @@ export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
 export const vectorsOf = (sql: SqlClient.SqlClient, collection: number, generation: Generation = "current") =>
   codeSets.vectorsIn(sql, vectorTable(sql).of(collection, generation), { collection, generation })
 
-const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+/** A vector as it is stored. */
+export const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
 
 /** A passage and its vector; none: its text has none. */
 export interface Embedded {
@@ -187,9 +188,7 @@ const widened = (depth: number, wanted: number, left: number) => {
  * first by their places. Few passages are scored exactly; of many, the codes give candidates, which are then scored
  * exactly.
  */
-export const search = (...args: Parameters<typeof find>) => Effect.map(find(...args), ({ found }) => found)
-
-const find = Effect.fnUntraced(function* (
+export const search = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   searching: { readonly codes: Scanner; readonly scoring: Scoring; readonly vectors: VectorOptions },
   collection: number,
@@ -208,7 +207,7 @@ const find = Effect.fnUntraced(function* (
   // Reading so few takes about as long as finding the best of many.
   const candidates = hasFiner ? keptOf(depth) : 2 * wanted
   if (mask !== undefined && (few || mask.count < Math.min(candidates, exactBelow ?? Infinity))) {
-    return yield* among(passagesIn(mask))
+    return (yield* among(idsOf(mask.bits))).found
   }
   // Equal vectors have different estimates around different centroids, so with many ties some may not be candidates.
   let before = 0
@@ -223,10 +222,9 @@ const find = Effect.fnUntraced(function* (
     before = length
     const some = yield* among(found.value)
     const spared = length < asked.wanted ? length - depth : asked.wanted
-    if (2 * some.ties < spared || length === left) return some
+    if (2 * some.ties < spared || length === left) return some.found
   }
-  if (mask !== undefined) return yield* among(passagesIn(mask))
-  return yield* among({ all: passages })
+  return (yield* among(mask === undefined ? { all: passages } : idsOf(mask.bits))).found
 })
 
 /** Makes some of the finer codes that searches can use; false: there are none left to make. */

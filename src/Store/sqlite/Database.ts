@@ -80,15 +80,7 @@ export const walKeeper = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Effect.Effect<unknown>, never, Scope.Scope> {
   const wanted = yield* Queue.sliding<true>(1)
   const isLarge = Effect.sync(() => Number(statOf(`${filename}-wal`)?.size ?? 0n) > mostBytes)
-  const giveBack = Effect.gen(function* () {
-    const [{ timeout } = { timeout: 0 }] = yield* sql.unsafe<{ readonly timeout: number }>("PRAGMA busy_timeout")
-    // Does not wait for readers while it holds the connection.
-    yield* sql`PRAGMA busy_timeout = 0`
-    yield* Effect.ensuring(
-      sql`PRAGMA wal_checkpoint(TRUNCATE)`,
-      Effect.ignore(sql.unsafe(`PRAGMA busy_timeout = ${timeout}`))
-    )
-  })
+  const giveBack = sql`PRAGMA wal_checkpoint(TRUNCATE)`
   const untilSmall = Effect.repeat(Effect.zipRight(Effect.ignore(turn(giveBack)), isLarge), {
     while: (large) => large,
     schedule: Schedule.spaced(walPause)

@@ -4,10 +4,11 @@ import * as Effect from "effect/Effect"
 import { roomFor } from "../../codes/HeldVectors.ts"
 import { damaged } from "../../model/Damaged.ts"
 import { crcOf } from "../crc.ts"
-import type { Scored, Vector } from "../../model/Passage.ts"
+import type { Scored } from "../../model/Passage.ts"
 import { list } from "../sql/rows.ts"
 import { knownOf, unchanged } from "../sql/unchanged.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
+import { blob } from "../sql/vectors.ts"
 import { type Direction, measureBy } from "../core/direction.ts"
 import { type Among, type Scoring, type Use, type Vectors, differently, inMemory } from "../sql/scoring.ts"
 
@@ -74,8 +75,6 @@ const comparable = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<
       ? Effect.sync(() => damaged(differently))
       : Effect.fail(error)
   )
-
-const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
 
 /** The score and its parameters, from the vectors as stored. */
 const scoreBy = ({ off, scale, toward }: ReturnType<typeof measureBy>) =>

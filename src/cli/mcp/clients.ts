@@ -2,7 +2,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Format, isTable, type Section, type Table, formats, read, sectionIn } from "./formats.ts"
+import { isObject } from "../../model/kinds.ts"
+import { type Format, type Section, type Table, formats, read, sectionIn } from "./formats.ts"
 import type { Check } from "../../model/Check.ts"
 
 /** The machine, as far as the paths of clients' files depend on it. */
@@ -163,7 +164,7 @@ export const clients = {
     entry: plain,
     remote: ({ url }) => ({ httpUrl: url }),
     offElsewhere: ({ mcp }, name) =>
-      isTable(mcp) && Array.isArray(mcp["excluded"]) && mcp["excluded"].includes(name) ? "mcp.excluded" : undefined,
+      isObject(mcp) && Array.isArray(mcp["excluded"]) && mcp["excluded"].includes(name) ? "mcp.excluded" : undefined,
     next: "Restart gemini; /mcp lists the server."
   },
   copilot: {
@@ -249,7 +250,7 @@ const texts = (value: unknown): ReadonlyArray<string> =>
 
 /** The words of an entry's command line, in any client's notation. */
 const wordsOf = (entry: unknown): ReadonlyArray<string> =>
-  isTable(entry) ? [...texts(entry["command"] ?? entry["cmd"]), ...texts(entry["args"])] : []
+  isObject(entry) ? [...texts(entry["command"] ?? entry["cmd"]), ...texts(entry["args"])] : []
 
 const isScript = (word: string): boolean => path.isAbsolute(word) && /\.[cm]?[jt]s$/.test(word)
 

@@ -13,6 +13,7 @@ import {
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { isDeepStrictEqual } from "node:util"
+import { isObject } from "../../model/kinds.ts"
 import { Unwritable } from "../exit.ts"
 
 export type Table = Readonly<Record<string, unknown>>
@@ -21,24 +22,21 @@ export type Table = Readonly<Record<string, unknown>>
 export type Section = ReadonlyArray<string>
 
 /**
- * A kind of configuration file: how to add an entry to its text, remove it, and show it alone. Failures are messages.
+ * A kind of configuration file: how to add an entry to its text, remove it, and show it as a snippet. Failures are messages.
  */
 export interface Format {
   /** The content of a text; a blank text has none. */
   readonly read: (text: string) => Effect.Effect<Table, string>
   readonly set: (text: string, section: Section, name: string, entry: Table) => Effect.Effect<string, string>
   readonly drop: (text: string, section: Section, name: string) => Effect.Effect<string, string>
-  readonly alone: (section: Section, name: string, entry: Table) => Effect.Effect<string>
+  readonly snippet: (section: Section, name: string, entry: Table) => Effect.Effect<string>
 }
-
-export const isTable = (value: unknown): value is Table =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** The servers of a section; none if it is missing. */
 export const sectionIn = (root: Table, section: Section): Table =>
   section.reduce<Table>((outer, key) => {
     const inner = Object.hasOwn(outer, key) ? outer[key] : undefined
-    return isTable(inner) ? inner : {}
+    return isObject(inner) ? inner : {}
   }, root)
 
 /** The content of an entry; empty if there is none. */
@@ -57,7 +55,7 @@ const withValue = (root: Table, [key, ...rest]: Section, value: Table | undefine
 }
 
 /** One entry below its section. */
-const alone = (section: Section, name: string, entry: Table): Table => withValue({}, [...section, name], entry)
+const snippet = (section: Section, name: string, entry: Table): Table => withValue({}, [...section, name], entry)
 
 const withoutMark = (text: string) => (text.startsWith("\ufeff") ? text.slice(1) : text)
 
@@ -69,13 +67,13 @@ const at = (text: string, offset: number): string => {
   return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
 }
 
-const said = (code: string) => code.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase()
+const inWords = (code: string) => code.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase()
 
 const treeOf = (text: string) => {
   const errors: Array<ParseError> = []
   const root = parseTree(text, errors, { allowTrailingComma: true })
   const [first] = errors
-  if (first !== undefined) throw new Error(`${said(printParseErrorCode(first.error))} at ${at(text, first.offset)}`)
+  if (first !== undefined) throw new Error(`${inWords(printParseErrorCode(first.error))} at ${at(text, first.offset)}`)
   return root
 }
 
@@ -93,7 +91,7 @@ const indentAt = (text: string, offset: number): string =>
 
 const newlineOf = (text: string): string => (text.includes("\r\n") ? "\r\n" : "\n")
 
-const written = (text: string, value: unknown, indent: string): string =>
+const serialized = (text: string, value: unknown, indent: string): string =>
   JSON.stringify(value, null, unitOf(text)).replace(/\n/g, `${newlineOf(text)}${indent}`)
 
 const endOf = ({ length, offset }: Node): number => offset + length
@@ -115,7 +113,7 @@ const added = (text: string, object: Node, key: string, value: unknown): Readonl
   const newline = newlineOf(text)
   const outer = indentAt(text, object.offset)
   const inner = outer + unitOf(text)
-  const member = `${newline}${inner}${JSON.stringify(key)}: ${written(text, value, inner)}`
+  const member = `${newline}${inner}${JSON.stringify(key)}: ${serialized(text, value, inner)}`
   const last = object.children?.at(-1)
   const close = endOf(object) - 1
   const closing = (from: number) => (text.slice(from, close).includes("\n") ? "" : newline + outer)
@@ -155,7 +153,7 @@ const set = (text: string, object: Node, key: string, value: unknown): string =>
   const known = findNodeAtLocation(object, [key])
   if (known === undefined) return applyEdits(text, [...added(text, object, key, value)])
   const same = JSON.stringify(parseJsonc(text.slice(known.offset, endOf(known)))) === JSON.stringify(value)
-  const content = written(text, value, indentAt(text, known.offset))
+  const content = serialized(text, value, indentAt(text, known.offset))
   return same ? text : applyEdits(text, [{ offset: known.offset, length: known.length, content }])
 }
 
@@ -171,7 +169,7 @@ export const setJson = (text: string, section: Section, name: string, entry: Tab
   for (const [depth, key] of keys.entries()) {
     const inner = findNodeAtLocation(within, [key])
     if (inner === undefined || (inner.type !== "object" && depth === section.length))
-      return set(text, within, key, sectionIn(alone(section, name, entry), keys.slice(0, depth + 1)))
+      return set(text, within, key, sectionIn(snippet(section, name, entry), keys.slice(0, depth + 1)))
     if (inner.type !== "object") throw new Error(`${JSON.stringify(key)} must be an object (${at(text, inner.offset)})`)
     within = inner
   }
@@ -230,7 +228,7 @@ const toml: Format = {
   set: (text, section, name, entry) =>
     Effect.map(library, ({ stringify }) => {
       const newline = newlineOf(text)
-      const own = Object.fromEntries(Object.entries(entry).filter(([, value]) => !isTable(value)))
+      const own = Object.fromEntries(Object.entries(entry).filter(([, value]) => !isObject(value)))
       const header = headerOf(section, name)
       const block = [header, ...stringify(own).trimEnd().split("\n")]
       const lines = text.split(/\r?\n/)
@@ -251,7 +249,7 @@ const toml: Format = {
       }
       return lines.join(newlineOf(text))
     }),
-  alone: (section, name, entry) =>
+  snippet: (section, name, entry) =>
     Effect.map(library, ({ stringify }) => `${headerOf(section, name)}\n${stringify(entry).trimEnd()}`)
 }
 
@@ -281,10 +279,10 @@ export const setEntry = Effect.fnUntraced(function* (
 ) {
   const before = yield* format.read(text)
   const old = entryIn(before, section, name)
-  const whole = { ...old, ...entry }
-  if (isDeepStrictEqual(old, whole)) return text
-  const after = yield* edited(text, (bare) => format.set(bare, section, name, whole))
-  return yield* checked(format, after, withValue(before, [...section, name], whole), section)
+  const merged = { ...old, ...entry }
+  if (isDeepStrictEqual(old, merged)) return text
+  const after = yield* edited(text, (bare) => format.set(bare, section, name, merged))
+  return yield* checked(format, after, withValue(before, [...section, name], merged), section)
 })
 
 /** The text without `section.name`; fails with a message. */
@@ -299,14 +297,14 @@ const json = (strict: boolean): Format => ({
     Effect.flatMap(
       // A file that the client itself cannot read is its owner's to fix.
       attempt(() => (text.trim() === "" ? {} : ((strict ? JSON.parse : parseJsonc)(withoutMark(text)) as unknown))),
-      (root) => (isTable(root) ? Effect.succeed(root) : Effect.fail("the file must hold an object"))
+      (root) => (isObject(root) ? Effect.succeed(root) : Effect.fail("the file must hold an object"))
     ),
   set: (text, section, name, entry) =>
     text.trim() === ""
-      ? Effect.succeed(`${JSON.stringify(alone(section, name, entry), null, 2)}\n`)
+      ? Effect.succeed(`${JSON.stringify(snippet(section, name, entry), null, 2)}\n`)
       : attempt(() => setJson(text, section, name, entry)),
   drop: (text, section, name) => attempt(() => dropJson(text, section, name)),
-  alone: (section, name, entry) => Effect.succeed(JSON.stringify(alone(section, name, entry), null, 2))
+  snippet: (section, name, entry) => Effect.succeed(JSON.stringify(snippet(section, name, entry), null, 2))
 })
 
 const documentOf = Effect.fnUntraced(function* (text: string) {
@@ -343,7 +341,7 @@ const yaml: Format = {
   read: (text) =>
     Effect.flatMap(documentOf(text), (document) => {
       const root: unknown = document.toJS() ?? {}
-      return isTable(root) ? Effect.succeed(root) : Effect.fail("the file must hold a mapping")
+      return isObject(root) ? Effect.succeed(root) : Effect.fail("the file must hold a mapping")
     }),
   set: (text, section, name, entry) =>
     Effect.gen(function* () {
@@ -357,7 +355,7 @@ const yaml: Format = {
       const put = (from: number, to: number, added: string) => text.slice(0, from) + added + text.slice(to)
       const ending = (offset: number) => (offset === 0 || text[offset - 1] === "\n" ? "" : newline)
       if (map === undefined || (flow && pairs.length === 0)) {
-        const whole = block(alone(section, name, entry), "")
+        const whole = block(snippet(section, name, entry), "")
         if (!written) return put(text.length, text.length, ending(text.length) + whole)
         // An empty section is written anew.
         const { pair: empty } = yield* placesIn(text, [], section[0]!)
@@ -385,10 +383,10 @@ const yaml: Format = {
       const [from, to] = at > 0 ? [pairs[at - 1]!.to, pair.to] : [pair.from, pairs[1]?.from ?? pair.to]
       return text.slice(0, from) + text.slice(to)
     }),
-  alone: (section, name, entry) =>
+  snippet: (section, name, entry) =>
     Effect.map(
       Effect.promise(() => import("yaml")),
-      ({ stringify }) => stringify(alone(section, name, entry)).trimEnd()
+      ({ stringify }) => stringify(snippet(section, name, entry)).trimEnd()
     )
 }
 

@@ -48,13 +48,13 @@ const accepts = (file: SourceFile): boolean => {
 }
 
 /** Most attachments read from a mail. */
-const most = 50
+const attachmentLimit = 50
 
 /** Whether an attachment is a signature, or meant for one program only. */
 const isPlumbing = ({ name }: Attachment): boolean => /\.(?:asc|sig|p7[cms]|pgp|dat)$/i.test(name)
 
 const attachmentsOf = ({ attachments = [] }: Read): ReadonlyArray<Attachment> =>
-  attachments.filter((attachment) => !isPlumbing(attachment)).slice(0, most)
+  attachments.filter((attachment) => !isPlumbing(attachment)).slice(0, attachmentLimit)
 
 /** A name without folders. */
 const bare = (name: string): string => name.replace(/^.*[/\\]/s, "").slice(0, 255)

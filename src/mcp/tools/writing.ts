@@ -7,6 +7,7 @@ import * as path from "node:path"
 import { bounded, sourceCharacters } from "../../citations/prompt.ts"
 import { skipsText } from "../../files/FileEvent.ts"
 import { FileIndexer, type FileRun } from "../../files/FileIndexer.ts"
+import { Tally } from "../../files/Tally.ts"
 import { isBelow } from "../../files/below.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
@@ -89,13 +90,10 @@ const progressEvery = 1000
 /** Runs over files, and what they did, told to the client as they go. */
 const running = Effect.fnUntraced(function* (runs: ReadonlyArray<FileRun>, { progress }: Call) {
   const files = yield* FileIndexer
-  const counts = { created: 0, updated: 0, unchanged: 0, deleted_documents: 0, deleted_chunks: 0, skipped: 0 }
+  const tally = new Tally()
   const documents: Array<(typeof Written.Type)["documents"][number]> = []
-  const skips: Record<string, number> = {}
-  const failed: Array<typeof Failure.Type> = []
   const held: Array<string> = []
-  let failures = 0
-  let told = 0
+  let reportedAt = 0
   yield* whileProgressing((reported) =>
     Effect.forEach(
       runs,
@@ -103,56 +101,36 @@ const running = Effect.fnUntraced(function* (runs: ReadonlyArray<FileRun>, { pro
         Stream.runForEach(files.run(run), (event) =>
           Effect.gen(function* () {
             reported()
-            switch (event._tag) {
-              case "Indexed": {
-                const { docId, passages, source = docId, status } = event.document
-                counts[status]++
-                if (status !== "unchanged" && documents.length < mostNamed)
-                  documents.push({ doc_id: docId, source: bounded(source, sourceCharacters), status, chunks: passages })
-                break
-              }
-              case "Unchanged":
-                counts.unchanged += event.documents
-                break
-              case "Skipped":
-                counts.skipped++
-                skips[event.reason] = (skips[event.reason] ?? 0) + 1
-                break
-              case "Failed":
-                failures++
-                if (failed.length < mostNamed)
-                  failed.push({ path: bounded(event.path, sourceCharacters), reason: bounded(event.reason) })
-                break
-              case "Pruned":
-                counts.deleted_documents += event.documents
-                counts.deleted_chunks += event.passages
-                break
-              case "Held":
-                held.push(event.path)
-                break
-              default:
+            tally.add(event)
+            if (event._tag === "Held") held.push(event.path)
+            if (event._tag === "Indexed" && event.document.status !== "unchanged" && documents.length < mostNamed) {
+              const { docId, passages, source = docId, status } = event.document
+              documents.push({ doc_id: docId, source: bounded(source, sourceCharacters), status, chunks: passages })
             }
             const now = yield* Clock.currentTimeMillis
-            if (now - told < progressEvery) return
-            told = now
-            const done = counts.created + counts.updated + counts.unchanged
-            yield* progress(done, undefined, `Indexed ${plural(done, "document")}`)
+            if (now - reportedAt < progressEvery) return
+            reportedAt = now
+            yield* progress(tally.documents, undefined, `Indexed ${plural(tally.documents, "document")}`)
           })
         ),
       { discard: true }
     )
   )
-  return { counts, documents, failed, failures, held, skips, indexed_at: isoTime(yield* Clock.currentTimeMillis) }
+  return { counts: tally.counts, documents, held, indexed_at: isoTime(yield* Clock.currentTimeMillis) }
 })
 
-const told = Effect.fnUntraced(function* (
+/** The answer to a run. */
+const answerOf = Effect.fnUntraced(function* (
   done: Effect.Effect.Success<ReturnType<typeof running>>,
   more: ReadonlyArray<string> = []
 ) {
-  const { counts, documents, failed, failures, held, indexed_at, skips } = done
-  const { created, deleted_chunks, deleted_documents, skipped, unchanged, updated } = counts
+  const { counts, documents, held, indexed_at } = done
+  const { created, deleted_chunks, deleted_documents, failed: failures, skipped, unchanged, updated } = counts
+  const failed = counts.failed_files
+    .slice(0, mostNamed)
+    .map(({ path, reason }) => ({ path: bounded(path, sourceCharacters), reason: bounded(reason) }))
   const opening = [
-    `${created} new, ${updated} changed, ${unchanged} unchanged ${unchanged === 1 ? "document" : "documents"}; ${plural(deleted_documents, "document")} with ${plural(deleted_chunks, "passage")} removed; ${plural(skipped, "file")} skipped${skipped === 0 ? "" : ` (${bounded(skipsText(skips))})`}, ${failures} failed.`,
+    `${created} new, ${updated} changed, ${unchanged} unchanged ${unchanged === 1 ? "document" : "documents"}; ${plural(deleted_documents, "document")} with ${plural(deleted_chunks, "passage")} removed; ${plural(skipped, "file")} skipped${skipped === 0 ? "" : ` (${bounded(skipsText(counts.skipped_by_reason))})`}, ${failures} failed.`,
     ...(created + updated > 0 ? ["They can be searched now."] : []),
     ...(failures > 0 ? ["What failed was not changed in the index: make it readable, and index it again."] : []),
     ...(held.length > 0
@@ -176,7 +154,12 @@ const told = Effect.fnUntraced(function* (
       return {
         structured: {
           notice,
-          ...counts,
+          created,
+          updated,
+          unchanged,
+          deleted_documents,
+          deleted_chunks,
+          skipped,
           indexed_at,
           documents: documents.slice(0, Math.max(0, shown - failed.length)),
           failed: failed.slice(0, shown),
@@ -216,7 +199,7 @@ export const indexPaths = make({
     Effect.gen(function* () {
       const places = yield* Effect.forEach(paths, (given, at) => allowed(`paths[${at}]`, given, writePaths))
       const run = { paths: places, collection, prune: false, dryRun: false, within: realFolders(writePaths) }
-      return yield* told(yield* running([run], call))
+      return yield* answerOf(yield* running([run], call))
     })
 })
 
@@ -254,7 +237,7 @@ export const sync = make({
           within
         }))
       const gone = own.length - runs.length
-      return yield* told(yield* running(runs, call), [
+      return yield* answerOf(yield* running(runs, call), [
         ...(gone === 0
           ? []
           : [
