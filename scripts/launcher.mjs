@@ -48,8 +48,8 @@ const tooFew = (limits) => {
 const isTold = () =>
   process.execArgv.includes(boundsChecked) || (process.env.NODE_OPTIONS ?? "").includes(boundsChecked)
 
-/** The commands that run until somebody ends them. */
-const lasting = new Set(["serve", "watch"])
+/** The commands that run until somebody ends them, or measure how fast that would be. */
+const lasting = new Set(["serve", "console", "mcp", "watch", "benchmark", "compare"])
 
 /** Runs the program in another process, and exits with its code. */
 const relaunch = async () => {

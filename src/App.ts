@@ -69,7 +69,6 @@ export const layer = (opened: Opened) =>
     Layer.provideMerge(Indexer.Default),
     Layer.provideMerge(Layer.merge(Chunker.Default, loader)),
     Layer.provideMerge(reading(opened)),
-    Layer.provide(Config.layer(opened)),
     Layer.provide(platform)
   )
 

@@ -346,4 +346,17 @@ describe("the sources", () => {
       .flatMap(({ name, text }) => Array.from(text.matchAll(state), ([, a, b]) => `${name} ${a ?? b}`))
     assert.deepStrictEqual(found.sort(), Object.keys(kept))
   })
+
+  it("have each command that lasts in the launcher's list, since V8 optimises later in others", () => {
+    const defined = sources
+      .filter(({ name }) => name.startsWith("cli/"))
+      .flatMap(({ text }) => text.split("define(").slice(1))
+      .filter((command) => /^ {4}untilStopped: (?:true|")/m.test(command))
+      .map((command) => /^ {4}name: "([a-z]+)"/m.exec(command)?.[1])
+    const [, listed = ""] = /const lasting = new Set\(\[(.*)\]\)/.exec(
+      readFileSync(join(root, "scripts/launcher.mjs"), "utf8")
+    )!
+    assert.sameMembers(defined, ["console", "mcp", "serve", "watch"])
+    for (const name of defined) assert.include(listed, `"${name}"`)
+  })
 })
