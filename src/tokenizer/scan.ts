@@ -5,49 +5,43 @@ import type { PreTokenize } from "./preTokenize.ts"
 
 const capacity = 1 << 16
 const mask = capacity * 2 - 1
-const keyUnits = capacity * 10
-const idSlots = capacity * 4
+const entryWords = 10
 
 /** Longer pieces are not worth caching. */
 const longestPiece = 64
 
-/** What an entry has in `records`: its hash, where its key and its ids begin, and the numbers of units, ids and tokens. */
-const recordWords = 4
-
 /**
- * The tokens of previous pieces, so that each word is tokenised once. Keys are copied into one array of UTF-16 units:
- * looking up a part of a text allocates nothing, and the cache keeps no text alive. It is emptied when full, at about 4
- * MB. Most of the time of a look-up is waiting for memory, so what is read of an entry is in one place.
+ * The tokens of previous pieces, so that each word is tokenised once. All of an entry is in one place, since most of the
+ * time of a look-up is waiting for memory: its hash; the numbers of its units, ids and tokens; its UTF-16 units, two to a
+ * word; its ids. Looking up a part of a text allocates nothing, and the cache keeps no text alive. It is emptied when
+ * full, at about 3 MB.
  */
 class PieceCache {
-  private entries = 0
-  private usedKeys = 0
-  private usedIds = 0
-  /** Entry + 1, 0 for a free slot. */
+  private count = 0
+  private used = 1
+  /** Where the entry begins, 0 for a free slot. */
   private readonly slots = new Int32Array(mask + 1)
-  private readonly records = new Int32Array(recordWords * capacity)
-  private readonly keys = new Uint16Array(keyUnits)
-  private readonly ids = new Int32Array(idSlots)
+  private readonly words = new Int32Array(entryWords * capacity)
+  private readonly units = new Uint16Array(this.words.buffer)
 
   /**
-   * The entry of a range of units, -1 if there is none. `fold` maps each unit to the one used for hashing and adding;
+   * The entry of a range of units, 0 if there is none. `fold` maps each unit to the one used for hashing and adding;
    * without it, units are unchanged.
    */
   find(units: Uint16Array, start: number, end: number, hash: number, fold: Uint8Array | undefined): number {
-    const { keys, records, slots } = this
+    const { slots, units: keys, words } = this
     const length = end - start
     search: for (let slot = hashSlot(hash, mask); slots[slot] !== 0; slot = (slot + 1) & mask) {
-      const entry = slots[slot]! - 1
-      const record = recordWords * entry
-      if (records[record] !== hash || (records[record + 3]! & 0xff) !== length) continue
-      const key = records[record + 1]!
+      const entry = slots[slot]!
+      if (words[entry] !== hash || (words[entry + 1]! & 0xff) !== length) continue
+      const key = 2 * (entry + 2)
       for (let i = 0; i < length; i++) {
         const unit = units[start + i]!
         if (keys[key + i] !== (fold === undefined ? unit : fold[unit])) continue search
       }
       return entry
     }
-    return -1
+    return 0
   }
 
   /** Adds a piece of at most `longestPiece` units that is not cached yet, and returns its entry. */
@@ -60,39 +54,38 @@ class PieceCache {
     { ids, size }: { readonly ids: ReadonlyArray<number>; readonly size: number }
   ): number {
     const length = end - start
-    const full = this.entries === capacity || this.usedKeys + length > keyUnits || this.usedIds + ids.length > idSlots
-    if (full) {
+    const idsFrom = 2 + ((length + 1) >> 1)
+    if (this.count === capacity || this.used + idsFrom + ids.length > this.words.length) {
       this.slots.fill(0)
-      this.entries = 0
-      this.usedKeys = 0
-      this.usedIds = 0
+      this.count = 0
+      this.used = 1
     }
-    const entry = this.entries++
-    this.records.set(
-      [hash, this.usedKeys, this.usedIds, length | (ids.length << 8) | (size << 20)],
-      recordWords * entry
-    )
-    for (let i = start; i < end; i++) {
-      const unit = units[i]!
-      this.keys[this.usedKeys++] = fold === undefined ? unit : fold[unit]!
+    this.count++
+    const entry = this.used
+    this.used += idsFrom + ids.length
+    this.words[entry] = hash
+    this.words[entry + 1] = length | (ids.length << 8) | (size << 20)
+    for (let i = 0; i < length; i++) {
+      const unit = units[start + i]!
+      this.units[2 * (entry + 2) + i] = fold === undefined ? unit : fold[unit]!
     }
-    this.ids.set(ids, this.usedIds)
-    this.usedIds += ids.length
+    this.words.set(ids, entry + idsFrom)
     let slot = hashSlot(hash, mask)
     while (this.slots[slot] !== 0) slot = (slot + 1) & mask
-    this.slots[slot] = entry + 1
+    this.slots[slot] = entry
     return entry
   }
 
   size(entry: number): number {
-    return this.records[recordWords * entry + 3]! >>> 20
+    return this.words[entry + 1]! >>> 20
   }
 
   /** Appends the entry's ids. */
   copy(entry: number, out: TokenIds): void {
-    const start = this.records[recordWords * entry + 2]!
-    const end = start + ((this.records[recordWords * entry + 3]! >>> 8) & 0xfff)
-    for (let i = start; i < end; i++) out.push(this.ids[i]!)
+    const numbers = this.words[entry + 1]!
+    const start = entry + 2 + (((numbers & 0xff) + 1) >> 1)
+    const end = start + ((numbers >>> 8) & 0xfff)
+    for (let i = start; i < end; i++) out.push(this.words[i]!)
   }
 }
 
@@ -190,7 +183,7 @@ export const scanPieces = (
       hash = hashStep(hash, unit)
     }
     let entry = cache.find(units, 0, piece.length, hash, undefined)
-    if (entry === -1) {
+    if (entry === 0) {
       const size = model.tokenize(piece, ids)
       entry = cache.add(units, 0, piece.length, hash, undefined, { ids, size })
     }
@@ -276,8 +269,8 @@ export const scanBert = (
     out: TokenIds | undefined
   ): number => {
     const short = end - start <= longestPiece
-    let entry = short ? cache.find(units, start, end, hash, folding) : -1
-    if (entry === -1) {
+    let entry = short ? cache.find(units, start, end, hash, folding) : 0
+    if (entry === 0) {
       const ids: Array<number> = []
       const raw = text.slice(from + start, from + end)
       const size = folding === undefined ? tokenizeStretch(raw, ids) : tokenizeWord(raw, ids)
