@@ -3,7 +3,7 @@ import type { CollectionName, CollectionSummary } from "../model/Collection.ts"
 import { type Hit, ownPassage } from "../model/SearchResult.ts"
 import type { NearTerm } from "../model/Stored.ts"
 import type { Searched } from "./Snapshot.ts"
-import { beginningsOf, scan } from "../terms/scan.ts"
+import { beginningsOf, scanFor } from "../terms/scan.ts"
 import { queryTerms, splitQuery } from "../terms/terms.ts"
 
 /** The text by which a passage is judged: everything that is searched. */
@@ -69,20 +69,15 @@ export const sharing = (
     for (const field of [title, heading, text]) {
       // All terms were found.
       if (found === all) break
-      scan(
-        field,
-        (term) => {
-          const own = meanings.get(term)
-          if (own === undefined) return
-          for (const one of own) {
-            if (has.has(one)) continue
-            has.add(one)
-            found += one.length
-          }
-        },
-        "en",
-        beginnings
-      )
+      scanFor(beginnings, field, (term) => {
+        const own = meanings.get(term)
+        if (own === undefined) return
+        for (const one of own) {
+          if (has.has(one)) continue
+          has.add(one)
+          found += one.length
+        }
+      })
     }
     return all === 0 ? 0 : found / all
   }

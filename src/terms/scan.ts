@@ -188,35 +188,35 @@ const isCapital = (c: number): boolean => c >= 65 && c <= 90
 const small = (c: number): number => (isCapital(c) ? c + 32 : c)
 
 /** The end of the ASCII word at `start`, small or all in capitals, unless it begins in one of these ways; then `start`. */
-const endOfPart = (text: string, start: number, beginnings: Beginnings): number => {
-  const first = text.charCodeAt(start)
-  const next = text.charCodeAt(start + 1)
+const endOfPart = (units: Uint16Array, start: number, beginnings: Beginnings): number => {
+  const first = units[start]!
+  const next = units[start + 1]!
   const isLoud = isCapital(first) && isCapital(next)
   const second = kindOf(isLoud ? small(next) : next)
-  const last = text.charCodeAt(start + 2)
+  const last = units[start + 2]!
   const third = second === other ? other : kindOf(isLoud ? small(last) : last)
   if (beginnings[(kindOf(small(first)) * kinds + second) * kinds + third] !== 0) return start
   let end = start + 1
-  for (let c = next; isLoud ? isCapital(c) || isDigit(c) : isSmall(c);) c = text.charCodeAt(++end)
+  for (let c = next; isLoud ? isCapital(c) || isDigit(c) : isSmall(c);) c = units[++end]!
   return end
 }
 
 /** The end of the word or compound with hyphens at `start` if all its terms begin in none of these ways, else `start`. */
-const endOfOther = (text: string, start: number, beginnings: Beginnings): number => {
-  if (!isSmall(small(text.charCodeAt(start)))) return start
-  let end = endOfPart(text, start, beginnings)
+const endOfOther = (units: Uint16Array, start: number, beginnings: Beginnings): number => {
+  if (!isSmall(small(units[start]!))) return start
+  let end = endOfPart(units, start, beginnings)
   if (end === start) return start
-  while (text.charCodeAt(end) === hyphen && isSmall(small(text.charCodeAt(end + 1)))) {
-    const next = endOfPart(text, end + 1, beginnings)
+  while (units[end] === hyphen && isSmall(small(units[end + 1]!))) {
+    const next = endOfPart(units, end + 1, beginnings)
     // The whole begins like its first part, if that is as long as a beginning.
-    const isLike = text.charCodeAt(start + 1) !== hyphen && text.charCodeAt(start + 2) !== hyphen
+    const isLike = units[start + 1] !== hyphen && units[start + 2] !== hyphen
     if (!isLike || next === end + 1 || next - start > maxCompound) return start
     end = next
   }
-  const c = text.charCodeAt(end)
+  const c = units[end]!
   // A comma or full stop joins words only if another follows at once.
   const joins = c < 128 && classOf(c) === connector
-  return endsAsciiWord(joins ? text.charCodeAt(end + 1) : c) ? end : start
+  return endsAsciiWord(joins ? units[end + 1]! : c) ? end : start
 }
 
 /** Emits the terms of what is at `i` in a text that ends with a separator, and returns its end. */
@@ -229,19 +229,47 @@ export const scanOne = (text: string, i: number, words: SeenWords, emit: Emit): 
   return end
 }
 
+/** The NUL ends every run, so that loops need no bounds: reading beyond a string's end is slow. */
+const ended = (text: string): string =>
+  // Joining makes a flat string; V8 would flatten a concatenation again within the loop.
+  [text, "\0"].join("")
+
 /**
  * Emits every index term of a text, parts of a compound before the whole. In a language other than English, which must
- * be loaded, words have their stems in it besides their English terms. Given `beginnings`, for English only, terms that
- * begin otherwise may be left out.
+ * be loaded, words have their stems in it besides their English terms.
  */
-export const scan = (input: string, emit: Emit, language: Language = "en", beginnings?: Beginnings): void => {
+export const scan = (input: string, emit: Emit, language: Language = "en"): void => {
   const words = seenIn(language)
-  // The NUL ends every run, so that the loops need no bounds: reading beyond a string's end is slow. Joining makes a
-  // flat string; V8 would flatten a concatenation again within the loop.
-  const text = [input, "\0"].join("")
-  const length = input.length
-  for (let i = 0; i < length;) {
-    const other = beginnings === undefined ? i : endOfOther(text, i, beginnings)
+  const text = ended(input)
+  for (let i = 0; i < input.length;) i = scanOne(text, i, words, emit)
+}
+
+const keptUnits = 1 << 12
+const kept = new Uint16Array(keptUnits)
+const keptBytes = Buffer.from(kept.buffer)
+
+/** The UTF-16 units of a text, which are read several times as fast from an array; valid until the next call. */
+const unitsOf = (text: string): Uint16Array => {
+  const isKept = text.length <= keptUnits
+  const units = isKept ? kept : new Uint16Array(text.length)
+  ;(isKept ? keptBytes : Buffer.from(units.buffer)).write(text, "utf16le")
+  return units
+}
+
+/** ASCII that neither is nor begins a term. */
+const isIdle = Uint8Array.from({ length: 128 }, (_, c) => (classOf(c) === word || c === dot ? 0 : 1))
+
+/** The same in English, where terms that begin otherwise may be left out. */
+export const scanFor = (beginnings: Beginnings, input: string, emit: Emit): void => {
+  const words = seenIn("en")
+  const text = ended(input)
+  const units = unitsOf(text)
+  for (let i = 0; i < input.length;) {
+    if (isIdle[units[i]!] === 1) {
+      i++
+      continue
+    }
+    const other = endOfOther(units, i, beginnings)
     i = other > i ? other : scanOne(text, i, words, emit)
   }
 }

@@ -1,18 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { beginningsOf, scan } from "../../src/terms/scan.ts"
+import { beginningsOf, scan, scanFor } from "../../src/terms/scan.ts"
 
 /** The terms of a text that are in `wanted`; `isWhole`: of all its terms. */
 const among = (text: string, wanted: ReadonlySet<string>, isWhole: boolean) => {
   const found: Array<readonly [string, number]> = []
-  scan(
-    text,
-    (term, start) => {
-      if (wanted.has(term)) found.push([term, start])
-    },
-    "en",
-    isWhole ? undefined : beginningsOf(wanted)
-  )
+  const emit = (term: string, start: number) => {
+    if (wanted.has(term)) found.push([term, start])
+  }
+  if (isWhole) scan(text, emit)
+  else scanFor(beginningsOf(wanted), text, emit)
   return found
 }
 
@@ -47,7 +44,16 @@ describe("scan", () => {
 
   it("leaves out what begins otherwise, so that a passage is judged quickly", () => {
     const emitted: Array<string> = []
-    scan("The spring tide and the neap tide", (term) => emitted.push(term), "en", beginningsOf(["tide"]))
+    scanFor(beginningsOf(["tide"]), "The spring tide and the neap tide", (term) => emitted.push(term))
     assert.deepStrictEqual(emitted, ["tide", "tide"])
+  })
+
+  it("finds wanted terms in texts of any length, each after a longer one", () => {
+    const wanted = new Set(["tide", "neap", "naïv", "naiv"])
+    for (const times of [2000, 120, 1]) {
+      const long = `${"The spring-tide, naïve. ".repeat(times)}neap`
+      assert.deepStrictEqual(among(long, wanted, false), among(long, wanted, true))
+      assert.isAbove(among(long, wanted, false).length, times)
+    }
   })
 })
