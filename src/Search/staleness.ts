@@ -33,7 +33,7 @@ const differs = ({ at, stamp }: ReadFile, found: NodeFs.BigIntStats, now: number
 }
 
 /**
- * Says of each hit, or other document, whether its's file has changed since it was indexed, or is gone; looks at each file once.
+ * Says of each hit, or other document, whether its file has changed since it was indexed, or is gone; looks at each file once.
  * A file is gone only if the folder of the path that was indexed exists: an index may come from another machine.
  */
 export const makeStaleness = Effect.map(Store, (store) => {

@@ -1,5 +1,4 @@
 import type * as Headers from "@effect/platform/Headers"
-import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpRouter from "@effect/platform/HttpRouter"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Context from "effect/Context"
@@ -29,16 +28,17 @@ interface Need {
 /** What the contract says, by method and path. */
 const readNeeds = (): ReadonlyMap<string, Need> => {
   const needs = new Map<string, Need>()
-  HttpApi.reflect(Api, {
-    onGroup: () => {},
-    onEndpoint: ({ endpoint, mergedAnnotations, middleware }) => {
-      const { right, allCollections = false } = Context.get(mergedAnnotations, Needs)
+  // HttpApi.reflect would also read all schemas, at each start.
+  for (const { annotations, endpoints, middlewares } of Object.values(Api.groups)) {
+    for (const endpoint of Object.values(endpoints)) {
+      const { right, allCollections = false } = Context.get(Context.merge(annotations, endpoint.annotations), Needs)
+      const isWriting = [middlewares, endpoint.middlewares].some((all) => (all as ReadonlySet<unknown>).has(Writing))
       needs.set(`${endpoint.method} ${endpoint.path}`, {
-        right: right ?? ((middleware as ReadonlySet<unknown>).has(Writing) ? "write" : "read"),
+        right: right ?? (isWriting ? "write" : "read"),
         allCollections
       })
     }
-  })
+  }
   return needs
 }
 

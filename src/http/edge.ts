@@ -28,7 +28,7 @@ import { Access } from "./Access.ts"
 
 import { batchFault, chatFault, embeddingsFault, type BodyRules, withJsonBody } from "./body.ts"
 import { Listener } from "./Listener.ts"
-import { clientAddress, clientKey, isLoopback } from "./loopback.ts"
+import { clientAddress, clientOf as keyOf, isLoopback } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
 import { makeAccount } from "./metrics.ts"
 import { encode, isOpenAi, respondOpenAi, errorOf, render, respond } from "./respond.ts"
@@ -139,12 +139,12 @@ const requestId = ({ headers }: HttpServerRequest.HttpServerRequest): string => 
   return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-const addressed = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean) =>
-  [Option.getOrUndefined(request.remoteAddress), request.headers["x-forwarded-for"], trustProxy] as const
+const addressOf = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string =>
+  clientAddress(Option.getOrUndefined(request.remoteAddress), request.headers["x-forwarded-for"], trustProxy)
 
 /** The client's key for the rate limit, and for its turns. */
 export const clientOf = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string =>
-  clientKey(...addressed(request, trustProxy))
+  keyOf(addressOf(request, trustProxy))
 
 /** Whether a request names its host twice; Node keeps the first, a proxy before us may go by the other. */
 const hasTwoHosts = ({ rawHeaders }: IncomingMessage): boolean => {
@@ -200,7 +200,7 @@ const make = (served: ReadonlySet<string> | undefined) =>
     })
     yield* metrics.begin
 
-    const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined) =>
+    const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined, client: string) =>
       Effect.zipRight(
         route?.template === "/health"
           ? Effect.void
@@ -210,7 +210,7 @@ const make = (served: ReadonlySet<string> | undefined) =>
             ),
         route !== undefined && unlimited.has(route.template)
           ? Effect.void
-          : Effect.tapError(limiter.take(clientOf(request, trustProxy)), () => metrics.rateLimited)
+          : Effect.tapError(limiter.take(client), () => metrics.rateLimited)
       )
 
     const direct = (
@@ -248,6 +248,8 @@ const make = (served: ReadonlySet<string> | undefined) =>
         const request = yield* HttpServerRequest.HttpServerRequest
         const started = performance.now()
         const id = requestId(request)
+        const address = addressOf(request, trustProxy)
+        const client = keyOf(address)
         // Later log lines use this id.
         NodeHttpServerRequest.toIncomingMessage(request).headers["x-request-id"] = id
         const route = yield* findRoute(request.url)
@@ -269,9 +271,7 @@ const make = (served: ReadonlySet<string> | undefined) =>
           const { body } = complete
           if (body._tag !== "Stream") {
             // Bytes to this machine cost less than compressing them.
-            const accepted = isLoopback(clientAddress(...addressed(request, trustProxy)))
-              ? undefined
-              : request.headers["accept-encoding"]
+            const accepted = isLoopback(address) ? undefined : request.headers["accept-encoding"]
             return Effect.zipRight(finished(response.status), encode(complete, accepted))
           }
           // A stream counts as answered when it ends or its reader goes away.
@@ -306,8 +306,10 @@ const make = (served: ReadonlySet<string> | undefined) =>
         let isLate = false
         const answer: HttpApp.Default<unknown> =
           checkForm(request) ??
-          meanwhile(Effect.zipRight(admit(request, route), direct(app, request, route, taken)), Client.current, () =>
-            clientOf(request, trustProxy)
+          meanwhile(
+            Effect.zipRight(admit(request, route, client), direct(app, request, route, taken)),
+            Client.current,
+            () => client
           )
         const answered = Effect.withFiberRuntime<
           HttpServerResponse.HttpServerResponse,

@@ -48,12 +48,11 @@ export const clientAddress = (
   forwarded: string | ReadonlyArray<string> | undefined,
   trustProxy: boolean
 ): string => {
-  const last = trustProxy
-    ? String(forwarded ?? "")
-        .split(",")
-        .at(-1)
-    : undefined
-  return addressOf(last ?? "") ?? remote ?? ""
+  if (!trustProxy) return remote ?? ""
+  const last = String(forwarded ?? "")
+    .split(",")
+    .at(-1)!
+  return addressOf(last) ?? remote ?? ""
 }
 
 /** The client's key for limits and turns. */
