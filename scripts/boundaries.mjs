@@ -113,7 +113,7 @@ const table = [
   { places: ["http/mcp.ts"], may: [...doors, "mcp/"] },
   { places: ["cli/engine.ts", "cli/served.ts"], may: [...doors, "mcp/meeting.ts"] },
   { places: ["cli/listen.ts"], may: [...doors, "http/"] },
-  { places: ["cli/mcp.ts"], may: [...doors, "http/", "mcp/"] },
+  { places: ["cli/mcp.ts", "cli/mcp/"], may: [...doors, "cli/", "http/", "mcp/"] },
   { places: ["cli/index.ts"], may: [...doors, "App.ts", "App/reading.ts", "Configured.ts", "mcp/meeting.ts"] },
 
   // The page in the browser, which imports all others of `typed` as types alone.

@@ -4,7 +4,7 @@ import { Engine, Place } from "./engine.ts"
 import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { listen, listening } from "./listen.ts"
-import { joinable } from "./mcp.ts"
+import { joinable } from "./mcp/joining.ts"
 import { browse, servedAt } from "./served.ts"
 import { Terminal } from "./terminal.ts"
 
