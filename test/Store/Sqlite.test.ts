@@ -11,6 +11,7 @@ import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import { document, embedder, storeContract } from "../contracts/Store.ts"
 import { readingContract } from "../contracts/reading.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 storeContract("Sqlite in memory", Sqlite.layerMemory)
 readingContract("Sqlite in memory", Sqlite.layerMemory)
@@ -121,11 +122,7 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
       const found = yield* open(
         filename,
         "readonly"
-      )(
-        Effect.flatMap(whole, (store) =>
-          store.rank({ collection: defaultCollection, keyword: "kept", alpha: 0, fusion: "rrf", filter: {}, limit: 1 })
-        )
-      )
+      )(Effect.flatMap(whole, (store) => ranked(store, { keyword: "kept", limit: 1 })))
       assert.strictEqual(found.length, 1)
     })
   )
@@ -148,14 +145,7 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
       )
       const other = yield* Effect.provide(whole, reader)
       for (let round = 0; round < 60; round++) {
-        const hits = yield* other.rank({
-          collection: defaultCollection,
-          keyword: "word",
-          alpha: 0,
-          fusion: "rrf",
-          filter: {},
-          limit: 100
-        })
+        const hits = yield* ranked(other, { keyword: "word", limit: 100 })
         assert.strictEqual(hits.length, 20)
         assert.strictEqual(new Set(hits.map((hit) => hit.passage.text)).size, 1)
         yield* Effect.yieldNow()

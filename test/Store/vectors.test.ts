@@ -16,6 +16,7 @@ import { normal, randomVectors } from "../codes/random.ts"
 import type { VectorOptions } from "../../src/Store/sql/vectors.ts"
 import { indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 const scanned: VectorOptions = { exact: false, oversample: "auto", exactBelow: 0 }
 const exact: VectorOptions = { exact: true, oversample: "auto" }
@@ -57,9 +58,8 @@ const open = (filename: string, vectors: VectorOptions) =>
 type Service = Whole
 
 const best = (store: Service, vector: Vector, request: Partial<RankRequest> = {}) =>
-  Effect.map(
-    store.rank({ collection: defaultCollection, vector, alpha: 1, fusion: "rrf", filter: {}, limit: 10, ...request }),
-    (hits) => hits.map(({ document, passage, score }) => ({ id: `${document.docId}.${passage.ordinal}`, score }))
+  Effect.map(ranked(store, { vector, alpha: 1, ...request }), (hits) =>
+    hits.map(({ document, passage, score }) => ({ id: `${document.docId}.${passage.ordinal}`, score }))
   )
 
 const sentences = (): ReadonlyArray<string> => {

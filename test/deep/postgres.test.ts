@@ -13,6 +13,7 @@ import { make as makeClient } from "../../src/Store/postgres/client.ts"
 import { fresh, hasOwn, server, standby, faultsIn } from "../Store/postgres/server.ts"
 import { wayTo } from "../Store/postgres/way.ts"
 import { temporaryFolder } from "../folder.ts"
+import { ranked } from "../ranked.ts"
 
 const bin = path.resolve(import.meta.dirname, "../../dist/bin.js")
 
@@ -89,14 +90,7 @@ if (hasOwn) {
         const load = { writing: 2, reads: 0 }
         const reading = Effect.gen(function* () {
           while (load.writing > 0) {
-            const hits = yield* reader.rank({
-              collection: defaultCollection,
-              keyword: "stone",
-              alpha: 0,
-              fusion: "rrf",
-              filter: {},
-              limit: 50
-            })
+            const hits = yield* ranked(reader, { keyword: "stone", limit: 50 })
             const shown = hits.map(({ passage }) => passage.text).join("\n")
             assert.strictEqual(wordsOf(shown).size, 1, shown)
             assert.strictEqual(new Set(shown.match(/part \d/g)).size, parts, shown)

@@ -321,19 +321,12 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
 /** How often a query begins again, of whose documents some were replaced while it ran. */
 const mostAttempts = 8
 
-const again = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.retry(effect, {
-    times: mostAttempts,
-    while: (error) => (error as { readonly _tag?: unknown })._tag === "Moved"
-  })
-
-/** The best passages of a request. */
-export const rank = (cluster: Cluster, request: RankRequest) =>
-  again(Effect.suspend(() => ranking.rank(snapshotOf(cluster), request)))
-
 /** The list of a request. */
 export const find = (cluster: Cluster, request: FindRequest) =>
-  again(Effect.suspend(() => ranking.find(snapshotOf(cluster), request)))
+  Effect.retry(
+    Effect.suspend(() => ranking.find(snapshotOf(cluster), request)),
+    { times: mostAttempts, while: ({ _tag }) => _tag === "Moved" }
+  )
 
 /** How many passages of collections a filter leaves. */
 export const filteredCount = Effect.fnUntraced(function* (

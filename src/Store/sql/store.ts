@@ -20,7 +20,7 @@ import { put } from "./put.ts"
 import * as reading from "./reading.ts"
 import * as rebuild from "./rebuild.ts"
 import * as reindex from "./reindex.ts"
-import { filteredCount, find, rank } from "./snapshot.ts"
+import { filteredCount, find } from "./snapshot.ts"
 import * as sweep from "./sweep.ts"
 import { stepsInBackground, upkeepStep } from "./upkeep.ts"
 import * as vectors from "./vectors.ts"
@@ -142,7 +142,6 @@ export const make = Effect.gen(function* () {
     resume: () => Effect.asVoid(upkeep),
     compact: own.compact,
 
-    rank: (request) => Effect.zipLeft(read(rank(sql, searching, request)), refining),
     find: (request) => Effect.zipLeft(read(find(sql, searching, request)), refining),
     written: (names, words) =>
       read(

@@ -45,7 +45,6 @@ export const reads = [
   "sample",
   "filtered",
   "metadataKeys",
-  "rank",
   "find",
   "written",
   "sizes",

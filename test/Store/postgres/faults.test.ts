@@ -12,11 +12,10 @@ import { schemaVersion } from "../../../src/Store/postgres/schema.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { type Server, fresh, hasOwn, serverOfFile, faultsIn } from "./server.ts"
 import { type Way, wayTo } from "./way.ts"
+import { ranked } from "../../ranked.ts"
 
 const opened = (options: Postgres.DatabaseOptions) =>
   Effect.flatMap(Layer.build(Postgres.layer(options)), (context) => Effect.provide(whole, context))
-
-const request = { collection: defaultCollection, alpha: 0, fusion: "rrf", filter: {}, limit: 9 } as const
 
 /** A store on a server, by a way that can be cut. */
 const behind = Effect.fnUntraced(function* (running: Server) {
@@ -29,7 +28,7 @@ const behind = Effect.fnUntraced(function* (running: Server) {
 })
 
 const texts = (store: Whole, keyword: string) =>
-  Effect.map(store.rank({ ...request, keyword }), (hits) => hits.map(({ passage }) => passage.text).toSorted())
+  Effect.map(ranked(store, { keyword }), (hits) => hits.map(({ passage }) => passage.text).toSorted())
 
 if (hasOwn) {
   const server = serverOfFile()

@@ -12,6 +12,7 @@ import { make as makeClient, transaction } from "../../../src/Store/postgres/cli
 import { document, embedder } from "../../contracts/Store.ts"
 import { exercise, fill } from "../exercise.ts"
 import { fresh, hasPostgres, serverOfFile } from "./server.ts"
+import { ranked } from "../../ranked.ts"
 
 interface Driver {
   readonly Client: { readonly prototype: { query: (...args: Array<unknown>) => unknown } }
@@ -131,12 +132,10 @@ if (hasPostgres) {
       const store = yield* Effect.flatMap(Layer.build(Postgres.layer(options)), (built) => Effect.provide(whole, built))
       yield* fill(store, 5000)
       const search = (n: number) =>
-        store.rank({
-          collection: defaultCollection,
+        ranked(store, {
           keyword: `river ${n}`,
           vector: Float32Array.of(1, n, 2, 3),
           alpha: 0.5,
-          fusion: "rrf",
           filter: { n: { gte: 1 } },
           limit: 5
         })
@@ -175,16 +174,8 @@ if (hasPostgres) {
         )
       }
       const nearest = (store: typeof plain, n: number) =>
-        Effect.map(
-          store.rank({
-            collection: defaultCollection,
-            vector: vectorOf(n + 0.01),
-            alpha: 1,
-            fusion: "rrf",
-            filter: {},
-            limit: 9
-          }),
-          (hits) => hits.map(({ document }) => document.source)
+        Effect.map(ranked(store, { vector: vectorOf(n + 0.01), limit: 9 }), (hits) =>
+          hits.map(({ document }) => document.source)
         )
       const bytes = Effect.map(
         refining.stats(),
