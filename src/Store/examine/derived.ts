@@ -18,8 +18,8 @@ import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
 import { termsVersion } from "../../terms/terms.ts"
 import { crcOf } from "../crc.ts"
 import { codesOn, vectorOf } from "../sql/codes.ts"
-import { type TextRow, askedOf } from "../core/graph.ts"
-import { edgesOf, textColumns, toGraphRow } from "../sql/graph/edges.ts"
+import { type GraphTextRow, askedOf } from "../core/graph.ts"
+import { edgesOf, graphColumns, toGraphRow } from "../sql/graph/edges.ts"
 import { verify } from "../sql/keyword.ts"
 import * as collections from "../sql/collections.ts"
 import { dialectOf } from "../sql/dialect.ts"
@@ -155,7 +155,7 @@ export const codes = Effect.fnUntraced(function* (
   return [ok("codes", `collection ${name}: the codes of ${seen.size} vectors match them`)]
 })
 
-interface GraphRow extends TextRow {
+interface GraphRow extends GraphTextRow {
   readonly mentions: Uint8Array | null
   readonly asked: string | null
   readonly answer: string | null
@@ -173,7 +173,7 @@ export const graph = Effect.fnUntraced(function* (
   let [known, missing, other, edges, unnamed] = [0, 0, 0, 0, 0]
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<GraphRow>(
-      `SELECT ${textColumns}, g.mentions, a.asked, a.answer
+      `SELECT ${graphColumns}, g.mentions, a.asked, a.answer
        FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
          LEFT JOIN graph_passages AS g ON g.passage_id = p.id LEFT JOIN graph_answers AS a ON a.passage_id = p.id
        WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${graphPage}`,

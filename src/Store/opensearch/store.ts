@@ -79,7 +79,7 @@ export const make = (cluster: Cluster): Whole => {
     dropCollection: of(
       Effect.fnUntraced(function* (cluster, record) {
         const [counts] = yield* records.countsOf(cluster, [record])
-        yield* records.forget(cluster, cluster.names.records, record.name)
+        yield* records.forget(cluster, record.name)
         yield* discard(record)
         return counts!
       })

@@ -1,6 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { boundsOf, type Clause, compiled, type Kind, kindOf, timeOf } from "../core/clauses.ts"
+import { boundsOf, type Clause, compiled, isGlob, type Kind, kindOf, timeOf } from "../core/clauses.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { type Dialect, dialectOf } from "./dialect.ts"
 import { forEachNumber, inList, list } from "./rows.ts"
@@ -39,8 +39,6 @@ export const metadataRows = (
   }
   return rows
 }
-
-const isGlob = (pattern: string) => /[*?]/.test(pattern)
 
 const any = (wheres: ReadonlyArray<Where>): Where =>
   wheres.length === 0
