@@ -101,8 +101,8 @@ interface TextOfDocument {
   readonly text: string
 }
 
-/** Passages read to detect a document's language. */
-const mostDeciding = 64
+/** Passages that decide the language of a document that was stored before languages were. */
+export const mostDeciding = 64
 
 /** Detects the languages of documents that have none yet, by their ids. */
 export const tellLanguages = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents: ReadonlyArray<number>) {
