@@ -10,7 +10,7 @@ import { metadataRows } from "../sql/filter.ts"
 import { mostDeciding } from "../sql/keyword.ts"
 import { type CheckedRow, type DocumentRow, documentCrc, headCrc, headingOf, passageCrc } from "../core/passage.ts"
 import { inList, list } from "../sql/rows.ts"
-import { isPresent, leaving } from "../sql/tables.ts"
+import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { mending, orOk, warn, wrongly } from "./findings.ts"
 import { listed } from "./structure.ts"
 
@@ -78,7 +78,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<DocumentRow>(
       `SELECT * FROM documents NOT INDEXED
-       WHERE id > ? AND collection_id NOT IN (${leaving}) ORDER BY id LIMIT ${page}`,
+       WHERE id > ? AND collection_id NOT IN (${hiddenCollections}) ORDER BY id LIMIT ${page}`,
       [after]
     )
     const last = rising(rows, after, "documents").at(-1)

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { ok } from "../../model/Check.ts"
 import { State } from "../../postings/SegmentStore.ts"
 import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
-import { isPresent, leaving } from "../sql/tables.ts"
+import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { mending, orOk, salvaging, someOf, warn, wrongly } from "./findings.ts"
 
@@ -105,13 +105,13 @@ export const lastRun = `SELECT max(
   coalesce((SELECT max(run) FROM roots), 0))`
 
 /** Invalid rows of files: with a wrong count of documents, or an unknown outcome. */
-export const wrongFiles = `collection_id NOT IN (${leaving}) AND (outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
+export const wrongFiles = `collection_id NOT IN (${hiddenCollections}) AND (outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
   OR (outcome = 'indexed' AND documents <>
     (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND d.origin = files.path)))`
 
 /** Documents of files that have no row. */
 export const unlisted = `SELECT DISTINCT collection_id, origin FROM documents AS d WHERE origin IS NOT NULL
-  AND collection_id NOT IN (${leaving})
+  AND collection_id NOT IN (${hiddenCollections})
   AND NOT EXISTS (SELECT 1 FROM files AS f WHERE f.collection_id = d.collection_id AND f.path = d.origin)`
 
 export const wrongRoots = `NOT json_valid(include) OR NOT json_valid(exclude)
@@ -144,7 +144,7 @@ export const limited = (sql: SqlClient.SqlClient) =>
     listed(
       sql,
       `SELECT path || ' (' || reason || ')' AS what FROM files WHERE outcome = 'failed' AND reader GLOB 'limited to *'
-         AND collection_id NOT IN (${leaving}) ORDER BY path LIMIT 100`
+         AND collection_id NOT IN (${hiddenCollections}) ORDER BY path LIMIT 100`
     ),
     (files) =>
       files.length === 0
@@ -175,9 +175,9 @@ export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const misnamed = yield* listed(
     sql,
     `SELECT json_quote(name) AS what FROM collections NOT INDEXED
-     WHERE id IN (${leaving}) AND name <> '~' || id ORDER BY id`
+     WHERE id IN (${hiddenCollections}) AND name <> '~' || id ORDER BY id`
   )
-  const dropped = (yield* figure(sql, `SELECT count(*) FROM (${leaving})`)) - misnamed.length
+  const dropped = (yield* figure(sql, `SELECT count(*) FROM (${hiddenCollections})`)) - misnamed.length
   const free = yield* figure(sql, "SELECT freelist_count FROM pragma_freelist_count")
   const pages = yield* figure(sql, "SELECT page_count FROM pragma_page_count")
   const share = Math.round((100 * free) / Math.max(1, pages))

@@ -302,7 +302,7 @@ export const removed = Effect.fnUntraced(function* (
   cluster: Cluster,
   record: CollectionRecord,
   heads: ReadonlyArray<StoredHead>,
-  isKnown: { readonly since?: number | undefined } = {}
+  recorded: { readonly since?: number | undefined } = {}
 ) {
   if (heads.length === 0) return { documents: 0, passages: 0 } satisfies Deleted
   const gone = yield* dropHeads(cluster, record, heads)
@@ -318,7 +318,7 @@ export const removed = Effect.fnUntraced(function* (
     { refresh: "false", repeatable: true }
   )
   const origins = new Set(gone.flatMap(({ head }) => head.own.origin ?? []))
-  yield* files.doubt(cluster, record, [...origins], isKnown.since)
+  yield* files.doubt(cluster, record, [...origins], recorded.since)
   return {
     documents: gone.length,
     passages: gone.reduce((sum, { head }) => sum + head.passages, 0)

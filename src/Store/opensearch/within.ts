@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import { meanOf } from "../../codes/encoder.ts"
 import { learned } from "../../postings/languages.ts"
 import { queryLanguage } from "../../terms/detect.ts"
-import { least } from "../core/direction.ts"
+import { fewestForMean } from "../core/direction.ts"
 import type { Wanted } from "../../postings/score.ts"
 import type { Language } from "../../terms/languages.ts"
 import type { Answer } from "./client.ts"
@@ -82,6 +82,6 @@ export const meanIn = Effect.fnUntraced(function* (cluster: Cluster, { record }:
     _source.v === undefined ? [] : [fromBytes(_source.v)]
   )
   const mean = { vector: meanOf(vectors, record.embedder.dimensions), of: vectors.length }
-  if (vectors.length >= least) cluster.means.set(record.passages, mean)
+  if (vectors.length >= fewestForMean) cluster.means.set(record.passages, mean)
   return mean
 })

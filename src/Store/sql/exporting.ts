@@ -17,13 +17,13 @@ import { vectorTable } from "./vectorTable.ts"
 interface ExportedRow extends CheckedRow, Omit<StoredAnswer, "model"> {
   readonly vector: Uint8Array | null
   readonly vector_crc: number | null
-  readonly silent: number
+  readonly vectorless: number
   readonly model: string | null
 }
 
 /** A damaged or missing vector would be imported as if it were right. */
-const checkVector = ({ id, silent, vector, vector_crc }: ExportedRow): void => {
-  if (vector === null && silent === 0) damaged(`the vector of passage ${id} is missing`)
+const checkVector = ({ id, vector, vector_crc, vectorless }: ExportedRow): void => {
+  if (vector === null && vectorless === 0) damaged(`the vector of passage ${id} is missing`)
   if (vector !== null && vector_crc !== null && crcOf(vector, id) !== vector_crc)
     damaged(`the vector of passage ${id} has changed`)
 }
@@ -53,7 +53,7 @@ export const exported = Effect.fnUntraced(function* (
     Effect.map(
       sql.unsafe<ExportedRow>(
         `SELECT p.*, v.vector, v.crc AS vector_crc, ${answers},
-           EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') AS silent
+           EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') AS vectorless
          FROM passages AS p LEFT JOIN ${vectorTable(sql).of(collection)} AS v ON v.passage_id = p.id ${joined}
          WHERE p.document_id = ? ORDER BY p.ordinal`,
         [row.id]

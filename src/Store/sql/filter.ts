@@ -262,6 +262,16 @@ export const documentsOf = (
   ]
 }
 
+/** Calls `use` with the id of each document that a SELECT names. */
+export const forEachId = (sql: SqlClient.SqlClient, { params, sql: select }: Where, use: (id: number) => void) =>
+  Effect.map(
+    sql.unsafe<{ readonly ids: Uint8Array | null }>(
+      `WITH found (id) AS (${select}) SELECT ${dialectOf(sql).digits("id")} AS ids FROM found`,
+      params
+    ),
+    ([row]) => forEachNumber(row!.ids, use)
+  )
+
 /** All documents of a collection, read from an index only. */
 export const allDocuments = (collection: number): Where => ({
   sql: "SELECT d.id FROM documents AS d INDEXED BY documents_doc_id WHERE d.collection_id = ?",
