@@ -104,6 +104,15 @@ const counted = (store: Service) =>
     facets: ["folder", "format", "indexed", "collection", "year", "none"]
   })
 
+/** Statements that read everything, or as much as one asks for, because that is what they are asked for. */
+export const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+  [/sum\(length\(/, "the sizes of everything, for the benchmark"],
+  [
+    /^WITH found \(id\) AS \(SELECT d.id FROM documents AS d [^?$]*WHERE d.collection_id = (?:\?|\$1)\)/,
+    "which documents are left after some were deleted, once for the facets of that state"
+  ]
+]
+
 /** Does each operation once. */
 export const exercise = Effect.fnUntraced(function* (store: Service) {
   yield* Effect.orDie(counted(store))

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -10,11 +9,11 @@ import { CollectionName, defaultCollection, type EmbedderIdentity } from "../../
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Vector } from "../../src/model/Passage.ts"
 import type { PreparedDocument, RankRequest, StoreStats } from "../../src/model/Stored.ts"
-import { whole, type Whole } from "../../src/Store.ts"
+import type { Whole } from "../../src/Store.ts"
 import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import { normal, randomVectors } from "../codes/random.ts"
 import type { VectorOptions } from "../../src/Store/sql/vectors.ts"
-import { indexFile } from "./opened.ts"
+import { built, indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { ranked } from "../ranked.ts"
 
@@ -50,10 +49,7 @@ const identity = (dimensions: number): EmbedderIdentity => ({
 
 const codeBytes = ({ engines }: StoreStats): number => engines.find(({ name }) => name === "code_bytes")!.value
 
-const open = (filename: string, vectors: VectorOptions) =>
-  Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "create", vectors })), (context) =>
-    Effect.provide(whole, context)
-  )
+const open = (filename: string, vectors: VectorOptions) => built(Sqlite.layer({ filename, mode: "create", vectors }))
 
 type Service = Whole
 
@@ -198,10 +194,7 @@ describe("the vector leg", () => {
       const writer = yield* open(filename, exact)
       yield* writer.createCollection(defaultCollection, identity(16))
       yield* fill(writer, randomVectors(4500, 16, 1))
-      const pooled = yield* Effect.flatMap(
-        Layer.build(Threaded.layerPooled({ filename, mode: "existing", vectors: scanned, readers: 3 })),
-        (context) => Effect.provide(whole, context)
-      )
+      const pooled = yield* built(Threaded.layerPooled({ filename, mode: "existing", vectors: scanned, readers: 3 }))
       const queries = randomVectors(30, 16, 2)
       const expected = yield* Effect.forEach(queries, (query) => best(writer, query))
       const given = yield* Effect.forEach(queries, (query) => best(pooled, query), { concurrency: 6 })

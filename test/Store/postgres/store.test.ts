@@ -1,7 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { once } from "node:events"
@@ -11,19 +10,19 @@ import { DocumentId } from "../../../src/model/Document.ts"
 import type { Filter } from "../../../src/model/Filter.ts"
 import type { ExportPosition, ExportedDocument, PreparedDocument } from "../../../src/model/Stored.ts"
 import { documentLanguage } from "../../../src/terms/detect.ts"
-import { type Whole, whole } from "../../../src/Store.ts"
+import type { Whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { make as makeClient } from "../../../src/Store/postgres/client.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import { built } from "../opened.ts"
 import { fresh, hasPostgres, server, serverOfFile } from "./server.ts"
 import { ranked } from "../../ranked.ts"
 
 /** A store on a server, as another process would open it. */
-const opened = (options: Postgres.DatabaseOptions) =>
-  Effect.flatMap(Layer.build(Postgres.layer(options)), (context) => Effect.provide(whole, context))
+const opened = (options: Postgres.DatabaseOptions) => built(Postgres.layer(options))
 
-const inMemory = Effect.flatMap(Layer.build(Sqlite.layerMemory), (context) => Effect.provide(whole, context))
+const inMemory = built(Sqlite.layerMemory)
 
 const everything = Effect.fnUntraced(function* (store: Whole) {
   const all: Array<ExportedDocument> = []

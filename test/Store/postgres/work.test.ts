@@ -5,12 +5,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { createRequire } from "node:module"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { Ahead } from "../../../src/Store/postgres/ahead.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-import { exercise, fill } from "../exercise.ts"
+import { exercise, fill, readsAll } from "../exercise.ts"
+import { built } from "../opened.ts"
 import { fresh, hasPostgres, serverOfFile } from "./server.ts"
 import { ranked } from "../../ranked.ts"
 
@@ -35,15 +35,6 @@ const listen = Effect.acquireRelease(
   }),
   ({ stop }) => Effect.sync(stop)
 )
-
-/** Reads everything, or as much as one asks for, because that is what it is asked for. */
-const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
-  [/sum\(length\(/, "the sizes of everything, for the benchmark"],
-  [
-    /^WITH found \(id\) AS \(SELECT d.id FROM documents AS d [^?$]*WHERE d.collection_id = (?:\?|\$1)\)/,
-    "which documents are left after some were deleted, once for the facets of that state"
-  ]
-]
 
 const grows = new Set([
   "documents",
@@ -95,9 +86,7 @@ if (hasPostgres) {
       Effect.gen(function* () {
         const { statements } = yield* listen
         const options = fresh(yield* server)
-        const store = yield* Effect.flatMap(Layer.build(Postgres.layer(options)), (built) =>
-          Effect.provide(whole, built)
-        )
+        const store = yield* built(Postgres.layer(options))
         yield* fill(store, 8000)
         const sql = yield* makeClient({ ...options, pool: 1 })
         const here = transaction(sql, `BEGIN; SET LOCAL search_path TO "${options.schema}"; ${indexed}`)
@@ -129,7 +118,7 @@ if (hasPostgres) {
     Effect.gen(function* () {
       const { counted } = yield* listen
       const options = fresh(yield* server)
-      const store = yield* Effect.flatMap(Layer.build(Postgres.layer(options)), (built) => Effect.provide(whole, built))
+      const store = yield* built(Postgres.layer(options))
       yield* fill(store, 5000)
       const search = (n: number) =>
         ranked(store, {
@@ -157,10 +146,7 @@ if (hasPostgres) {
     Effect.gen(function* () {
       const options = { ...fresh(yield* server), vectors: { oversample: "auto", exact: false } as const }
       const opened = (finerBytes: number) =>
-        Effect.flatMap(
-          Layer.build(Postgres.layer({ ...options, vectors: { ...options.vectors, finerBytes, exactBelow: 0 } })),
-          (built) => Effect.provide(whole, built)
-        )
+        built(Postgres.layer({ ...options, vectors: { ...options.vectors, finerBytes, exactBelow: 0 } }))
       const [plain, refining] = [yield* opened(0), yield* opened(2 ** 24)]
       const wide = { ...embedder, dimensions: 64 }
       yield* plain.createCollection(defaultCollection, wide)
