@@ -10,6 +10,7 @@ import { startCluster } from "../test/opensearch/cluster/start.ts"
 import { besideEachOther } from "./beside.ts"
 import { documents, requestOf } from "./million/clew.ts"
 import { type Data, prepare, topK } from "./million/data.ts"
+import { ranked } from "../test/ranked.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -139,7 +140,7 @@ try {
           const found: Record<Name, ReadonlyArray<string>> = { SQLite: [], OpenSearch: [] }
           for (const name of names) {
             const [began, before] = [performance.now(), serverSeconds()]
-            const hits = yield* both[name].rank(requestOf(query, request))
+            const hits = yield* ranked(both[name], requestOf(query, request))
             found[name] = hits.map(({ document }) => document.docId)
             times[name].push(performance.now() - began)
             if (name === "OpenSearch") server += serverSeconds() - before

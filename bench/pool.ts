@@ -16,6 +16,7 @@ import { type Stores, whole } from "../src/Store.ts"
 import * as Threaded from "../src/Store/SqliteThreaded.ts"
 import { corpusNamed, temporaryFolder } from "./program.ts"
 import * as Sqlite from "../src/Store/Sqlite.ts"
+import { ranked } from "../test/ranked.ts"
 
 const seconds = 4
 const atOnce = 8
@@ -107,11 +108,14 @@ const load = (name: string, requests: ReadonlyArray<RankRequest>) =>
     // Long enough for all threads to start, which they do on demand.
     const warm = performance.now() + seconds * 1000
     yield* Effect.repeat(
-      Effect.forEach(requests.slice(0, atOnce), store.rank, { concurrency: atOnce, discard: true }),
+      Effect.forEach(requests.slice(0, atOnce), (request) => ranked(store, request), {
+        concurrency: atOnce,
+        discard: true
+      }),
       { while: () => performance.now() < warm }
     )
     const alone: Array<number> = []
-    yield* Effect.forEach(requests.slice(0, 100), (request) => timed(store.rank(request), alone))
+    yield* Effect.forEach(requests.slice(0, 100), (request) => timed(ranked(store, request), alone))
     const together: Array<number> = []
     const until = performance.now() + seconds * 1000
     const before = process.cpuUsage()
@@ -121,7 +125,7 @@ const load = (name: string, requests: ReadonlyArray<RankRequest>) =>
         (first) =>
           Effect.iterate(first, {
             while: () => performance.now() < until,
-            body: (n) => Effect.as(timed(store.rank(requests[n % requests.length]!), together), n + atOnce)
+            body: (n) => Effect.as(timed(ranked(store, requests[n % requests.length]!), together), n + atOnce)
           }),
         { concurrency: "unbounded" }
       )
@@ -159,7 +163,7 @@ const beside = (requests: ReadonlyArray<RankRequest>) =>
     const { lag: late } = yield* lag(
       Effect.zipRight(
         timed(store.get(large.collection, large.docId), long),
-        Effect.forEach(requests.slice(0, 20), (request) => timed(store.rank(request), short)),
+        Effect.forEach(requests.slice(0, 20), (request) => timed(ranked(store, request), short)),
         { concurrent: true }
       )
     )

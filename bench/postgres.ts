@@ -15,6 +15,7 @@ import { documents, requestOf } from "./million/clew.ts"
 import { type Data, passageAt, prepare, topK } from "./million/data.ts"
 import { median, program } from "./program.ts"
 import { serveHttp } from "./storms.ts"
+import { ranked } from "../test/ranked.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -166,7 +167,7 @@ await on("readonly", (both) =>
         for (const [at, query] of data.queries.entries()) {
           for (const name of at % 2 === 0 ? names : names.toReversed()) {
             const [began, before] = [performance.now(), sent]
-            const hits = yield* both[name].rank(requestOf(query, request))
+            const hits = yield* ranked(both[name], requestOf(query, request))
             if (round === 0) continue
             times[name].push(performance.now() - began)
             statements = Math.max(statements, sent - before)
@@ -187,7 +188,7 @@ await on("readonly", (both) =>
     // A server makes finer codes in the background, after its first search.
     for (const name of names) {
       const bytes = Effect.map(both[name].stats(), ({ engines }) => engines.map(({ value }) => value).join(" "))
-      for (const query of data.queries) yield* both[name].rank(requestOf(query, {}))
+      for (const query of data.queries) yield* ranked(both[name], requestOf(query, {}))
       for (let before = "", same = 0; same < 5;) {
         yield* Effect.sleep("1 second")
         const now = yield* bytes

@@ -40,20 +40,16 @@ export const inPostgres = ({ store: { pool, schema, url } }: Settings) => ({ poo
 /** Whether the configured index exists. */
 export const exists = (configured: Configured) => {
   const { settings } = configured
-  if (Config.isInOpenSearch(settings.store)) {
-    return Effect.orElseSucceed(
-      Effect.flatMap(opensearch, (store) => store.exists({ ...inOpenSearch(configured), mode: "existing" })),
-      () => false
-    )
-  }
-  return Config.isInPostgres(settings.store)
-    ? Effect.orElseSucceed(
-        Effect.flatMap(postgres, (store) => store.exists(inPostgres(settings))),
-        () => false
-      )
-    : Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.isSuccess(fs.access(settings.store.path))).pipe(
-        Effect.provide(platform)
-      )
+  const { store } = settings
+  const found: Effect.Effect<boolean, unknown, FileSystem.FileSystem> = Config.isInOpenSearch(store)
+    ? Effect.flatMap(opensearch, ({ exists }) => exists({ ...inOpenSearch(configured), mode: "existing" }))
+    : Config.isInPostgres(store)
+      ? Effect.flatMap(postgres, ({ exists }) => exists(inPostgres(settings)))
+      : Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.as(fs.access(store.path), true))
+  return Effect.provide(
+    Effect.orElseSucceed(found, () => false),
+    platform
+  )
 }
 
 /** What an index holds, at a glance. */

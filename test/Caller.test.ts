@@ -30,8 +30,7 @@ const firsts: Readonly<Record<string, unknown>> = {
   filtered: ["docs", "secret"],
   written: ["docs", "secret"],
   suggest: ["docs", "secret"],
-  find: { collection: "docs", others: [{ collection: "secret" }] },
-  rank: { collection: "secret" }
+  find: { collection: "docs", others: [{ collection: "secret" }] }
 }
 
 it.effect("no method of the store reaches a collection that the caller may not use", () =>

@@ -11,6 +11,7 @@ import { whole } from "../src/Store.ts"
 import { compass, searchConfig, chunkerOf } from "./fakes.ts"
 import { Indexer } from "../src/Indexer.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
+import { ranked } from "./ranked.ts"
 
 /** A model that gives all texts one direction: its own, so that no vectors of two models are near. */
 const model = (name: string, axis: number, dimensions: number) => ({
@@ -97,16 +98,9 @@ for (const [width, after] of [
 it.scoped("ranks no vector with those of another model, also if nobody embeds again", () =>
   Effect.gen(function* () {
     const { port } = yield* setUp(model("after", 1, 4))
-    const request = {
-      collection: defaultCollection,
-      vector: before.vector,
-      alpha: 1,
-      fusion: "rrf",
-      filter: {},
-      limit: 5
-    } as const
-    assert.strictEqual((yield* port.rank({ ...request, embedder: before.identity })).length, 2)
+    const { identity: embedder, vector } = before
+    assert.strictEqual((yield* ranked(port, { vector, embedder })).length, 2)
     const stale = { ...before.identity, model: "older" }
-    assert.strictEqual((yield* Effect.flip(port.rank({ ...request, embedder: stale })))._tag, "EmbedderChanged")
+    assert.strictEqual((yield* Effect.flip(ranked(port, { vector, embedder: stale })))._tag, "EmbedderChanged")
   })
 )

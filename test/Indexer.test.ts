@@ -15,6 +15,7 @@ import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
 import { Indexer } from "../src/Indexer.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
+import { ranked } from "./ranked.ts"
 
 const pipeline = (chunkSize: number) => Layer.succeed(PipelineConfig, { chunkSize, chunkOverlap: 0 })
 
@@ -60,9 +61,7 @@ it.scoped("embeds and searches a table's rows with the names of their columns, a
     const within = texts.filter((text) => text.startsWith("Flags\nZebra | Default\n| cell"))
     assert.isAbove(within.length, 3)
     assert.isTrue(texts.every((text) => text.includes("Zebra")))
-    const { rank } = yield* Effect.provide(whole, store)
-    const ask = { collection: defaultCollection, keyword: "zebra", alpha: 0, fusion: "score", filter: {} } as const
-    const hits = yield* rank({ ...ask, limit: 50 })
+    const hits = yield* ranked(yield* Effect.provide(whole, store), { keyword: "zebra", limit: 50 })
     assert.lengthOf(hits, texts.length)
     assert.isFalse(hits.at(-1)?.passage.text.includes("Zebra"))
     const cut = texts.splice(0)
@@ -180,14 +179,14 @@ it.scoped("changes over to another embedder, and answers with the old one till t
     const { indexer, next, reindexer, store } = yield* changing
     yield* indexer.index(many)
     const vector = Float32Array.of(1, 0, 0, 0)
-    const request = { collection: defaultCollection, vector, alpha: 1, fusion: "rrf", filter: {}, limit: 3 } as const
-    const before = yield* store.rank(request)
+    const request = { vector, limit: 3 }
+    const before = yield* ranked(store, request)
     const seen = yield* reindexer.run(defaultCollection).pipe(
       Stream.tap(({ changed }) =>
         changed
           ? Effect.void
           : Effect.gen(function* () {
-              assert.deepStrictEqual(yield* store.rank(request), before)
+              assert.deepStrictEqual(yield* ranked(store, request), before)
               assert.deepStrictEqual((yield* store.collection(defaultCollection)).embedder, compass)
             })
       ),
@@ -199,7 +198,7 @@ it.scoped("changes over to another embedder, and answers with the old one till t
     assert.strictEqual(progress.at(-1)?.done, 600)
     assert.strictEqual(yield* Ref.get(next.embedded), 600)
     assert.deepStrictEqual((yield* store.collection(defaultCollection)).embedder, wider)
-    assert.strictEqual((yield* store.rank(request)).length, 3)
+    assert.strictEqual((yield* ranked(store, request)).length, 3)
     // A second run has nothing to do.
     assert.isFalse([...(yield* Stream.runCollect(reindexer.run(defaultCollection)))].at(-1)?.changed)
   })
@@ -221,14 +220,7 @@ it.scoped("takes up a change of embedder where it broke off", () =>
     yield* store.deleteSource(defaultCollection, "s001")
     yield* Stream.runDrain(reindexer.run(defaultCollection))
     assert.strictEqual(yield* Ref.get(next.embedded), 602)
-    const stored = yield* store.rank({
-      collection: defaultCollection,
-      vector: Float32Array.of(0, 1, 0, 0),
-      alpha: 1,
-      fusion: "rrf",
-      filter: {},
-      limit: 1000
-    })
+    const stored = yield* ranked(store, { vector: Float32Array.of(0, 1, 0, 0), limit: 1000 })
     assert.strictEqual(stored.length, 600)
     assert.strictEqual(stored[0]?.document.source, "s000")
   })

@@ -18,6 +18,7 @@ import { median, program, run } from "../program.ts"
 import { type Data, filters, passageAt, shares, type Task, topK } from "./data.ts"
 import type { Result, Row, Truth } from "./result.ts"
 import { measure } from "./timing.ts"
+import { ranked } from "../../test/ranked.ts"
 
 const batch = 500
 
@@ -92,13 +93,10 @@ const build = (data: Data, { size }: Task, file: string) =>
     } satisfies Built
   }).pipe(Effect.provide(open(file, "create")))
 
-export const requestOf = (query: Data["queries"][number], request: Partial<RankRequest>): RankRequest => ({
-  collection: defaultCollection,
+export const requestOf = (query: Data["queries"][number], request: Partial<RankRequest>): Partial<RankRequest> => ({
   vector: query.vector,
   keyword: query.text,
   alpha: 0.4,
-  fusion: "rrf",
-  filter: {},
   limit: topK,
   ...request
 })
@@ -120,7 +118,7 @@ const whileIndexing = (data: Data, { size }: Task) =>
       })
     )
     const times: Array<number> = []
-    const one = (n: number) => store.rank(requestOf(data.queries[n % data.queries.length]!, {}))
+    const one = (n: number) => ranked(store, requestOf(data.queries[n % data.queries.length]!, {}))
     // All threads have started once both have worked.
     yield* Effect.repeat(Effect.all([one(0), one(1)], { concurrency: 2 }), { while: () => written === 0 })
     const [started, before] = [performance.now(), written]
@@ -166,7 +164,7 @@ export const clew = async (data: Data, task: Task, truth: Truth): Promise<Result
         ) =>
           rows.push(
             await measure(`Clew ${name}`, data.queries, wanted, async (query) => {
-              const hits = await Effect.runPromise(store.rank(requestOf(query, request)))
+              const hits = await Effect.runPromise(ranked(store, requestOf(query, request)))
               return hits.map(({ document }) => Number(document.docId.slice(1)))
             })
           )

@@ -4,10 +4,10 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts"
 import { ok } from "../model/Check.ts"
-import { type Reindexed, type Unembedded } from "../model/Stored.ts"
-import { fail, messageOf, warn } from "./examine/structure.ts"
+import type { Reindexed, Unembedded } from "../model/Stored.ts"
+import { fail, orFailed, someOf, warn } from "./examine/findings.ts"
 import { type Answer, Failed } from "./opensearch/client.ts"
-import { type Cluster, type IndexOptions, type Write, open } from "./opensearch/Cluster.ts"
+import { type Cluster, type IndexOptions, type Write, mostHits, open } from "./opensearch/Cluster.ts"
 import { headsWhere } from "./opensearch/documents.ts"
 import { typed } from "./opensearch/errors.ts"
 import type { Query } from "./opensearch/filter.ts"
@@ -16,13 +16,13 @@ import * as records from "./opensearch/records.ts"
 import { rowsAfter, rowsWhere } from "./opensearch/rows.ts"
 import { fromBytes, headAsRead, headPlace, rewriting, rewritten, textOf } from "./opensearch/sources.ts"
 
-const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
+const many = (count: number, what: string, plural = `${what}s`): string => `${count} ${count === 1 ? what : plural}`
 
 /** The cluster's state: its nodes, its shards and their copies. */
 const health = Effect.fnUntraced(function* ({ names, send, version }: Cluster) {
   const state = yield* send("GET", `/_cluster/health/${names.pattern}`, { query: { timeout: "5s" } })
   const about = `OpenSearch ${version}, ${many(state.number_of_nodes, "node")}`
-  const missing = many(state.unassigned_shards, "copy of shards").replace("copy of shardss", "copies of shards")
+  const missing = many(state.unassigned_shards, "copy of shards", "copies of shards")
   return [
     state.status === "red"
       ? fail("cluster", `${about}: some shards are on no node (${missing} in all)`, "see _cluster/allocation/explain")
@@ -58,21 +58,19 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
   const blocked = all.filter(([, { settings }]) => Object.values(settings.index.blocks ?? {}).includes("true"))
   const missing = [...owned].filter((name) => found[name] === undefined)
   const strangers = all.map(([name]) => name).filter((name) => !owned.has(name))
-  const list = (some: ReadonlyArray<string>) =>
-    `${some.slice(0, 3).join(", ")}${some.length > 3 ? ` and ${some.length - 3} more` : ""}`
   return [
     current
       ? ok("template", `the template ${names.template} is of this version (${format})`)
       : warn("template", `the template ${names.template} is missing`, "opening the index for writing makes it again"),
     ...(missing.length === 0
-      ? [ok("indexes", many(all.length, "index").replace("indexs", "indexes"))]
-      : [fail("indexes", `these are gone: ${list(missing)}`, "restore a snapshot of the cluster")]),
+      ? [ok("indexes", many(all.length, "index", "indexes"))]
+      : [fail("indexes", `these are gone: ${someOf(missing)}`, "restore a snapshot of the cluster")]),
     ...(changed.length === 0
       ? []
       : [
           fail(
             "mapping",
-            `${list(changed.map(([name]) => name))} has other fields than Clew made`,
+            `${someOf(changed.map(([name]) => name))} has other fields than Clew made`,
             "`clew export`, then `clew import` into another store.index_prefix"
           )
         ]),
@@ -81,7 +79,7 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
       : [
           fail(
             "blocks",
-            `${list(blocked.map(([name]) => name))} refuses writes (index.blocks)`,
+            `${someOf(blocked.map(([name]) => name))} refuses writes (index.blocks)`,
             "free space on the nodes' disks, then remove the block"
           )
         ]),
@@ -90,7 +88,7 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
       : [
           warn(
             "leftovers",
-            `${list(strangers)} belongs to no collection: what was dropped while a process was killed, or is being made`,
+            `${someOf(strangers)} belongs to no collection: what was dropped while a process was killed, or is being made`,
             "`clew doctor --fix` deletes it",
             { _tag: "Rows" }
           )
@@ -257,7 +255,7 @@ const make = (options: IndexOptions) => {
   const replace = Effect.fnUntraced(function* (cluster: Cluster, gens: ReadonlyArray<number>) {
     let count = 0
     for (const record of yield* records.all(cluster)) {
-      const heads = yield* headsWhere(cluster, record, { terms: { gen: gens } }, { size: 10_000 })
+      const heads = yield* headsWhere(cluster, record, { terms: { gen: gens } }, { size: mostHits })
       const answers = yield* cluster.bulk(
         heads.map((stored): Write => ({
           action: { index: headAsRead(record, stored) },
@@ -289,35 +287,36 @@ const make = (options: IndexOptions) => {
       (name) => !owned.has(name)
     )
     for (const name of found) yield* cluster.send("DELETE", `/${name}`, { allow: [404] })
-    return `${many(passages, "passage")} and ${many(found.length, "index").replace("indexs", "indexes")} that belonged to nothing were deleted`
+    return `${many(passages, "passage")} and ${many(found.length, "index", "indexes")} that belonged to nothing were deleted`
   })
 
   return Examiner.of({
     examine: Effect.fn("Examiner.examine")((told) =>
-      opened((cluster) =>
-        Effect.gen(function* () {
-          const known = yield* records.all(cluster)
-          const findings: Array<Finding> = [...(yield* health(cluster)), ...(yield* indexes(cluster, known))]
-          for (const record of known) {
-            const own = Effect.catchIf(
-              documentsIn(cluster, record, told),
-              (error): error is Failed => error instanceof Failed && error.status < 500,
-              ({ reason }) =>
-                Effect.succeed([
-                  fail(
-                    "documents",
-                    `collection ${record.name} cannot be read: ${reason}`,
-                    "restore a snapshot of its indexes"
-                  )
-                ])
-            )
-            findings.push(...(yield* own))
-          }
-          return findings
-        })
-      ).pipe(
-        Effect.catchAllDefect((defect) => Effect.fail(new StoreUnavailable({ reason: messageOf(defect) }))),
-        Effect.catchAll(({ reason }) => Effect.succeed([fail("cluster", reason, "see docs/opensearch.md")]))
+      orFailed(
+        "cluster",
+        "see docs/opensearch.md",
+        opened((cluster) =>
+          Effect.gen(function* () {
+            const known = yield* records.all(cluster)
+            const findings: Array<Finding> = [...(yield* health(cluster)), ...(yield* indexes(cluster, known))]
+            for (const record of known) {
+              const own = Effect.catchIf(
+                documentsIn(cluster, record, told),
+                (error): error is Failed => error instanceof Failed && error.status < 500,
+                ({ reason }) =>
+                  Effect.succeed([
+                    fail(
+                      "documents",
+                      `collection ${record.name} cannot be read: ${reason}`,
+                      "restore a snapshot of its indexes"
+                    )
+                  ])
+              )
+              findings.push(...(yield* own))
+            }
+            return findings
+          })
+        )
       )
     ),
     migrate: Effect.void,
@@ -364,7 +363,7 @@ const make = (options: IndexOptions) => {
             aggs: {
               origins: {
                 composite: {
-                  size: Math.min(limit, 10_000),
+                  size: Math.min(limit, mostHits),
                   sources: [{ origin: { terms: { field: "origin" } } }],
                   ...(after === "" ? {} : { after: { origin: after } })
                 }

@@ -6,9 +6,9 @@ import { Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts
 import { ok } from "../model/Check.ts"
 import * as derived from "./examine/derived.ts"
 import { documents } from "./examine/documents.ts"
-import { examinedRows } from "./examine/rows.ts"
+import { type Run, examinedRows } from "./examine/rows.ts"
 import { cured } from "./examine/mend.ts"
-import { fail, guarded, messageOf, telling, warn } from "./examine/structure.ts"
+import { fail, guarded, orFailed, telling, warn } from "./examine/findings.ts"
 import { type DatabaseOptions, open } from "./postgres/Database.ts"
 
 interface Server {
@@ -79,17 +79,10 @@ const elsewhere = (what: string) =>
   Effect.fail(new StoreUnavailable({ reason: `${what}: PostgreSQL has tools of its own, pg_dump and pg_restore` }))
 
 const make = (options: DatabaseOptions) => {
-  const opened = <A>(
-    mode: "readonly" | "existing",
-    use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>
-  ): Effect.Effect<A, StoreUnavailable> =>
-    Effect.scoped(
-      Effect.flatMap(open({ ...options, mode, pool: 2 }), ([lane]) =>
-        mode === "readonly" ? lane!.read(use(lane!.sql)) : lane!.write(use(lane!.sql))
-      )
-    )
-  const read = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => opened("readonly", use)
-  const write = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => opened("existing", use)
+  const opened = (mode: "readonly" | "existing") =>
+    Effect.map(open({ ...options, mode, pool: 2 }), ([database]) => database!)
+  const read: Run = (use) => Effect.scoped(Effect.flatMap(opened("readonly"), ({ read, sql }) => read(use(sql))))
+  const write: Run = (use) => Effect.scoped(Effect.flatMap(opened("existing"), ({ sql, write }) => write(use(sql))))
 
   const look = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
     return [
@@ -102,9 +95,10 @@ const make = (options: DatabaseOptions) => {
 
   return Examiner.of({
     examine: Effect.fn("Examiner.examine")((listener) =>
-      read((sql) => look(sql, telling(listener))).pipe(
-        Effect.catchAllDefect((defect) => Effect.fail(new StoreUnavailable({ reason: messageOf(defect) }))),
-        Effect.catchAll(({ reason }) => Effect.succeed([fail("server", reason, "see docs/postgres.md")]))
+      orFailed(
+        "server",
+        "see docs/postgres.md",
+        read((sql) => look(sql, telling(listener)))
       )
     ),
     migrate: write(() => Effect.void),

@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
-import { nextTurnOrEnd } from "../runtime/EventLoop.ts"
 import { endedBySignals } from "../runtime/signals.ts"
 import { documents } from "./examine/documents.ts"
 import { schemaVersion } from "./sqlite/schema.ts"
@@ -17,9 +16,10 @@ import * as RawFile from "./sqlite/file/place.ts"
 import { belongs, markSql } from "./sqlite/file/marks.ts"
 import { applicationId, inspect, trying } from "./sqlite/file/inspect.ts"
 import type { SqliteClient } from "./sqlite/client.ts"
-import { guarded, telling } from "./examine/structure.ts"
+import { guarded, telling } from "./examine/findings.ts"
+import { integrity } from "./examine/structure.ts"
 import { vectors } from "./examine/derived.ts"
-import { type Backup, BackupRefused, Backups, type StoreUnavailable } from "../Store.ts"
+import { type Backup, BackupRefused, Backups, type Finding, type StoreUnavailable } from "../Store.ts"
 
 const refuse = (reason: string) => Effect.fail(new BackupRefused({ reason }))
 
@@ -57,15 +57,11 @@ const copyOfBackup = (filename: string, target: string) =>
     )
   )
 
+const faultAmong = (findings: ReadonlyArray<Finding>): string | undefined =>
+  findings.find(({ status }) => status === "fail")?.detail
+
 /** What is wrong with pages and references; undefined: nothing. */
-const brokenIn = (sql: SqlClient.SqlClient) =>
-  Effect.gen(function* () {
-    const lines = yield* sql.unsafe<Record<string, string>>("PRAGMA integrity_check(1)")
-    const wrong = lines.map((row) => Object.values(row)[0]).find((line) => line !== "ok")
-    yield* nextTurnOrEnd
-    const [orphan] = yield* sql.unsafe<{ readonly table: string }>("SELECT * FROM pragma_foreign_key_check LIMIT 1")
-    return wrong ?? (orphan === undefined ? undefined : `a row of ${orphan.table} refers to a missing row`)
-  })
+const brokenIn = (sql: SqlClient.SqlClient) => Effect.map(integrity(sql), faultAmong)
 
 /** What of an index cannot be made again from the rest and differs from what was stored; undefined: nothing. */
 const alteredIn = (sql: SqlClient.SqlClient) =>
@@ -80,8 +76,7 @@ const alteredIn = (sql: SqlClient.SqlClient) =>
         guarded("vectors", vectors(sql, collection, told))
       )).flat()
     ]
-    const found = findings.find(({ name, status }) => status === "fail" && name !== "languages")?.detail
-    return found ?? (yield* vectorlessIn(sql))
+    return faultAmong(findings.filter(({ name }) => name !== "languages")) ?? (yield* vectorlessIn(sql))
   })
 
 /** A passage without a vector whose text should have one, in words; undefined: there is none. */

@@ -4,18 +4,20 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
-import { type Check, fail, ok } from "../model/Check.ts"
+import { type Check, ok } from "../model/Check.ts"
+import { endedBySignals } from "../runtime/signals.ts"
 import { documents } from "./examine/documents.ts"
 import { cured } from "./examine/mend.ts"
 import { salvage } from "./examine/salvage.ts"
 import { schemaVersion } from "./sqlite/schema.ts"
-import { client, connect, type DatabaseOptions, memory, open } from "./sqlite/connect.ts"
+import { client, connect, memory, open } from "./sqlite/connect.ts"
 import { isUnreadable, typed } from "./sqlite/errors.ts"
 import { inspect } from "./sqlite/file/inspect.ts"
 import { transaction } from "./sqlite/client.ts"
 import * as structure from "./examine/structure.ts"
 import * as derived from "./examine/derived.ts"
-import { examinedRows } from "./examine/rows.ts"
+import { fail, guarded, mending, messageOf, salvaging, telling, warn } from "./examine/findings.ts"
+import { type Run, examinedRows } from "./examine/rows.ts"
 import { type Cure, Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts"
 
 const largeWal = 256 * 1024 * 1024
@@ -29,12 +31,12 @@ const look = Effect.fnUntraced(function* (
 ) {
   const findings: Array<Finding> = []
   const add = (name: string, check: Effect.Effect<ReadonlyArray<Finding>, SqlError>, cure?: Cure) =>
-    Effect.map(structure.guarded(name, check, cure), (found) => void findings.push(...found))
+    Effect.map(guarded(name, check, cure), (found) => void findings.push(...found))
   const size = (name: string) => (fs.existsSync(name) ? fs.statSync(name).size : 0)
   const wal = size(`${filename}-wal`)
   findings.push(
     wal > largeWal
-      ? structure.warn(
+      ? warn(
           "WAL",
           `${Math.round(wal / 2 ** 20)} MB are waiting to be written into the index`,
           "stop long readers, then run `clew doctor --fix`",
@@ -44,34 +46,32 @@ const look = Effect.fnUntraced(function* (
   )
   yield* add("schema", structure.schema(sql, fresh))
   yield* told(`pages of ${Math.round(size(filename) / 2 ** 20)} MB`)
-  yield* add("pages", structure.integrity(sql), structure.mending)
+  yield* add("pages", endedBySignals(structure.integrity(sql)), mending)
   yield* told("records")
-  yield* add("sequences", structure.sequences(sql), structure.mending)
-  yield* add("records", structure.records(sql), structure.mending)
-  yield* add("limits", structure.limited(sql), structure.mending)
+  yield* add("sequences", structure.sequences(sql), mending)
+  yield* add("records", structure.records(sql), mending)
+  yield* add("limits", structure.limited(sql), mending)
   yield* add("formats", derived.later(sql))
   yield* add("upkeep", structure.upkeep(sql))
-  yield* add("documents", documents(sql, told), structure.mending)
+  yield* add("documents", documents(sql, told), mending)
   findings.push(...(yield* derived.everyCollection(sql, told)))
   return findings
 })
 
-const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
+const make = (filename: string) => {
   const opened = <A>(mode: "readonly" | "existing", use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) =>
     Effect.scoped(
       Effect.flatMap(open({ filename, mode }), ({ sql }) =>
         transaction(sql, mode === "readonly" ? "BEGIN" : "BEGIN IMMEDIATE")(use(sql))
       )
     )
-  const using = <A>(...args: Parameters<typeof opened<A>>) =>
-    typed(filename)(opened(...args)).pipe(
-      // While examining an index, a defect means damage, not a bug.
-      Effect.catchAllDefect((defect) => Effect.fail(unreadable(defect)))
+  /** While an index is examined, a defect means damage, not a bug. */
+  const orUnavailable = <A>(effect: Effect.Effect<A, SqlError | StoreUnavailable>) =>
+    Effect.catchAllDefect(typed(filename)(effect), (defect) =>
+      Effect.fail(new StoreUnavailable({ reason: `The index ${filename}: ${messageOf(defect)}` }))
     )
-  const unreadable = (defect: unknown) =>
-    new StoreUnavailable({ reason: `The index ${filename}: ${structure.messageOf(defect)}` })
-  const read = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => using("readonly", use)
-  const write = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => using("existing", use)
+  const read: Run = (use) => orUnavailable(opened("readonly", use))
+  const write: Run = (use) => orUnavailable(opened("existing", use))
 
   const copy = Effect.gen(function* () {
     const target = `${filename}.${yield* Clock.currentTimeMillis}.before-fix`
@@ -93,35 +93,30 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
     if (header === undefined || header.userVersion >= schemaVersion) return undefined
     const sql = yield* client(filename, true)
     return [
-      structure.warn(
+      warn(
         "schema",
         `the index was made by an older Clew (schema ${header.userVersion}, this one has ${schemaVersion}); it is not damaged by that`,
         "run `clew info`, which brings it up to date, then `clew doctor` again; or `clew doctor --fix`, which does both",
         { _tag: "Migrate" }
       ),
-      ...(yield* structure.guarded("pages", structure.integrity(sql)))
+      ...(yield* guarded("pages", endedBySignals(structure.integrity(sql))))
     ]
   })
 
   return Examiner.of({
     examine: Effect.fn("Examiner.examine")((listener) =>
       Effect.flatMap(typed(filename)(structure.fresh), (fresh) => {
-        const told = structure.telling(listener)
+        const told = telling(listener)
         return Effect.flatMap(Effect.scoped(older), (before) =>
           before === undefined ? opened("readonly", (sql) => look(sql, filename, fresh, told)) : Effect.succeed(before)
         )
       }).pipe(
         Effect.catchIf(isUnreadable, (error) =>
-          Effect.succeed([
-            structure.fail("pages", `SQLite says: ${structure.messageOf(error)}`, undefined, structure.salvaging)
-          ])
+          Effect.succeed([fail("pages", `SQLite says: ${messageOf(error)}`, undefined, salvaging)])
         ),
-        typed(filename),
-        Effect.catchAllDefect((defect) => Effect.fail(unreadable(defect))),
+        orUnavailable,
         Effect.catchAll(({ reason }) =>
-          Effect.succeed([
-            structure.fail("file", reason, "see docs/doctor.md; restore a backup, or index into a new file")
-          ])
+          Effect.succeed([fail("file", reason, "see docs/doctor.md; restore a backup, or index into a new file")])
         )
       )
     ),
@@ -148,9 +143,9 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
 
 /** Examines an index in an SQLite file. */
 export const layer = (filename: string): Layer.Layer<Examiner, StoreUnavailable> =>
-  Layer.sync(Examiner, () => make({ filename }))
+  Layer.sync(Examiner, () => make(filename))
 
-const broken = (error: unknown): Check => fail("SQLite", structure.messageOf(error), "search, index and serve need it")
+const broken = (error: unknown): Check => fail("SQLite", messageOf(error), "search, index and serve need it")
 
 /** Whether SQLite and its extension load, and their versions, tested on a database in memory. */
 export const sqliteLoads: Effect.Effect<Check> = Effect.scoped(

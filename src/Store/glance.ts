@@ -1,5 +1,5 @@
 import Sqlite from "better-sqlite3"
-import { isPresent, leaving } from "./sql/tables.ts"
+import { isPresent, hiddenCollections } from "./sql/tables.ts"
 
 const looked = 60
 
@@ -14,7 +14,7 @@ export const glance = (filename: string) => {
       const collections = database
         .prepare(`SELECT name, documents FROM collections WHERE ${isPresent} ORDER BY name LIMIT 1000`)
         .all() as ReadonlyArray<{ readonly name: string; readonly documents: number }>
-      const swept = new Set(database.prepare(leaving).pluck().all())
+      const swept = new Set(database.prepare(hiddenCollections).pluck().all())
       const { last } = database.prepare("SELECT coalesce(max(id), 0) AS last FROM documents").get() as { last: number }
       const next = database.prepare("SELECT id, source, collection_id FROM documents WHERE id >= ? ORDER BY id LIMIT 1")
       const found = new Map<number, string | null>()

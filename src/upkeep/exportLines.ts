@@ -29,8 +29,9 @@ export async function* linesOf(file: Opened, most = Infinity): AsyncGenerator<st
   const { buffer: head } = await file.read(Buffer.alloc(2), 0, 2, 0)
   const bytes = bytesOf(file)
   const isGzip = head[0] === 0x1f && head[1] === 0x8b
-  const content = isGzip ? bytes.on("error", (error) => unpacked.destroy(error)).pipe(createGunzip()) : bytes
-  const unpacked = content
+  const content = isGzip ? bytes.pipe(createGunzip()) : bytes
+  // A pipe passes no error on.
+  if (isGzip) bytes.on("error", (error) => content.destroy(error))
   try {
     let parts: Array<Buffer> = []
     let length = 0
@@ -52,6 +53,6 @@ export async function* linesOf(file: Opened, most = Infinity): AsyncGenerator<st
     if (length > 0) yield Buffer.concat(parts).toString("utf8")
   } finally {
     bytes.destroy()
-    unpacked.destroy()
+    content.destroy()
   }
 }

@@ -11,6 +11,8 @@ import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import { document, embedder, storeContract } from "../contracts/Store.ts"
 import { readingContract } from "../contracts/reading.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
+import { opened } from "./opened.ts"
 
 storeContract("Sqlite in memory", Sqlite.layerMemory)
 readingContract("Sqlite in memory", Sqlite.layerMemory)
@@ -121,11 +123,7 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
       const found = yield* open(
         filename,
         "readonly"
-      )(
-        Effect.flatMap(whole, (store) =>
-          store.rank({ collection: defaultCollection, keyword: "kept", alpha: 0, fusion: "rrf", filter: {}, limit: 1 })
-        )
-      )
+      )(Effect.flatMap(whole, (store) => ranked(store, { keyword: "kept", limit: 1 })))
       assert.strictEqual(found.length, 1)
     })
   )
@@ -133,9 +131,7 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
   it.scoped("lets a reader read while another connection writes, old or new but never a mix", () =>
     Effect.gen(function* () {
       const { filename } = yield* temporary
-      const writer = yield* Effect.map(Layer.build(Sqlite.layer({ filename, mode: "create" })), (context) => context)
-      const reader = yield* Layer.build(Sqlite.layer({ filename, mode: "create" }))
-      const store = yield* Effect.provide(whole, writer)
+      const { store } = yield* opened(filename)
       yield* store.createCollection(defaultCollection, embedder)
       const version = (n: number) =>
         document(Array.from({ length: 20 }, () => `v${n} word`).join("\n"), { source: "s" })
@@ -146,16 +142,9 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
           (n) => Effect.zipRight(store.put(defaultCollection, [version(n)]), Effect.yieldNow())
         )
       )
-      const other = yield* Effect.provide(whole, reader)
+      const { store: other } = yield* opened(filename)
       for (let round = 0; round < 60; round++) {
-        const hits = yield* other.rank({
-          collection: defaultCollection,
-          keyword: "word",
-          alpha: 0,
-          fusion: "rrf",
-          filter: {},
-          limit: 100
-        })
+        const hits = yield* ranked(other, { keyword: "word", limit: 100 })
         assert.strictEqual(hits.length, 20)
         assert.strictEqual(new Set(hits.map((hit) => hit.passage.text)).size, 1)
         yield* Effect.yieldNow()

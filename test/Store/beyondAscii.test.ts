@@ -5,6 +5,7 @@ import { whole } from "../../src/Store.ts"
 import { beyondAscii } from "../contracts/beyondAscii.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 it.layer(Sqlite.layerMemory)("text beyond ASCII", (it) => {
   it.effect("is found by its words", () =>
@@ -17,14 +18,7 @@ it.layer(Sqlite.layerMemory)("text beyond ASCII", (it) => {
       )
       for (const [source, { finds }] of Object.entries(beyondAscii)) {
         for (const keyword of finds) {
-          const hits = yield* store.rank({
-            collection: defaultCollection,
-            keyword,
-            alpha: 0,
-            fusion: "rrf",
-            filter: {},
-            limit: 10
-          })
+          const hits = yield* ranked(store, { keyword })
           assert.deepStrictEqual(
             hits.map((hit) => hit.document.source),
             [source],

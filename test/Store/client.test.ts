@@ -27,24 +27,22 @@ it.scoped("keeps more statements than it keeps prepared", () =>
   })
 )
 
-it.scoped(
-  "makes a span of a statement if somebody collects spans, within a SqliteClient.transaction as well as without",
-  () =>
-    Effect.gen(function* () {
-      const sql = yield* open
-      const names: Array<string> = []
-      const native = yield* Effect.tracer
-      const tracer = Tracer.make({
-        context: native.context,
-        span: (...args) => {
-          names.push(args[0])
-          return native.span(...args)
-        }
-      })
-      const one = sql.unsafe("SELECT 1")
-      yield* SqliteClient.transaction(sql, "BEGIN")(one)
-      assert.deepStrictEqual(names, [])
-      yield* Effect.withTracer(Effect.zipRight(SqliteClient.transaction(sql, "BEGIN")(one), one), tracer)
-      assert.deepStrictEqual(names, ["sql.execute", "sql.execute"])
+it.scoped("makes a span of a statement if somebody collects spans, within a transaction as well as without", () =>
+  Effect.gen(function* () {
+    const sql = yield* open
+    const names: Array<string> = []
+    const native = yield* Effect.tracer
+    const tracer = Tracer.make({
+      context: native.context,
+      span: (...args) => {
+        names.push(args[0])
+        return native.span(...args)
+      }
     })
+    const one = sql.unsafe("SELECT 1")
+    yield* SqliteClient.transaction(sql, "BEGIN")(one)
+    assert.deepStrictEqual(names, [])
+    yield* Effect.withTracer(Effect.zipRight(SqliteClient.transaction(sql, "BEGIN")(one), one), tracer)
+    assert.deepStrictEqual(names, ["sql.execute", "sql.execute"])
+  })
 )

@@ -17,6 +17,7 @@ import { makeScoring } from "../../src/Store/sqlite/scoring.ts"
 import { vectorTable } from "../../src/Store/sql/vectorTable.ts"
 import * as vectors from "../../src/Store/sql/vectors.ts"
 import { indexFile } from "./opened.ts"
+import { prepare, put, rowsOf, some } from "./vectorsAlone.ts"
 
 type Sql = SqliteClient
 
@@ -26,30 +27,8 @@ const collection = 1
 /** Vectors of a collection that has several blocks of codes. */
 const many = 4096
 
-const rowsOf = (from: number, found: ReadonlyArray<Float32Array>) =>
-  found.map((vector, i) => ({ id: from + i, vector }))
-
-/** A collection of vectors without documents. */
-const prepare = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<{ id: number; vector: Float32Array }>) {
-  yield* sql.unsafe(
-    `INSERT INTO collections (id, name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
-     VALUES (?, 'c', 'test', 'test', ?, '', '', 0)`,
-    [collection, width]
-  )
-  yield* vectorTable(sql).create(collection, "current")
-  yield* put(sql, rows)
-})
-
 /** These tests are not about damage, and their collections count no passages. */
 const scoring = makeScoring()
-
-const some = ({ id, vector }: { readonly id: number; readonly vector: Float32Array }) => ({
-  id,
-  vector: Option.some(vector)
-})
-
-const put = (sql: Sql, rows: ReadonlyArray<{ id: number; vector: Float32Array }>) =>
-  transaction(sql, "BEGIN IMMEDIATE")(vectors.insert(sql, collection, rows.map(some)))
 
 const take = (sql: Sql, ids: ReadonlyArray<number>) =>
   transaction(sql, "BEGIN IMMEDIATE")(vectors.remove(sql, collection, ids))
@@ -92,9 +71,9 @@ describe("codes in the database", () => {
     Effect.gen(function* () {
       const sql = yield* inMemory
       const found = randomVectors(codes.codesFrom + 1, width, 1)
-      yield* prepare(sql, rowsOf(1, found.slice(0, -2)))
+      yield* prepare(sql, collection, width, rowsOf(1, found.slice(0, -2)))
       assert.isTrue(Option.isNone(yield* codesOn(sql).find({ collection, generation: "current" })))
-      yield* put(sql, rowsOf(codes.codesFrom, found.slice(-2)))
+      yield* put(sql, collection, rowsOf(codes.codesFrom, found.slice(-2)))
       assert.deepStrictEqual(
         yield* idsStored(sql),
         found.map((_, i) => i + 1)
@@ -105,7 +84,7 @@ describe("codes in the database", () => {
   it.scoped("fill blocks however few come at a time", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory
-      yield* prepare(sql, rowsOf(1, randomVectors(many, width, 1)))
+      yield* prepare(sql, collection, width, rowsOf(1, randomVectors(many, width, 1)))
       const more = randomVectors(1500, width, 2)
       yield* transaction(
         sql,
@@ -147,14 +126,14 @@ describe("codes in the database", () => {
         const sql = yield* inMemory
         const searching = new Scanner()
         const there = new Map(rowsOf(1, randomVectors(many, width, 1)).map((row) => [row.id, row.vector]))
-        yield* prepare(sql, rowsOf(1, [...there.values()]))
+        yield* prepare(sql, collection, width, rowsOf(1, [...there.values()]))
         let next = 10_000
         for (const edit of edits) {
           if ("put" in edit) {
             const rows = rowsOf(next, randomVectors(edit.put, width, next))
             next += edit.put + 3
             for (const row of rows) there.set(row.id, row.vector)
-            yield* put(sql, rows)
+            yield* put(sql, collection, rows)
           } else {
             const ids = [...there.keys()]
             const gone: Array<number> = []
@@ -186,10 +165,10 @@ describe("codes in the database", () => {
   it.scoped("move on to a new centroid as the collection grows, and small remains of old blocks with them", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory
-      yield* prepare(sql, rowsOf(1, randomVectors(many, width, 1)))
+      yield* prepare(sql, collection, width, rowsOf(1, randomVectors(many, width, 1)))
       // As if the collection had been a sixteenth of what it is when its centroid was taken.
       yield* sql.unsafe("UPDATE code_epochs SET rows = 256")
-      yield* put(sql, rowsOf(10_000, randomVectors(10, width, 2)))
+      yield* put(sql, collection, rowsOf(10_000, randomVectors(10, width, 2)))
       const epochs = Effect.map(stored(sql), ({ blocks }) => [...new Set(blocks.map(({ epoch }) => epoch))].sort())
       assert.deepStrictEqual(yield* epochs, [1, 2])
       yield* take(
@@ -217,7 +196,7 @@ describe("codes in memory", () => {
         yield* connect({ filename, mode: "readonly" })
       ]
       const all = rowsOf(1, randomVectors(many + 500, width, 1))
-      yield* prepare(writer, all)
+      yield* prepare(writer, collection, width, all)
       const arena = BlockCache.make()
       const [ahead, behind] = [new Scanner(arena.admit()), new Scanner(arena.admit())]
       const ids = all.map(({ id }) => id)
@@ -227,7 +206,7 @@ describe("codes in memory", () => {
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* idsFound(b, behind), ids)
           yield* take(writer, ids.slice(0, 3000))
-          yield* put(writer, rowsOf(20_000, randomVectors(700, width, 2)))
+          yield* put(writer, collection, rowsOf(20_000, randomVectors(700, width, 2)))
           const after = [...ids.slice(3000), ...Array.from({ length: 700 }, (_, i) => 20_000 + i)]
           assert.deepStrictEqual(yield* read(a, idsFound(a, ahead)), after)
           // More changes, so that slots that `ahead` gave up are written over if nobody else holds them.
@@ -247,7 +226,7 @@ describe("codes in memory", () => {
     Effect.gen(function* () {
       const filename = yield* indexFile
       const sql = yield* connect({ filename, mode: "create" })
-      yield* prepare(sql, rowsOf(1, randomVectors(many, width, 1)))
+      yield* prepare(sql, collection, width, rowsOf(1, randomVectors(many, width, 1)))
       const arena = BlockCache.make()
       const stop = new Int32Array(new SharedArrayBuffer(12))
       const threads = Array.from({ length: 2 }, (_, at) => {
@@ -278,7 +257,7 @@ describe("codes in memory", () => {
           sql,
           Array.from({ length: 60 }, () => oldest++)
         )
-        yield* put(sql, rowsOf(next, randomVectors(50 + (round % 7), width, round)))
+        yield* put(sql, collection, rowsOf(next, randomVectors(50 + (round % 7), width, round)))
         next += 60
         // Each thread searches now and then while this goes on.
         const searched = threads.map((_, at) => Atomics.load(stop, at + 1))
@@ -299,7 +278,7 @@ describe("codes in memory", () => {
   it.scoped("are not there for a collection that has been dropped, or that is small", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory
-      yield* prepare(sql, rowsOf(1, randomVectors(many, width, 1)))
+      yield* prepare(sql, collection, width, rowsOf(1, randomVectors(many, width, 1)))
       const searching = new Scanner()
       yield* read(sql, idsFound(sql, searching))
       assert.isAtLeast(searching.figures.bytes, many * 16)
@@ -318,7 +297,7 @@ describe("codes in memory", () => {
     Effect.gen(function* () {
       const sql = yield* inMemory
       const count = many + 10
-      yield* prepare(sql, rowsOf(1, randomVectors(count, width, 1)))
+      yield* prepare(sql, collection, width, rowsOf(1, randomVectors(count, width, 1)))
       const searching = new Scanner()
       assert.strictEqual((yield* read(sql, idsFound(sql, searching))).length, count)
       yield* vectorTable(sql).create(collection, "next")

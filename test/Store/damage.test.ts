@@ -8,6 +8,7 @@ import { whole, type Whole } from "../../src/Store.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 const other = CollectionName.make("other")
 const next = { ...embedder, model: "next" }
@@ -26,14 +27,12 @@ const fill = Effect.fnUntraced(function* (store: Whole, passages: number) {
 })
 
 const near = (store: Whole, limit = 10) =>
-  store.rank({
-    collection: defaultCollection,
+  ranked(store, {
     others: [{ collection: other, vector: direction(3) }],
     vector: direction(3),
     keyword: "line",
     alpha: 0.5,
     fusion: "score",
-    filter: {},
     limit
   })
 

@@ -3,6 +3,7 @@ import { CollectionName, defaultCollection } from "../../src/model/Collection.ts
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Whole } from "../../src/Store.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import { ranked, ranking } from "../ranked.ts"
 
 type Service = Whole
 
@@ -83,23 +84,9 @@ export const operations: Readonly<Record<string, (store: Service, n: number) => 
   beginReindex: (store) => store.beginReindex(defaultCollection, next),
   unembedded: (store) => store.unembedded(defaultCollection, next, 10),
   "rank by vector under a title": (store, n) =>
-    store.rank({
-      collection: defaultCollection,
-      vector: Float32Array.of(1, 0, 0, 0),
-      alpha: 1,
-      fusion: "rrf",
-      filter: { title: `T${n}` },
-      limit: 5
-    }),
+    ranked(store, { vector: Float32Array.of(1, 0, 0, 0), filter: { title: `T${n}` }, limit: 5 }),
   "rank by vector under a value": (store, n) =>
-    store.rank({
-      collection: defaultCollection,
-      vector: Float32Array.of(1, 0, 0, 0),
-      alpha: 1,
-      fusion: "rrf",
-      filter: { year: n },
-      limit: 5
-    }),
+    ranked(store, { vector: Float32Array.of(1, 0, 0, 0), filter: { year: n }, limit: 5 }),
   "page by size": (store) => store.list(defaultCollection, { limit: 10, by: "passages" }),
   "page after by size": (store, n) =>
     store.list(defaultCollection, { limit: 10, by: "passages", falling: true, from: [1, 2000 - n] }),
@@ -113,16 +100,18 @@ export const operations: Readonly<Record<string, (store: Service, n: number) => 
 /** Counts by facets, which reads of each document once what it is counted by. */
 const counted = (store: Service) =>
   store.find({
-    collection: defaultCollection,
-    others: [{ collection: other }],
-    keyword: "passage",
-    alpha: 0,
-    fusion: "rrf",
-    filter: {},
-    facets: ["folder", "format", "indexed", "collection", "year", "none"],
-    list: { places: 5, fold: false, perDocument: 0, minRelevance: 0, question: "passage" },
-    passages: 1
+    ...ranking({ others: [{ collection: other }], keyword: "passage" }),
+    facets: ["folder", "format", "indexed", "collection", "year", "none"]
   })
+
+/** Statements that read everything, or as much as one asks for, because that is what they are asked for. */
+export const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+  [/sum\(length\(/, "the sizes of everything, for the benchmark"],
+  [
+    /^WITH found \(id\) AS \(SELECT d.id FROM documents AS d [^?$]*WHERE d.collection_id = (?:\?|\$1)\)/,
+    "which documents are left after some were deleted, once for the facets of that state"
+  ]
+]
 
 /** Does each operation once. */
 export const exercise = Effect.fnUntraced(function* (store: Service) {

@@ -3,11 +3,9 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FastCheck from "effect/FastCheck"
-import * as Layer from "effect/Layer"
 import { CollectionName } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Condition, Filter } from "../../src/model/Filter.ts"
-import { Store } from "../../src/Store.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { dialectOf } from "../../src/Store/sql/dialect.ts"
@@ -15,7 +13,7 @@ import { Cancelled } from "../../src/Store/sql/Cancelled.ts"
 import { forEachNumber } from "../../src/Store/sql/rows.ts"
 import { type Globbed, documentsWhere, globbed, matching } from "../../src/Store/sql/filter.ts"
 import { Masks, idsOf } from "../../src/Store/sql/Masks.ts"
-import { indexFile } from "./opened.ts"
+import { built, indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 it("reads numbers out of a text", () => {
@@ -108,7 +106,7 @@ const joined = (sql: SqlClient.SqlClient, collection: number, filter: Filter, gl
 describe("masks", () => {
   const opened = Effect.gen(function* () {
     const filename = yield* indexFile
-    const store = yield* Effect.provide(Store, yield* Layer.build(Sqlite.layer({ filename, mode: "create" })))
+    const store = yield* built(Sqlite.layer({ filename, mode: "create" }))
     for (const name of names) yield* store.createCollection(name, embedder)
     return { store, sql: yield* connect({ filename, mode: "readonly" }) }
   })

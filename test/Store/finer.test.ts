@@ -10,8 +10,8 @@ import { randomVectors } from "../codes/random.ts"
 import { type SqliteClient, transaction } from "../../src/Store/sqlite/client.ts"
 import { codesOn } from "../../src/Store/sql/codes.ts"
 import { makeScoring } from "../../src/Store/sqlite/scoring.ts"
-import { vectorTable } from "../../src/Store/sql/vectorTable.ts"
 import * as vectors from "../../src/Store/sql/vectors.ts"
+import { prepare, put, rowsOf } from "./vectorsAlone.ts"
 
 type Sql = SqliteClient
 
@@ -20,32 +20,11 @@ const collection = 1
 const enough = 2 ** 30
 const passages = 5800
 
-const rowsOf = (from: number, found: ReadonlyArray<Float32Array>) =>
-  found.map((vector, i) => ({ id: from + i, vector }))
-
 const scoring = makeScoring()
-
-const put = (sql: Sql, rows: ReadonlyArray<{ id: number; vector: Float32Array }>) =>
-  transaction(
-    sql,
-    "BEGIN IMMEDIATE"
-  )(
-    vectors.insert(
-      sql,
-      collection,
-      rows.map(({ id, vector }) => ({ id, vector: Option.some(vector) }))
-    )
-  )
 
 const prepared = Effect.gen(function* () {
   const sql = yield* connect({ filename: memory, mode: "create" })
-  yield* sql.unsafe(
-    `INSERT INTO collections (id, name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
-     VALUES (?, 'c', 'test', 'test', ?, '', '', 0)`,
-    [collection, width]
-  )
-  yield* vectorTable(sql).create(collection, "current")
-  yield* put(sql, rowsOf(1, randomVectors(passages, width, 1)))
+  yield* prepare(sql, collection, width, rowsOf(1, randomVectors(passages, width, 1)))
   return sql
 })
 
@@ -106,7 +85,7 @@ describe("finer codes", () => {
       assert.strictEqual(ids.length, 50)
 
       // New passages have no finer codes yet and stay candidates; deleted ones are none.
-      yield* put(sql, rowsOf(20_000, [query!, ...randomVectors(39, width, 7)]))
+      yield* put(sql, collection, rowsOf(20_000, [query!, ...randomVectors(39, width, 7)]))
       yield* transaction(sql, "BEGIN IMMEDIATE")(vectors.remove(sql, collection, ids.slice(0, 10)))
       const after = yield* left(sql, codes)
       assert.include(after, 20_000)

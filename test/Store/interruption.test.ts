@@ -5,10 +5,10 @@ import * as Runtime from "effect/Runtime"
 import * as Scheduler from "effect/Scheduler"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
-import type { RankRequest } from "../../src/model/Stored.ts"
 import { type Stores, whole } from "../../src/Store.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 /** Interrupts the fibers that it runs at the step given, as a reading thread does whose caller goes away. */
 const interruptingAt = (step: number) => {
@@ -33,15 +33,7 @@ const interrupted = Effect.fnUntraced(function* <A, E>(effect: Effect.Effect<A, 
   return reached()
 })
 
-const request: RankRequest = {
-  collection: defaultCollection,
-  keyword: "zebra",
-  vector: Float32Array.of(1, 0, 0, 0),
-  alpha: 0.4,
-  fusion: "rrf",
-  filter: { source: "*e*" },
-  limit: 5
-}
+const request = { keyword: "zebra", vector: Float32Array.of(1, 0, 0, 0), alpha: 0.4, filter: { source: "*e*" } }
 
 const zebra = (content: string) => document(content, { docId: DocumentId.make("z"), source: "zebra" })
 
@@ -72,14 +64,14 @@ describe("a call that is interrupted at any of its steps leaves the connection t
       yield* store.createCollection(defaultCollection, embedder)
       yield* store.put(defaultCollection, [zebra("zebra")])
       const calls: ReadonlyArray<(step: number) => Effect.Effect<unknown, unknown>> = [
-        () => store.rank(request),
+        () => ranked(store, request),
         (step) => store.put(defaultCollection, [zebra(`zebra ${step}`)])
       ]
       for (const call of calls) {
         let isWithin = true
         for (let step = 1; isWithin; step += stride) {
           isWithin = yield* interrupted(call(step), step)
-          const after = yield* Effect.timeoutOption(store.rank(request), patience)
+          const after = yield* Effect.timeoutOption(ranked(store, request), patience)
           assert.strictEqual(after._tag, "Some", `interrupted at step ${step}`)
           assert.lengthOf(Effect.runSync(after), 1)
         }

@@ -2,10 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FastCheck from "effect/FastCheck"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { Store } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { Cancelled } from "../../src/Store/sql/Cancelled.ts"
 import { type SqliteClient, transaction } from "../../src/Store/sqlite/client.ts"
@@ -23,7 +21,7 @@ import { plan } from "../../src/postings/tiers.ts"
 import { documentLanguage } from "../../src/terms/detect.ts"
 import { embedder } from "../contracts/Store.ts"
 import { fts5 } from "../fts5.ts"
-import { indexFile } from "./opened.ts"
+import { built, indexFile } from "./opened.ts"
 
 const words =
   "river sea rivers running run C++ v1.2.3 東京 東京都 水 香水 水道の水 it the naïve 🚀 state-of-the-art".split(" ")
@@ -471,8 +469,7 @@ describe("the keyword index", () => {
     Effect.gen(function* () {
       const filename = yield* file
       const sql = yield* connect({ filename, mode: "create" })
-      const context = yield* Layer.build(Sqlite.layer({ filename, mode: "existing" }))
-      const store = yield* Effect.provide(Store, context)
+      const store = yield* built(Sqlite.layer({ filename, mode: "existing" }))
       yield* store.createCollection(defaultCollection, embedder)
       for (let n = 0; n < 40; n++) {
         yield* store.put(defaultCollection, [prepared(n % 25, one(`river ${n}`))])

@@ -7,6 +7,7 @@ import { connect } from "../../src/Store/sqlite/connect.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { disagreements, indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 const texts = {
   "haus.md": "Das Haus hat ein Dach, und in den Zimmern stehen die Tische, an denen wir sitzen und zählen.",
@@ -16,20 +17,10 @@ const texts = {
   "house.md": "The houses are counted by the people that sit at the tables, and nobody configures anything."
 }
 
-const listing = { places: 10, fold: false, perDocument: 0, minRelevance: 0, question: "" }
-const request = { collection: defaultCollection, alpha: 0, fusion: "score", filter: {}, limit: 10 } as const
-
 const find = (query: string) =>
   Effect.gen(function* () {
     const store = yield* whole
-    const { hits } = yield* store.find({
-      ...request,
-      keyword: query,
-      spelling: true,
-      explain: true,
-      list: listing,
-      passages: 10
-    })
+    const hits = yield* ranked(store, { keyword: query, spelling: true, explain: true })
     for (const { explain, score } of hits) {
       const terms = explain!.keyword!.terms
       assert.approximately(

@@ -6,6 +6,7 @@ import { whole } from "../../src/Store.ts"
 import { tied } from "../../src/ranking/ties.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 const candidates = (...scores: ReadonlyArray<number>) => scores.map((score, key) => ({ key, score }))
 
@@ -32,9 +33,8 @@ it.layer(Sqlite.layerMemory)("ties", (it) => {
         yield* store.put(defaultCollection, some)
       }
       const rank = (legs: { readonly vector?: Float32Array; readonly keyword?: string }, limit: number) =>
-        Effect.map(
-          store.rank({ collection: defaultCollection, alpha: 0.4, fusion: "rrf", filter: {}, limit, ...legs }),
-          (hits) => hits.map((hit) => `${hit.document.docId}.${hit.passage.ordinal}`)
+        Effect.map(ranked(store, { alpha: 0.4, limit, ...legs }), (hits) =>
+          hits.map((hit) => `${hit.document.docId}.${hit.passage.ordinal}`)
         )
       const north = Float32Array.of(1, 0, 0, 0)
       const all = Array.from({ length: 600 }, (_, i) => `${name(i >> 1)}.${i & 1}`)
@@ -62,14 +62,13 @@ it.layer(Sqlite.layerMemory)("names", (it) => {
       ] as const) {
         yield* store.put(defaultCollection, [document(text, { source })])
       }
-      const request = { collection: defaultCollection, alpha: 0, fusion: "score", filter: {}, limit: 10 } as const
-      const hits = yield* store.rank({ ...request, keyword: "core.autoEol" })
+      const hits = yield* ranked(store, { keyword: "core.autoEol" })
       assert.strictEqual(hits[0]?.document.source, "definition")
       assert.deepStrictEqual(
         hits.map(({ keyword }) => keyword?.rank),
         hits.map((_, index) => index + 1)
       )
-      const plain = yield* store.rank({ ...request, keyword: "core auto eol" })
+      const plain = yield* ranked(store, { keyword: "core auto eol" })
       assert.isAbove(
         plain.findIndex(({ document }) => document.source === "definition"),
         0

@@ -7,6 +7,7 @@ import { connect } from "../../src/Store/sqlite/connect.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { disagreements, indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 const lines = (word: string, count: number) =>
   Array.from({ length: count }, (_, n) => `${word} ${n} of many`).join("\n")
@@ -15,9 +16,8 @@ describe("a rebuild", () => {
   const open = (filename: string) => Effect.provide(Sqlite.layer({ filename, mode: "create" }))
   const find = (text: string) =>
     Effect.flatMap(whole, (store) =>
-      Effect.map(
-        store.rank({ collection: defaultCollection, keyword: text, alpha: 0, fusion: "rrf", filter: {}, limit: 10 }),
-        (hits) => hits.map(({ passage, score }) => ({ text: passage.text, score }))
+      Effect.map(ranked(store, { keyword: text }), (hits) =>
+        hits.map(({ passage, score }) => ({ text: passage.text, score }))
       )
     )
   const files = Effect.gen(function* () {

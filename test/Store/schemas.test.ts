@@ -14,6 +14,7 @@ import { metadataRows } from "../../src/Store/sql/filter.ts"
 import * as structure from "../../src/Store/examine/structure.ts"
 import { disagreements, indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 const folder = fileURLToPath(new URL("../fixtures/schemas/", import.meta.url))
 const fixtures = readdirSync(folder).filter((name) => name.endsWith(".db"))
@@ -28,9 +29,8 @@ describe("an index of an older schema", () => {
         yield* Effect.gen(function* () {
           const store = yield* whole
           const find = (collection: CollectionName, text: string) =>
-            Effect.map(
-              store.rank({ collection, keyword: text, alpha: 0, fusion: "rrf", filter: {}, limit: 10 }),
-              (hits) => hits.map(({ document }) => document.source.split("/").at(-1))
+            Effect.map(ranked(store, { collection, keyword: text }), (hits) =>
+              hits.map(({ document }) => document.source.split("/").at(-1))
             )
           const pending = yield* store.rebuilds()
           if (/^[123]\b/.test(name)) {

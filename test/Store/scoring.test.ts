@@ -1,37 +1,20 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { transaction } from "../../src/Store/sqlite/client.ts"
 import { connect, memory } from "../../src/Store/sqlite/connect.ts"
 import { makeScoring } from "../../src/Store/sqlite/scoring.ts"
-import { vectorTable } from "../../src/Store/sql/vectorTable.ts"
-import * as vectors from "../../src/Store/sql/vectors.ts"
+import { prepare } from "./vectorsAlone.ts"
 
 it.scoped("scores of the passages that it is asked about those of the collection, whatever was asked before", () =>
   Effect.gen(function* () {
     const sql = yield* connect({ filename: memory, mode: "create" })
-    const own = [
+    const own: ReadonlyArray<ReadonlyArray<number>> = [
       [1, 2],
       [3, 4]
-    ] as const
+    ]
     for (const [at, passages] of own.entries()) {
-      const collection = at + 1
-      yield* sql.unsafe(
-        `INSERT INTO collections (id, name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
-         VALUES (?, ?, 'test', 'test', 4, '', '', 0)`,
-        [collection, `c${collection}`]
-      )
-      yield* vectorTable(sql).create(collection, "current")
-      yield* transaction(
-        sql,
-        "BEGIN IMMEDIATE"
-      )(
-        vectors.insert(
-          sql,
-          collection,
-          passages.map((id: number) => ({ id, vector: Option.some(Float32Array.of(1, id, 0, 0)) }))
-        )
-      )
+      const rows = passages.map((id) => ({ id, vector: Float32Array.of(1, id, 0, 0) }))
+      yield* prepare(sql, at + 1, 4, rows)
     }
     const scoring = makeScoring()
     const asked = [4, 3, 2, 1]

@@ -3,23 +3,13 @@ import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
-import type { RankRequest } from "../../src/model/Stored.ts"
 import type { Shown } from "../../src/ranking/Snapshot.ts"
 import { whole } from "../../src/Store.ts"
 import { layer } from "../../src/Store/Sqlite.ts"
 import { KeptShown } from "../../src/Store/sql/shown.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { indexFile } from "./opened.ts"
-
-const request: RankRequest = {
-  collection: defaultCollection,
-  keyword: "zebra",
-  vector: undefined,
-  alpha: 0,
-  fusion: "rrf",
-  filter: {},
-  limit: 5
-}
+import { ranked } from "../ranked.ts"
 
 const shownOf = (text: string) =>
   ({ collection: 1, language: "en", hit: { passage: { text }, document: {} } }) as unknown as Shown
@@ -32,7 +22,10 @@ describe("what searches show of passages", () => {
         const store = yield* whole
         const put = (content: string) =>
           store.put(defaultCollection, [document(content, { docId: DocumentId.make("z"), source: "z" })])
-        const shown = Effect.map(store.rank(request), ([hit]) => [hit?.document.title, hit?.passage.text])
+        const shown = Effect.map(ranked(store, { keyword: "zebra" }), ([hit]) => [
+          hit?.document.title,
+          hit?.passage.text
+        ])
         yield* store.createCollection(defaultCollection, embedder)
         yield* put("zebra one")
         assert.deepStrictEqual(yield* shown, [undefined, "zebra one"])

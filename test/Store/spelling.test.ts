@@ -4,6 +4,7 @@ import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked, ranking } from "../ranked.ts"
 
 it.layer(Sqlite.layerMemory)("words that match nothing", (it) => {
   it.effect("are looked up by what is spelled like them, and weigh less than words that match", () =>
@@ -18,10 +19,8 @@ it.layer(Sqlite.layerMemory)("words that match nothing", (it) => {
         "A rocket flies"
       ]
       for (const text of texts) yield* store.put(defaultCollection, [document(text, { source: text })])
-      const listing = { places: 10, fold: false, perDocument: 0, minRelevance: 0, question: "" }
-      const request = { collection: defaultCollection, alpha: 0, fusion: "score", filter: {}, limit: 10 } as const
       const near = (keyword: string) =>
-        Effect.map(store.find({ ...request, keyword, spelling: true, list: listing, passages: 10 }), (found) =>
+        Effect.map(store.find(ranking({ keyword, spelling: true })), (found) =>
           found.near.map(({ term, word }) => [word, term])
         )
       assert.deepStrictEqual(yield* near("configuraton recieve soket server"), [
@@ -33,8 +32,8 @@ it.layer(Sqlite.layerMemory)("words that match nothing", (it) => {
       assert.deepStrictEqual(yield* near("docket sever tha socket by"), [["sever", "server"]])
       assert.deepStrictEqual(yield* near("zebra flamingo"), [])
 
-      assert.deepStrictEqual(yield* store.rank({ ...request, keyword: "recieve" }), [])
-      const found = yield* store.rank({ ...request, keyword: "recieve rocket", spelling: true })
+      assert.deepStrictEqual(yield* ranked(store, { keyword: "recieve" }), [])
+      const found = yield* ranked(store, { keyword: "recieve rocket", spelling: true })
       assert.deepStrictEqual(
         found.map(({ document }) => document.source),
         ["A rocket flies", "They receive letters"]

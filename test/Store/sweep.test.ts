@@ -13,6 +13,7 @@ import { indexFile, opened as open } from "./opened.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { pause } from "../../src/Store/sql/upkeep.ts"
 import { Examiner, type Whole } from "../../src/Store.ts"
+import { ranked } from "../ranked.ts"
 
 const doomed = CollectionName.make("doomed")
 const stays = CollectionName.make("stays")
@@ -138,14 +139,7 @@ describe("a dropped collection", () => {
       assert.strictEqual(after["documents"], 3)
       assert.strictEqual(after["passages"], 3)
       assert.deepStrictEqual([after["files"], after["roots"], after["metadata_values"]], [0, 0, 1])
-      const found = yield* other.rank({
-        collection: doomed,
-        keyword: "quokka",
-        alpha: 0,
-        fusion: "rrf",
-        filter: {},
-        limit: 9
-      })
+      const found = yield* ranked(other, { collection: doomed, keyword: "quokka", limit: 9 })
       assert.deepStrictEqual(
         found.map(({ document: { source } }) => source),
         ["new"]
@@ -245,14 +239,7 @@ it.scoped("a change of embedder hands the old vectors over to be taken away in s
       Object.entries(rows).reduce((sum, [name, count]) => sum + (name.startsWith("vectors_") ? count : 0), 0)
     // In the place of the current ones at once, which are nearly all there yet.
     assert.isAbove(vectors(rowsOf(filename)), vectors(full) - 600)
-    const hits = yield* store.rank({
-      collection: doomed,
-      vector: Float32Array.of(0, 1, 0, 0),
-      alpha: 1,
-      fusion: "rrf",
-      filter: {},
-      limit: 1
-    })
+    const hits = yield* ranked(store, { collection: doomed, vector: Float32Array.of(0, 1, 0, 0), limit: 1 })
     assert.closeTo(hits[0]!.score, 1, 1e-6)
     const taken = yield* sweep(store, filename)
     assert.isAbove(taken.length, 3)

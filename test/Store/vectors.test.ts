@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -10,12 +9,13 @@ import { CollectionName, defaultCollection, type EmbedderIdentity } from "../../
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Vector } from "../../src/model/Passage.ts"
 import type { PreparedDocument, RankRequest, StoreStats } from "../../src/model/Stored.ts"
-import { whole, type Whole } from "../../src/Store.ts"
+import type { Whole } from "../../src/Store.ts"
 import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import { normal, randomVectors } from "../codes/random.ts"
 import type { VectorOptions } from "../../src/Store/sql/vectors.ts"
-import { indexFile } from "./opened.ts"
+import { built, indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 const scanned: VectorOptions = { exact: false, oversample: "auto", exactBelow: 0 }
 const exact: VectorOptions = { exact: true, oversample: "auto" }
@@ -49,17 +49,13 @@ const identity = (dimensions: number): EmbedderIdentity => ({
 
 const codeBytes = ({ engines }: StoreStats): number => engines.find(({ name }) => name === "code_bytes")!.value
 
-const open = (filename: string, vectors: VectorOptions) =>
-  Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "create", vectors })), (context) =>
-    Effect.provide(whole, context)
-  )
+const open = (filename: string, vectors: VectorOptions) => built(Sqlite.layer({ filename, mode: "create", vectors }))
 
 type Service = Whole
 
 const best = (store: Service, vector: Vector, request: Partial<RankRequest> = {}) =>
-  Effect.map(
-    store.rank({ collection: defaultCollection, vector, alpha: 1, fusion: "rrf", filter: {}, limit: 10, ...request }),
-    (hits) => hits.map(({ document, passage, score }) => ({ id: `${document.docId}.${passage.ordinal}`, score }))
+  Effect.map(ranked(store, { vector, alpha: 1, ...request }), (hits) =>
+    hits.map(({ document, passage, score }) => ({ id: `${document.docId}.${passage.ordinal}`, score }))
   )
 
 const sentences = (): ReadonlyArray<string> => {
@@ -198,10 +194,7 @@ describe("the vector leg", () => {
       const writer = yield* open(filename, exact)
       yield* writer.createCollection(defaultCollection, identity(16))
       yield* fill(writer, randomVectors(4500, 16, 1))
-      const pooled = yield* Effect.flatMap(
-        Layer.build(Threaded.layerPooled({ filename, mode: "existing", vectors: scanned, readers: 3 })),
-        (context) => Effect.provide(whole, context)
-      )
+      const pooled = yield* built(Threaded.layerPooled({ filename, mode: "existing", vectors: scanned, readers: 3 }))
       const queries = randomVectors(30, 16, 2)
       const expected = yield* Effect.forEach(queries, (query) => best(writer, query))
       const given = yield* Effect.forEach(queries, (query) => best(pooled, query), { concurrency: 6 })

@@ -1,11 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
-import { whole } from "../../src/Store.ts"
-import { exercise, fill, operations } from "./exercise.ts"
-import { indexFile } from "./opened.ts"
+import { exercise, fill, operations, readsAll as readsAllAnywhere } from "./exercise.ts"
+import { built, indexFile } from "./opened.ts"
 import { layer } from "../../src/Store/Sqlite.ts"
 
 /** Statements as they are compiled, and the connections that compile them. */
@@ -24,16 +22,12 @@ const listen = Effect.acquireRelease(
   ({ stop }) => Effect.sync(stop)
 )
 
-const open = (filename: string) => Layer.build(layer({ filename, mode: "create" }))
+const open = (filename: string) => built(layer({ filename, mode: "create" }))
 
 /** Reads everything, or as much as one asks for, because that is what it is asked for. */
 const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
   [/vec_distance_cosine/, "few vectors are scored exactly, one by one"],
-  [/sum\(length\(/, "the sizes of everything, for the benchmark"],
-  [
-    /^WITH found \(id\) AS \(SELECT d.id FROM documents AS d [^?$]*WHERE d.collection_id = (?:\?|\$1)\)/,
-    "which documents are left after some were deleted, once for the facets of that state"
-  ],
+  ...readsAllAnywhere,
   [
     /^SELECT count\(\*\) AS count FROM \(SELECT 1 FROM vectors_\d+ AS v LIMIT \?\) AS few$/,
     "as many as the limit says"
@@ -64,8 +58,7 @@ const fault = (db: Database.Database, sql: string): string | undefined => {
 it.scoped("plans no scan of a table that grows", () =>
   Effect.gen(function* () {
     const { connections, statements } = yield* listen
-    const context = yield* open(yield* indexFile)
-    const store = yield* Effect.provide(whole, context)
+    const store = yield* open(yield* indexFile)
     statements.clear()
     yield* fill(store, 2000)
     yield* exercise(store)
@@ -90,13 +83,9 @@ const pagesOf = (documents: number) =>
     Effect.gen(function* () {
       const { connections } = yield* listen
       const filename = yield* indexFile
-      yield* Effect.scoped(
-        Effect.flatMap(open(filename), (context) =>
-          Effect.flatMap(Effect.provide(whole, context), (store) => fill(store, documents))
-        )
-      )
+      yield* Effect.scoped(Effect.flatMap(open(filename), (store) => fill(store, documents)))
       connections.clear()
-      const store = yield* Effect.provide(whole, yield* open(filename))
+      const store = yield* open(filename)
       yield* exercise(store)
       // Nothing is kept, so that each page that is needed is read.
       for (const db of connections) {

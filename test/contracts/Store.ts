@@ -11,6 +11,7 @@ import type { Passage } from "../../src/model/Passage.ts"
 import type { PreparedDocument, Pruned, PrunePosition, RankRequest } from "../../src/model/Stored.ts"
 import { documentLanguage } from "../../src/terms/detect.ts"
 import { type Stores, whole } from "../../src/Store.ts"
+import { ranked } from "../ranked.ts"
 
 export const embedder: EmbedderIdentity = {
   backend: "test",
@@ -63,8 +64,7 @@ let made = 0
 const fresh = Effect.gen(function* () {
   const store = yield* whole
   const { name } = yield* store.createCollection(CollectionName.make(`c${made++}`), embedder)
-  const rank = (request: Partial<RankRequest>) =>
-    store.rank({ collection: name, alpha: 0.4, fusion: "rrf", filter: {}, limit: 10, ...request })
+  const rank = (request: Partial<RankRequest>) => ranked(store, { collection: name, alpha: 0.4, ...request })
   return {
     store,
     name,
@@ -565,8 +565,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
           const name = CollectionName.make("anything")
           yield* Effect.catchTag(store.createCollection(name, embedder), "CollectionExists", () => Effect.void)
           for (const keyword of [query, query + also, also + query]) {
-            const request = { collection: name, alpha: 0, fusion: "rrf", filter: {}, limit: 1 } as const
-            assert.deepStrictEqual(yield* store.rank({ ...request, keyword }), [])
+            assert.deepStrictEqual(yield* ranked(store, { collection: name, keyword }), [])
           }
         }),
       { fastCheck: { numRuns: 100 } }
@@ -710,7 +709,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
           store.beginRun(name),
           store.stats(name),
           store.sample(name, [0]),
-          store.rank({ collection: name, keyword: "x", alpha: 0, fusion: "rrf", filter: {}, limit: 1 })
+          ranked(store, { collection: name, keyword: "x", limit: 1 })
         ]
         for (const attempt of attempts) {
           assert.strictEqual((yield* Effect.flip(attempt))._tag, "CollectionNotFound")

@@ -7,6 +7,7 @@ import { DocumentId } from "../../src/model/Document.ts"
 import type { Filter } from "../../src/model/Filter.ts"
 import type { ListPage } from "../../src/model/Stored.ts"
 import { type Stores, whole } from "../../src/Store.ts"
+import { ranking } from "../ranked.ts"
 import { document, embedder } from "./Store.ts"
 
 let made = 0
@@ -17,16 +18,7 @@ const fresh = Effect.gen(function* () {
   const { name } = yield* store.createCollection(CollectionName.make(`reading${made++}`), embedder)
   const facets = (names: ReadonlyArray<string>, filter: Filter = {}) =>
     Effect.map(
-      store.find({
-        collection: name,
-        keyword: "tide",
-        alpha: 0,
-        fusion: "rrf",
-        filter,
-        facets: names,
-        list: { places: 1, fold: false, perDocument: 0, minRelevance: 0, question: "tide" },
-        passages: 1
-      }),
+      store.find({ ...ranking({ collection: name, keyword: "tide", filter }), facets: names }),
       (found) => found.facets!
     )
   return { store, name, facets }

@@ -11,6 +11,7 @@ import { document } from "../contracts/Store.ts"
 import { many, run, wrong } from "../examined.ts"
 import { compass, makeEmbedder, words } from "../fakes.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 /** Each document as it is stored, by its name. */
 const documentsIn = (filename: string): ReadonlyMap<string, string> => {
@@ -121,15 +122,7 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
           if (left.size === 0) continue
           yield* Effect.provide(
             Effect.flatMap(whole, (store) =>
-              store.rank({
-                collection: defaultCollection,
-                keyword: "north chapter",
-                vector: Float32Array.of(1, 0.1, 0, 0),
-                alpha: 0.5,
-                fusion: "rrf",
-                filter: {},
-                limit: 5
-              })
+              ranked(store, { keyword: "north chapter", vector: Float32Array.of(1, 0.1, 0, 0), alpha: 0.5, limit: 5 })
             ),
             Sqlite.layer({ filename: file, mode: "readonly" })
           )

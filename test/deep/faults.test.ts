@@ -12,6 +12,7 @@ import { document, embedder } from "../contracts/Store.ts"
 import { Examiner, StoreUnavailable, type Whole, whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { temporaryFolder } from "../folder.ts"
+import { ranked } from "../ranked.ts"
 
 /** Each statement of each operation with CLEW_LONG_TESTS=1, else some of them. */
 const isLong = process.env["CLEW_LONG_TESTS"] === "1"
@@ -98,13 +99,11 @@ const contentsOf = Effect.fnUntraced(function* (store: Service) {
   const all: Array<unknown> = []
   for (const { name } of yield* store.collections) {
     const listed = yield* store.list(name, { limit: 100 })
-    const hits = yield* store.rank({
+    const hits = yield* ranked(store, {
       collection: name,
       keyword: "river anew",
       vector: Float32Array.of(1, 0.5, 0, 0),
       alpha: 0.5,
-      fusion: "rrf",
-      filter: {},
       limit: 50
     })
     all.push(

@@ -1,18 +1,18 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { serveHttp } from "../../bench/storms.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
-import { whole } from "../../src/Store.ts"
+import { built } from "../Store/opened.ts"
 import * as Postgres from "../../src/Store/Postgres.ts"
 import { make as makeClient } from "../../src/Store/postgres/client.ts"
 import { fresh, hasOwn, server, standby, faultsIn } from "../Store/postgres/server.ts"
 import { wayTo } from "../Store/postgres/way.ts"
 import { temporaryFolder } from "../folder.ts"
+import { ranked } from "../ranked.ts"
 
 const bin = path.resolve(import.meta.dirname, "../../dist/bin.js")
 
@@ -46,8 +46,7 @@ const serving = (options: Postgres.DatabaseOptions, home: string) =>
     return { url: yield* Effect.promise(() => url), kill: Effect.sync(() => process.kill(pid!, "SIGKILL")) }
   })
 
-const opened = (options: Postgres.DatabaseOptions) =>
-  Effect.flatMap(Layer.build(Postgres.layer(options)), (context) => Effect.provide(whole, context))
+const opened = (options: Postgres.DatabaseOptions) => built(Postgres.layer(options))
 
 const answered = (url: string, route: string, body: object) =>
   Effect.promise(() =>
@@ -89,14 +88,7 @@ if (hasOwn) {
         const load = { writing: 2, reads: 0 }
         const reading = Effect.gen(function* () {
           while (load.writing > 0) {
-            const hits = yield* reader.rank({
-              collection: defaultCollection,
-              keyword: "stone",
-              alpha: 0,
-              fusion: "rrf",
-              filter: {},
-              limit: 50
-            })
+            const hits = yield* ranked(reader, { keyword: "stone", limit: 50 })
             const shown = hits.map(({ passage }) => passage.text).join("\n")
             assert.strictEqual(wordsOf(shown).size, 1, shown)
             assert.strictEqual(new Set(shown.match(/part \d/g)).size, parts, shown)

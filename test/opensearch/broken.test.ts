@@ -12,12 +12,13 @@ import { type Cluster, open } from "../../src/Store/opensearch/Cluster.ts"
 import { make } from "../../src/Store/opensearch/store.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { ask, options, removed } from "./index.ts"
+import { ranked } from "../ranked.ts"
 
 const name = CollectionName.make("c")
 const docId = DocumentId.make("d")
 
-const ranked = (store: Whole, keyword: string) =>
-  Effect.map(store.rank({ collection: name, keyword, alpha: 0, fusion: "rrf", filter: {}, limit: 100 }), (hits) =>
+const textsOf = (store: Whole, keyword: string) =>
+  Effect.map(ranked(store, { collection: name, keyword, limit: 100 }), (hits) =>
     hits.map(({ passage }) => passage.text).sort()
   )
 
@@ -59,14 +60,14 @@ for (const before of [0, 1, 2, 3]) {
       yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 1500)))
       yield* Fiber.interrupt(doomed)
       yield* Effect.promise(() => ask("POST", `/${given.prefix}-*/_refresh`))
-      const texts = yield* ranked(store, "one two")
+      const texts = yield* textsOf(store, "one two")
       // The head is written third: passages, the source, the head.
       const kept = before > 2 ? ["new one", "new two"] : ["old one", "old two"]
       assert.deepStrictEqual(texts, kept)
       assert.strictEqual((yield* store.get(name, docId)).content, kept.join("\n"))
       // Whoever indexes it again has nothing to mend.
       yield* store.put(name, [document("last one", { docId, source: "s" })])
-      assert.deepStrictEqual(yield* ranked(store, "one two"), ["last one"])
+      assert.deepStrictEqual(yield* textsOf(store, "one two"), ["last one"])
 
       yield* TestClock.adjust("1 hour")
       const { bad, examiner } = yield* examined(given)
@@ -78,7 +79,7 @@ for (const before of [0, 1, 2, 3]) {
       if (!isLeft) return
       yield* examiner.mend(bad.flatMap(({ cure }) => (cure === undefined ? [] : [cure])))
       assert.deepStrictEqual((yield* examined(given)).bad, [])
-      assert.deepStrictEqual(yield* ranked(store, "one two"), ["last one"])
+      assert.deepStrictEqual(yield* textsOf(store, "one two"), ["last one"])
     })
   )
 }
@@ -105,7 +106,7 @@ it.scopedLive(
         assert.lengthOf(passages, 2)
         const own = content.split(" ")[0]!
         assert.include([`word${2 * round}`, `word${2 * round + 1}`], own)
-        assert.deepStrictEqual(yield* ranked(store, "left right"), [`${own} left`, `${own} right`])
+        assert.deepStrictEqual(yield* textsOf(store, "left right"), [`${own} left`, `${own} right`])
       }
     }),
   300_000
@@ -126,14 +127,7 @@ it.scopedLive(
       let seen = 0
       const reader = Effect.gen(function* () {
         while (!state.done) {
-          const hits = yield* store.rank({
-            collection: name,
-            keyword: "tide",
-            alpha: 0,
-            fusion: "rrf",
-            filter: {},
-            limit: 100
-          })
+          const hits = yield* ranked(store, { collection: name, keyword: "tide", limit: 100 })
           const versions = new Map<string, Set<string>>()
           for (const { document, passage } of hits) {
             const own = versions.get(document.docId) ?? new Set()
@@ -172,7 +166,7 @@ it.scopedLive(
         (yield* examined(given)).bad.map((finding) => finding.name),
         ["blocks"]
       )
-      assert.deepStrictEqual(yield* ranked(store, "here"), ["here"])
+      assert.deepStrictEqual(yield* textsOf(store, "here"), ["here"])
       yield* block({ "index.blocks.read_only_allow_delete": null })
       yield* block({ "index.blocks.write": true })
       assert.include(yield* refusal, "blocked for writing")
@@ -180,7 +174,7 @@ it.scopedLive(
       yield* store.put(name, [document("there", { source: "b" })])
 
       yield* Effect.promise(() => ask("DELETE", `/${passages}`))
-      assert.include((yield* Effect.flip(ranked(store, "here"))).message, "an index is gone")
+      assert.include((yield* Effect.flip(textsOf(store, "here"))).message, "an index is gone")
       assert.include(
         (yield* examined(given)).bad.map((finding) => finding.name),
         "indexes"

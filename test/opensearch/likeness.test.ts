@@ -11,6 +11,7 @@ import * as OpenSearch from "../../src/Store/OpenSearch.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document } from "../contracts/Store.ts"
 import { newIndex, options, removed } from "./index.ts"
+import { ranked } from "../ranked.ts"
 
 const name = CollectionName.make("c")
 const width = 32
@@ -108,11 +109,10 @@ const filters: ReadonlyArray<Filter> = [
   { or: [{ lang: "de" }, { year: { lt: 1995 } }], source: { not: "*/1*.md" } }
 ]
 
-const request = (given: Partial<RankRequest>): RankRequest => ({
+const request = (given: Partial<RankRequest>) => ({
   collection: name,
   alpha: 0.4,
-  fusion: "score",
-  filter: {},
+  fusion: "score" as const,
   limit: 100,
   ...given
 })
@@ -156,8 +156,8 @@ it.scoped(
         assert.deepStrictEqual(yield* listed(cluster), yield* listed(file), JSON.stringify(filter))
         assert.strictEqual(yield* cluster.filtered([name], filter), yield* file.filtered([name], filter))
         for (const keyword of queries) {
-          const expected = yield* file.rank(request({ keyword, filter }))
-          const found = yield* cluster.rank(request({ keyword, filter }))
+          const expected = yield* ranked(file, request({ keyword, filter }))
+          const found = yield* ranked(cluster, request({ keyword, filter }))
           sameScores(found, expected, `${keyword} ${JSON.stringify(filter)}`)
         }
       }
@@ -168,14 +168,14 @@ it.scoped(
       for (let n = 0; n < 40; n++) {
         const vector = Float32Array.from({ length: width }, () => draw() - 0.5)
         const filter = filters[n % filters.length]!
-        const expected = yield* file.rank(request({ vector, filter, limit: 10 }))
-        const found = yield* cluster.rank(request({ vector, filter, limit: 10 }))
+        const expected = yield* ranked(file, request({ vector, filter, limit: 10 }))
+        const found = yield* ranked(cluster, request({ vector, filter, limit: 10 }))
         assert.strictEqual(found.length, expected.length)
         const keys = new Set(found.map(keyOf))
         wanted += expected.length
         same += expected.filter((hit) => keys.has(keyOf(hit))).length
         const hybrid = request({ vector, keyword: queries[n % queries.length]!, filter, limit: 10, context: true })
-        assert.deepStrictEqual((yield* cluster.rank(hybrid)).map(keyOf), (yield* file.rank(hybrid)).map(keyOf))
+        assert.deepStrictEqual((yield* ranked(cluster, hybrid)).map(keyOf), (yield* ranked(file, hybrid)).map(keyOf))
       }
       assert.isAtLeast(same / wanted, 0.98)
     }),
@@ -195,12 +195,12 @@ it.scoped(
       const [one, three] = [yield* opened(1), yield* opened(3)]
       yield* alike([one, three], 11, 30, 4)
       for (const keyword of queries) {
-        const expected = yield* one.rank(request({ keyword }))
-        const found = yield* three.rank(request({ keyword }))
+        const expected = yield* ranked(one, request({ keyword }))
+        const found = yield* ranked(three, request({ keyword }))
         sameScores(found, expected, keyword)
       }
       const vector = Float32Array.from({ length: width }, (_, at) => at - 12)
-      const hits = [yield* one.rank(request({ vector })), yield* three.rank(request({ vector }))]
+      const hits = [yield* ranked(one, request({ vector })), yield* ranked(three, request({ vector }))]
       assert.deepStrictEqual(hits[1]!.map(keyOf), hits[0]!.map(keyOf))
     }),
   300_000
@@ -214,7 +214,7 @@ it.scoped("what one server writes, another finds, also without forcing it", () =
     yield* first.createCollection(name, embedder)
     const second = yield* Effect.provide(whole, yield* Layer.build(OpenSearch.layer({ ...given, mode: "readonly" })))
     yield* first.put(name, [document("a quince", { source: "a", vectors: [undefined] })])
-    const found = Effect.map(second.rank(request({ keyword: "quince" })), (hits) =>
+    const found = Effect.map(ranked(second, request({ keyword: "quince" })), (hits) =>
       hits.map(({ passage }) => passage.text)
     )
     assert.deepStrictEqual(yield* found, ["a quince"])
@@ -268,7 +268,7 @@ it.scoped("changes its embedder beside the vectors in use, and switches at once"
     yield* alike([cluster], 3, 10, 2)
     const next = { ...embedder, model: "next", dimensions: 4 }
     const { total } = yield* cluster.beginReindex(name, next)
-    const before = (yield* cluster.rank(request({ keyword: "tide", limit: 5 }))).map(keyOf)
+    const before = (yield* ranked(cluster, request({ keyword: "tide", limit: 5 }))).map(keyOf)
     for (;;) {
       const { passages, position } = yield* cluster.unembedded(name, next, 20)
       if (passages.length === 0) break
@@ -290,8 +290,8 @@ it.scoped("changes its embedder beside the vectors in use, and switches at once"
     )
     assert.isTrue((yield* cluster.finishReindex(name, next)).changed)
     assert.deepStrictEqual((yield* cluster.collection(name)).embedder, next)
-    const [hit] = yield* cluster.rank(request({ vector: Float32Array.of(0, 1, 0, 0), limit: 1 }))
+    const [hit] = yield* ranked(cluster, request({ vector: Float32Array.of(0, 1, 0, 0), limit: 1 }))
     assert.strictEqual(hit!.passage.text, "late tide")
-    assert.includeMembers((yield* cluster.rank(request({ keyword: "tide", limit: 50 }))).map(keyOf), before)
+    assert.includeMembers((yield* ranked(cluster, request({ keyword: "tide", limit: 50 }))).map(keyOf), before)
   })
 )

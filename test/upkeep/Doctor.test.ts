@@ -8,6 +8,7 @@ import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
 import { many, run, temporary, untold, wrong } from "../examined.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 /** Everything that is stored, but for what cannot be told. */
 const contents = (filename: string): string => {
@@ -166,13 +167,11 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
         const ask = (filename: string) =>
           Effect.flatMap(whole, (store) =>
             Effect.forEach([defaultCollection, many], (collection) =>
-              store.rank({
+              ranked(store, {
                 collection,
                 keyword: "north château",
                 vector: Float32Array.of(1, 0.1, 0, 0),
                 alpha: 0.5,
-                fusion: "rrf",
-                filter: {},
                 limit: 20
               })
             )

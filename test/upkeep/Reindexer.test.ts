@@ -14,6 +14,7 @@ import { whole } from "../../src/Store.ts"
 import { compass, embeddersLayer, makeEmbedder, chunkerOf } from "../fakes.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 const documents = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ content: `north ${index}`, metadata: { source: `s${index}` } }))
@@ -69,14 +70,7 @@ const setUp = Effect.fnUntraced(function* (count: number) {
   /** How many passages have a vector along the axis, and how many have one at all. */
   const along = (axis: number) =>
     Effect.map(
-      opened.rank({
-        collection: defaultCollection,
-        vector: Float32Array.from({ length: 4 }, (_, at) => Number(at === axis)),
-        alpha: 1,
-        fusion: "rrf",
-        filter: {},
-        limit: 2 * count
-      }),
+      ranked(opened, { vector: Float32Array.from({ length: 4 }, (_, at) => Number(at === axis)), limit: 2 * count }),
       (hits) => [hits.filter(({ score }) => score > 0.99).length, hits.length]
     )
   return { store: opened, reindexer, service, along }

@@ -11,6 +11,7 @@ import { type Stores, whole } from "../../src/Store.ts"
 import { Transfer } from "../../src/upkeep/Transfer.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { ranked } from "../ranked.ts"
 
 /** A store with what is moved in and out of it. */
 const inMemory = <A, E>(use: Effect.Effect<A, E, Stores | Transfer>) =>
@@ -54,7 +55,7 @@ const questions = Effect.gen(function* () {
   for (const collection of [defaultCollection, other]) {
     for (let n = 0; n < 10; n++) {
       for (const alpha of [0, 0.4, 1]) {
-        const hits = yield* store.rank({
+        const hits = yield* ranked(store, {
           collection,
           ...(alpha === 1 ? {} : { keyword: `otters château ${n}` }),
           ...(alpha === 0 ? {} : { vector: vectorOf(n * 3.3) }),

@@ -14,6 +14,9 @@ export type Kind = "s" | "n" | "b"
 
 export const kindOf = (value: Scalar): Kind => (typeof value === "string" ? "s" : typeof value === "number" ? "n" : "b")
 
+/** Whether a text of a filter on sources has a `*` or a `?`. */
+export const isGlob = (text: string): boolean => /[*?]/.test(text)
+
 /** A time as it is stored; a text that is none is before all times, which nothing equals. */
 export const timeOf = (value: string | number): number => (typeof value === "number" ? value : Date.parse(value) || 0)
 

@@ -42,12 +42,12 @@ export interface Mean {
 }
 
 /** The mean of fewer vectors says more about their texts than about the model. */
-export const least = 32
+export const fewestForMean = 32
 
 /** The mean over all of these, so that similarities of several collections are comparable; none of too few vectors. */
 export const meanOver = (means: ReadonlyArray<Mean>, dimensions: number): Vector | undefined => {
   const count = means.reduce((sum, { of }) => sum + of, 0)
-  return count < least
+  return count < fewestForMean
     ? undefined
     : Float32Array.from({ length: dimensions }, (_, d) =>
         means.reduce((sum, { of, vector }) => sum + (vector[d]! * of) / count, 0)

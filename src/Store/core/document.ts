@@ -12,7 +12,7 @@ import type {
   SampledPassage,
   StoredDocument
 } from "../../model/Stored.ts"
-import { askedOf } from "./graph.ts"
+import { type StoredAnswer, askedOf } from "./graph.ts"
 import type { Known } from "./identity.ts"
 import { type DocumentRow, type PassagePart, type PassageRow, join, toPassage } from "./passage.ts"
 
@@ -74,6 +74,21 @@ export const toShown = (row: NamedRow & Pick<DocumentRow, "metadata" | "indexed_
   indexedAt: row.indexed_at
 })
 
+/** Most passages that are read at once with their vectors: as many as a large document has, few enough for memory. */
+const mostAtOnce = 20_000
+
+/** The documents whose passages are few enough to be read at once, the first ones before the others. */
+export const atOnce = <Document extends { readonly passages: number }>(
+  documents: ReadonlyArray<Document>
+): ReadonlyArray<Document> => {
+  let left = mostAtOnce
+  return documents.filter(({ passages }) => {
+    if (passages > left) return false
+    left -= passages
+    return true
+  })
+}
+
 /** A complete document, with its content put together. */
 export const toStored = (
   row: NamedRow & Pick<DocumentRow, "metadata" | "tail" | "indexed_at" | "line">,
@@ -97,13 +112,6 @@ export const toSome = (
   total: row.passages,
   passages: passages.map((passage) => toPassage(passage, row.line))
 })
-
-/** A language model's answer about a passage, with the hash of the question, by which the same words find it. */
-export interface StoredAnswer {
-  readonly asked: string
-  readonly model: string
-  readonly answer: string
-}
 
 /** What a model said about a passage as it is now. */
 const saidOf = (stored: StoredAnswer | undefined, passage: Asked): Pick<ExportedDocument["passages"][number], "said"> =>

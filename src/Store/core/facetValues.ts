@@ -1,5 +1,6 @@
 import { type OwnFacet, facetLimits, type Facet, type FacetValue } from "../../model/Facets.ts"
 import type { Filter } from "../../model/Filter.ts"
+import { isGlob } from "./clauses.ts"
 
 /** Numbers in the order in which they were added, four bytes each. */
 export class Numbers {
@@ -248,7 +249,7 @@ class Folders implements Values {
         const path = this.paths[number]!
         return {
           // A name may have what a glob takes for any characters; by bytes, what is below a folder lies before this.
-          source: /[*?]/.test(path) ? { gte: path, lt: `${path.slice(0, -1)}0` } : `${path}*`
+          source: isGlob(path) ? { gte: path, lt: `${path.slice(0, -1)}0` } : `${path}*`
         }
       }
     )

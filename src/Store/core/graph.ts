@@ -3,20 +3,45 @@ import * as Option from "effect/Option"
 import { createHash } from "node:crypto"
 import { namedIn } from "../../entities/extract.ts"
 import { type PackedMention, hashOf, unpack } from "../../entities/mention.ts"
-import { type Asked, fromStored, questionOf } from "../../entities/said.ts"
+import { type Asked, fromStored, questionOf, toStored } from "../../entities/said.ts"
 import { type Step, Walk, namedIn as mentioned, namingWanted, rareIn } from "../../entities/walk.ts"
 import type { DocumentId } from "../../model/Document.ts"
-import type { Entity, GraphPassage, ViaStep } from "../../model/Graph.ts"
+import type { Entity, GraphPassage, Said, ViaStep } from "../../model/Graph.ts"
 import { fragment } from "../../model/Locator.ts"
 import type { Scored } from "../../model/Passage.ts"
+import type { PreparedDocument } from "../../model/Stored.ts"
 import { type CheckedRow, checkPassage, locatorOf } from "./passage.ts"
+
+/** A language model's answer about a passage, with the hash of the question, by which the same words find it. */
+export interface StoredAnswer {
+  readonly asked: string
+  readonly model: string
+  readonly answer: string
+}
 
 /** A hash of 128 bits of the question. */
 export const askedOf = (passage: Asked): string =>
   createHash("sha256").update(questionOf(passage)).digest("hex").slice(0, 32)
 
+/** What a model said about a passage, as it is stored. */
+export const answerAbout = (passage: Asked, model: string, said: Said): StoredAnswer => ({
+  asked: askedOf(passage),
+  model,
+  answer: toStored(said)
+})
+
+/** The answers that documents bring with them, by their questions. */
+export const answersIn = (documents: ReadonlyArray<PreparedDocument>) =>
+  documents.flatMap(({ passages, title }) =>
+    passages.flatMap(({ heading, said, text }): ReadonlyArray<readonly [string, StoredAnswer]> => {
+      if (said === undefined) return []
+      const answer = answerAbout({ title, heading, text }, said.model, said)
+      return [[answer.asked, answer]]
+    })
+  )
+
 /** What the graph is made from. */
-export interface TextRow {
+export interface GraphTextRow {
   readonly id: number
   readonly ordinal: number
   readonly text: string
@@ -45,7 +70,7 @@ const nameOf = ({ end, relation, start }: PackedMention, { heading, source, text
 }
 
 /** A passage's row with what it mentions, and a model's answer. */
-export interface PassageRow extends CheckedRow {
+export interface GraphPassageRow extends CheckedRow {
   readonly doc_id: DocumentId
   readonly source: string
   readonly title: string | null
@@ -55,7 +80,7 @@ export interface PassageRow extends CheckedRow {
 }
 
 /** Finds the line of an offset if the file has the passage as it is stored; else the passage's first line. */
-const linesOf = ({ end_line, line, locator, start_line, text }: PassageRow): ((at: number) => number) => {
+const linesOf = ({ end_line, line, locator, start_line, text }: GraphPassageRow): ((at: number) => number) => {
   if (line !== null) return () => line
   const ends: Array<number> = []
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) ends.push(at)
@@ -66,7 +91,7 @@ const linesOf = ({ end_line, line, locator, start_line, text }: PassageRow): ((a
   }
 }
 
-const mentionsOf = (row: PassageRow): GraphPassage["mentions"] => {
+const mentionsOf = (row: GraphPassageRow): GraphPassage["mentions"] => {
   const lineAt = linesOf(row)
   return unpack(row.mentions).map((mention) => ({
     entity: mention.entity,
@@ -76,7 +101,7 @@ const mentionsOf = (row: PassageRow): GraphPassage["mentions"] => {
   }))
 }
 
-export const toPassage = (row: PassageRow): GraphPassage => {
+export const toGraphPassage = (row: GraphPassageRow): GraphPassage => {
   checkPassage(row)
   return {
     id: row.id,
@@ -98,7 +123,7 @@ export const toPassage = (row: PassageRow): GraphPassage => {
 type Way = ReadonlyArray<ViaStep>
 
 /** What the words of a path are taken from. */
-export type WayRow = TextRow & {
+export type WayRow = GraphTextRow & {
   readonly source: string
 }
 
@@ -137,7 +162,7 @@ const reservedPlaces = 5
 const steps = 3
 
 /** What the walk reads of a collection's graph. */
-export interface GraphReads<E> {
+interface GraphReads<E> {
   readonly entities: (hashes: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, Entity>, E>
   readonly mentions: (
     passages: ReadonlyArray<number>
@@ -243,7 +268,7 @@ export const passagesEach = 4
  * The share of so many documents that name or link another by a name it is known by: `read` has the mentions of their
  * passages, `titled` gives the documents of which each entity is the title.
  */
-export const linkageOf = Effect.fnUntraced(function* <E>(
+export const linkedShare = Effect.fnUntraced(function* <E>(
   documents: number,
   read: ReadonlyArray<{ readonly document: number; readonly mentions: ReadonlyArray<PackedMention> }>,
   titled: (entities: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, ReadonlyArray<number>>, E>

@@ -4,10 +4,13 @@ import { DocumentConflict } from "../../Store.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { DocumentRef, StoredRef } from "../../model/Stored.ts"
 
+/** Texts from one on, before another, by bytes. */
+export type TextRange = readonly [from: string, to: string]
+
 /**
  * The ranges of a path and of what is below it: `/` sorts before `0` by bytes, and no file name contains a zero byte.
  */
-export const ranges = (path: string): ReadonlyArray<readonly [from: string, to: string]> => {
+export const ranges = (path: string): readonly [itself: TextRange, below: TextRange] => {
   const folder = path.endsWith("/") ? path : `${path}/`
   return [
     [path, `${path}\u0001`],

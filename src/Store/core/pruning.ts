@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { Deleted, PrunePosition, Pruned } from "../../model/Stored.ts"
-import { ranges } from "./identity.ts"
+import { type TextRange, ranges } from "./identity.ts"
 
 const pageRows = 1000
 
@@ -8,8 +8,6 @@ const pageRows = 1000
 const mostPassages = 4000
 
 const always = Number.MAX_SAFE_INTEGER
-
-type Paths = readonly [from: string, to: string]
 
 /** A document of a file. */
 export interface Prunable {
@@ -28,12 +26,12 @@ export interface PruneOptions {
 /** What a deletion by paths asks of a store. */
 interface Pruning<Row, E> {
   /** The next so many documents of files within a range, by origin, then in the order of storing. */
-  readonly next: (range: Paths, after: PrunePosition, limit: number) => Effect.Effect<ReadonlyArray<Row>, E>
+  readonly next: (range: TextRange, after: PrunePosition, limit: number) => Effect.Effect<ReadonlyArray<Row>, E>
   /** Deletes documents that no run since this one has seen. */
   readonly remove: (documents: ReadonlyArray<Row>, since: number) => Effect.Effect<Deleted, E>
   /** Forgets the files at these paths without documents, unless this run or a later one has recorded them. */
   readonly forget: (paths: ReadonlyArray<string>, before: number) => Effect.Effect<unknown, E>
-  readonly forgetRoots: (within: ReadonlyArray<Paths>) => Effect.Effect<unknown, E>
+  readonly forgetRoots: (within: ReadonlyArray<TextRange>) => Effect.Effect<unknown, E>
 }
 
 /** One step of a deletion by paths. */

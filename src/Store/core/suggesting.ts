@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import { relations, spelledAlike } from "../../entities/mention.ts"
+import { keyOf, relations, spelledAlike } from "../../entities/mention.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { GraphPassage } from "../../model/Graph.ts"
@@ -7,7 +7,7 @@ import type { Suggestion } from "../../model/Suggestion.ts"
 
 const kinds = ["title", "heading", "name"] as const
 
-export const kindOf = (relation: number): Suggestion["kind"] =>
+const kindOf = (relation: number): Suggestion["kind"] =>
   relations[relation] === "defines" ? "title" : relations[relation] === "heads" ? "heading" : "name"
 
 /** Where suggestions come from: what one collection has that begins with a text. */
@@ -19,21 +19,26 @@ export interface Suggesting<E> {
     ReadonlyArray<{ readonly doc_id: DocumentId; readonly source: string | null; readonly title: string }>,
     E
   >
-  readonly names: (prefix: string) => Effect.Effect<ReadonlyArray<Named>, E>
+  /** Entities whose key begins so, the first `mostNames` of them by their keys. */
+  readonly names: (key: string) => Effect.Effect<ReadonlyArray<NamedEntity>, E>
   readonly passages: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<GraphPassage>, E>
 }
 
-/** An entity whose name begins so, and its first place. */
-export interface Named {
+/** Names are weighed by so many mentions at most. */
+export const mostNames = 64
+export const mostMentions = 16
+
+/** An entity, and its first mention, by a title if there is such. */
+export interface NamedEntity {
   readonly entity: number
   readonly passage: number
-  readonly kind: Suggestion["kind"]
+  readonly relation: number
+  /** How many mentions there are, up to `mostMentions`. */
   readonly mentions: number
 }
 
-/** Titles first, then headings and names, the most mentioned first. */
-export const byKind = (a: Named, b: Named): number =>
-  kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || b.mentions - a.mentions
+const byKind = (a: Pick<Suggestion, "kind">, b: Pick<Suggestion, "kind">): number =>
+  kinds.indexOf(a.kind) - kinds.indexOf(b.kind)
 
 /**
  * What begins with a text in some collections: titles, then headings, then other names; each text once. Of more than fit,
@@ -48,13 +53,17 @@ export const suggestFrom = Effect.fnUntraced(function* <E, C extends { readonly 
   const prefix = typed.trimStart()
   const found: Array<Suggestion> = []
   if (prefix === "") return found
+  const key = keyOf(prefix)
   for (const each of known) {
     const { name: collection } = each
     const reads = reading(each)
     for (const { doc_id, source, title } of yield* reads.titles(prefix, limit)) {
       found.push({ text: title, kind: "title", ...(source === null ? {} : { source }), doc_id, collection })
     }
-    const named = (yield* reads.names(prefix)).slice(0, 2 * limit)
+    const named = (key === "" ? [] : yield* reads.names(key))
+      .map((one) => ({ ...one, kind: kindOf(one.relation) }))
+      .sort((a, b) => byKind(a, b) || b.mentions - a.mentions)
+      .slice(0, 2 * limit)
     const shown = new Map(
       (yield* reads.passages([...new Set(named.map(({ passage }) => passage))])).map((each) => [each.id, each])
     )
@@ -67,7 +76,7 @@ export const suggestFrom = Effect.fnUntraced(function* <E, C extends { readonly 
     }
   }
   const texts = new Map<string, Suggestion>()
-  for (const one of found.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind))) {
+  for (const one of found.sort(byKind)) {
     const key = one.text.toLowerCase()
     if (!texts.has(key)) texts.set(key, one)
   }

@@ -18,15 +18,15 @@ import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
 import { termsVersion } from "../../terms/terms.ts"
 import { crcOf } from "../crc.ts"
 import { codesOn, vectorOf } from "../sql/codes.ts"
-import { type TextRow, askedOf } from "../core/graph.ts"
-import { edgesOf, textColumns, toGraphRow } from "../sql/graph/edges.ts"
+import { type GraphTextRow, askedOf } from "../core/graph.ts"
+import { edgesOf, graphColumns, toGraphRow } from "../sql/graph/edges.ts"
 import { verify } from "../sql/keyword.ts"
 import * as collections from "../sql/collections.ts"
 import { dialectOf } from "../sql/dialect.ts"
 import * as rebuilding from "../sql/rebuild.ts"
 import { inList, list } from "../sql/rows.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
-import { fail, guarded, orOk, warn, wrongly } from "./structure.ts"
+import { fail, guarded, orOk, warn, wrongly } from "./findings.ts"
 
 const countOf = (sql: SqlClient.SqlClient, from: string, params: ReadonlyArray<unknown> = []) =>
   Effect.map(
@@ -37,7 +37,7 @@ const countOf = (sql: SqlClient.SqlClient, from: string, params: ReadonlyArray<u
 const rebuild = (kind: Rebuild["kind"], collection: number) => ({ _tag: "Rebuild", kind, collection }) as const
 
 /** Compares postings, lengths and tombstones with terms computed again from the texts. */
-export const postings = (sql: SqlClient.SqlClient, { id, name, passages }: CollectionSummary, told: Told) =>
+const postings = (sql: SqlClient.SqlClient, { id, name, passages }: CollectionSummary, told: Told) =>
   Effect.map(
     verify(sql, id, {
       pause: nextTurnOrEnd,
@@ -117,11 +117,7 @@ export const vectors = Effect.fnUntraced(function* (
 })
 
 /** Computes codes again from the vectors and compares them. */
-export const codes = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  { id, name }: CollectionSummary,
-  told: Told
-) {
+const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary, told: Told) {
   const store = codesOn(sql)
   const set = Option.getOrUndefined(yield* store.find({ collection: id, generation: "current" }))
   if (set === undefined) return []
@@ -155,7 +151,7 @@ export const codes = Effect.fnUntraced(function* (
   return [ok("codes", `collection ${name}: the codes of ${seen.size} vectors match them`)]
 })
 
-interface GraphRow extends TextRow {
+interface GraphRow extends GraphTextRow {
   readonly mentions: Uint8Array | null
   readonly asked: string | null
   readonly answer: string | null
@@ -164,16 +160,16 @@ interface GraphRow extends TextRow {
 const graphPage = 1000
 
 /** Checks the knowledge graph: mentions and names with those of the texts, and its tables with each other. */
-export const graph = Effect.fnUntraced(function* (
+const graph = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { id, name, passages }: CollectionSummary,
   told: Told
 ) {
-  const torn: Array<number> = []
+  const torn = new Set<number>()
   let [known, missing, other, edges, unnamed] = [0, 0, 0, 0, 0]
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<GraphRow>(
-      `SELECT ${textColumns}, g.mentions, a.asked, a.answer
+      `SELECT ${graphColumns}, g.mentions, a.asked, a.answer
        FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
          LEFT JOIN graph_passages AS g ON g.passage_id = p.id LEFT JOIN graph_answers AS a ON a.passage_id = p.id
        WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${graphPage}`,
@@ -202,7 +198,7 @@ export const graph = Effect.fnUntraced(function* (
          AND m.passage_id = CAST(e.value ->> 2 AS BIGINT)`,
       [JSON.stringify(its.map((edge) => [edge.entity, edge.relation, edge.passage_id, edge.ordinal])), id]
     )
-    for (const { passage, same } of stored) if (same === 0) torn.push(passage)
+    for (const { passage, same } of stored) if (same === 0) torn.add(passage)
     unnamed += yield* countOf(
       sql,
       `json_each(?) AS asked LEFT JOIN graph_names AS n ON n.collection_id = ? AND n.entity = asked.value
@@ -222,14 +218,13 @@ export const graph = Effect.fnUntraced(function* (
     [id]
   )
   const cure = rebuild("graph", id)
-  const inconsistent = `collection ${name}: inconsistent mentions of passages`
-  if (torn.length > 0) return wrongly("graph", inconsistent, [...new Set(torn)], cure)
-  if (stray !== 0) return wrongly("graph", inconsistent, [`${stray} too many`], cure)
-  const names = [
-    ...(unnamed > 0 ? [`${unnamed} are missing`] : []),
-    ...(nobodys > 0 ? [`${nobodys} are of no passage`] : [])
+  const wrong = [
+    ...[...torn].map((passage) => `passage ${passage}`),
+    ...(stray === 0 ? [] : [`${stray} mentions too many`]),
+    ...(unnamed === 0 ? [] : [`${unnamed} names are missing`]),
+    ...(nobodys === 0 ? [] : [`${nobodys} names are of no passage`])
   ]
-  if (names.length > 0) return wrongly("graph", `collection ${name}: names of passages`, names, cure)
+  if (wrong.length > 0) return wrongly("graph", `collection ${name}: inconsistent mentions or names`, wrong, cure)
   if (other > 0) {
     const text = `collection ${name}: ${other} passages have mentions from another version or another text`
     return [warn("graph", text, "run `clew doctor --fix`", cure)]
@@ -255,7 +250,7 @@ export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
     const { id, name, passages } = collection
     for (const kind of ["postings", "codes", "graph"] as const) {
       const due = pending.find((one) => one.collection === name && one.kind === kind)
-      const cure = { _tag: "Rebuild", kind, collection: id } as const
+      const cure = rebuild(kind, id)
       const before = findings.length
       if (due === undefined) yield* add(kind, looks[kind](sql, collection, told), cure)
       else {

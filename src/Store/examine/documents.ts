@@ -1,14 +1,18 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import { rising } from "../../model/Damaged.ts"
 import type { Told } from "../../Store.ts"
 import { documentLanguage } from "../../terms/detect.ts"
 import { dialectOf } from "../sql/dialect.ts"
 import { metadataRows } from "../sql/filter.ts"
+import { mostDeciding } from "../sql/keyword.ts"
 import { type CheckedRow, type DocumentRow, documentCrc, headCrc, headingOf, passageCrc } from "../core/passage.ts"
 import { inList, list } from "../sql/rows.ts"
-import { isPresent, leaving } from "../sql/tables.ts"
-import { listed, mending, orOk, warn, wrongly } from "./structure.ts"
+import { isPresent, hiddenCollections } from "../sql/tables.ts"
+import { mending, orOk, warn, wrongly } from "./findings.ts"
+import { listed } from "./structure.ts"
 
 const page = 50
 
@@ -32,21 +36,11 @@ const isWhole = (passages: ReadonlyArray<CheckedRow>): boolean => {
   })
 }
 
-const attempt = <A>(use: () => A): A | undefined => {
-  try {
-    return use()
-  } catch {
-    return undefined
-  }
-}
+const parsedJson = Option.liftThrowable((json: string): unknown => JSON.parse(json))
 
-const metadataOf = (json: string) =>
-  attempt(() => {
-    const value: unknown = JSON.parse(json)
-    return value !== null && typeof value === "object" && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  })
+const metadataIn = (json: string) => Option.filter(parsedJson(json), Predicate.isRecord)
+
+const hasHeading = ({ heading }: CheckedRow): boolean => Option.isSome(Option.liftThrowable(headingOf)(heading))
 
 /** A row of metadata as a text, whatever the order of its columns. */
 const identity = (row: object): string =>
@@ -54,21 +48,18 @@ const identity = (row: object): string =>
 
 /** Whether texts, title, headings, spans, lines and metadata are as they were stored. */
 const isSame = (row: DocumentRow, passages: ReadonlyArray<CheckedRow>): boolean =>
-  metadataOf(row.metadata) !== undefined &&
-  passages.every(({ heading }) => attempt(() => headingOf(heading)) !== undefined) &&
+  Option.isSome(metadataIn(row.metadata)) &&
+  passages.every(hasHeading) &&
   isWhole(passages) &&
   (row.crc === null || documentCrc(row, passages) === row.crc) &&
   (row.head_crc === null || headCrc(row) === row.head_crc) &&
   passages.every((passage) => passage.crc === null || passageCrc(passage) === passage.crc)
 
-/** Passages that decide a document's language if it was stored before languages were. */
-const deciding = 64
-
 /** Whether the language of a document is what its passages decide, or undecided. */
 const isInLanguage = ({ language }: DocumentRow, passages: ReadonlyArray<CheckedRow>): boolean =>
   language === null ||
   language === documentLanguage(passages) ||
-  language === documentLanguage(passages.slice(0, deciding))
+  language === documentLanguage(passages.slice(0, mostDeciding))
 
 /** Whether a document is complete, in its place and as it was stored. */
 export const isIntact = (row: DocumentRow, passages: ReadonlyArray<CheckedRow>): boolean =>
@@ -87,7 +78,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<DocumentRow>(
       `SELECT * FROM documents NOT INDEXED
-       WHERE id > ? AND collection_id NOT IN (${leaving}) ORDER BY id LIMIT ${page}`,
+       WHERE id > ? AND collection_id NOT IN (${hiddenCollections}) ORDER BY id LIMIT ${page}`,
       [after]
     )
     const last = rising(rows, after, "documents").at(-1)
@@ -112,7 +103,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
     for (const row of rows) {
       total++
       const own = passages.get(row.id)!
-      const metadata = metadataOf(row.metadata)
+      const metadata = Option.getOrUndefined(metadataIn(row.metadata))
       if (!isSame(row, own)) altered.push(row)
       if (row.crc === null) unprotected++
       if (!isInOrder(row, own)) misplaced.push(row)

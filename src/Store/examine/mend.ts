@@ -12,7 +12,7 @@ import { type CheckedRow, passageCrc } from "../core/passage.ts"
 import { drop, step } from "../sql/rebuild.ts"
 import { inList, insertRows, list } from "../sql/rows.ts"
 import { sweepStep } from "../sql/sweep.ts"
-import { isPresent, leaving } from "../sql/tables.ts"
+import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import type { Run } from "./rows.ts"
 import { counted, lastRun, unlisted, wrongFiles, wrongRoots } from "./structure.ts"
@@ -57,14 +57,14 @@ const corrections = [
 const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   yield* sql.unsafe(
     `UPDATE documents SET passages = 0, first_passage = NULL
-     WHERE id NOT IN (SELECT document_id FROM passages) AND collection_id NOT IN (${leaving}) AND (passages <> 0 OR first_passage IS NOT NULL)`
+     WHERE id NOT IN (SELECT document_id FROM passages) AND collection_id NOT IN (${hiddenCollections}) AND (passages <> 0 OR first_passage IS NOT NULL)`
   )
   const found = yield* sql.unsafe<{ readonly id: number; readonly collection_id: number }>(
     `SELECT d.id, d.collection_id FROM documents AS d JOIN (
        SELECT document_id, count(*) AS count, min(id) AS first, max(id) AS last, min(ordinal) AS least, max(ordinal) AS most
        FROM passages NOT INDEXED GROUP BY document_id
      ) AS p ON p.document_id = d.id
-     WHERE d.collection_id NOT IN (${leaving}) AND (
+     WHERE d.collection_id NOT IN (${hiddenCollections}) AND (
         p.count <> d.passages OR p.first IS NOT d.first_passage OR p.last - p.first + 1 <> p.count
         OR p.least <> 0 OR p.most + 1 <> p.count)`
   )

@@ -6,10 +6,9 @@ import { rising } from "../../model/Damaged.ts"
 import type { Examining } from "../port/Upkeep.ts"
 import { toVector } from "../sql/codes.ts"
 import * as collections from "../sql/collections.ts"
-import { textColumns } from "../sql/rows.ts"
 import { type TextRow, toText } from "../core/passage.ts"
-import { inList, list } from "../sql/rows.ts"
-import { leaving } from "../sql/tables.ts"
+import { inList, list, textColumns } from "../sql/rows.ts"
+import { hiddenCollections } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import * as vectors from "../sql/vectors.ts"
 
@@ -69,7 +68,7 @@ export const examinedRows = (
         sql.unsafe<{ readonly origin: string; readonly size: number | null; readonly modified: string | null }>(
           `SELECT d.origin, f.size, CAST(f.modified_ns AS TEXT) AS modified
            FROM (SELECT DISTINCT collection_id, origin FROM documents
-                 WHERE origin > ? AND collection_id NOT IN (${leaving}) ORDER BY origin, collection_id LIMIT ?) AS d
+                 WHERE origin > ? AND collection_id NOT IN (${hiddenCollections}) ORDER BY origin, collection_id LIMIT ?) AS d
              LEFT JOIN files AS f ON f.collection_id = d.collection_id AND f.path = d.origin`,
           [after, limit]
         ),

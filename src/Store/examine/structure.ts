@@ -1,75 +1,12 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import { ok } from "../../model/Check.ts"
 import { State } from "../../postings/SegmentStore.ts"
-import * as checks from "../../model/Check.ts"
-import type { Check } from "../../model/Check.ts"
 import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
-import { endedBySignals } from "../../runtime/signals.ts"
-import type { Cure, Finding, Told } from "../../Store.ts"
+import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { connect, memory } from "../sqlite/connect.ts"
-import { isUnreadable } from "../sqlite/errors.ts"
-import { isPresent, leaving } from "../sql/tables.ts"
+import { mending, orOk, salvaging, someOf, warn, wrongly } from "./findings.ts"
 
-const withCure = (check: Check, cure: Cure | undefined): Finding => (cure === undefined ? check : { ...check, cure })
-
-export const warn = (name: string, detail: string, next?: string, cure?: Cure): Finding =>
-  withCure(checks.warn(name, detail, next), cure)
-
-const fixing = "run `clew doctor --fix`"
-
-export const fail = (name: string, detail: string, next: string = fixing, cure?: Cure): Finding =>
-  withCure(checks.fail(name, detail, next), cure)
-
-const mostNamed = 5
-
-/** The first few items, and how many more there are. */
-export const some = (what: ReadonlyArray<string | number>): string =>
-  `${what.slice(0, mostNamed).join(", ")}${what.length > mostNamed ? ` and ${what.length - mostNamed} more` : ""}`
-
-/** Nothing, or a failure that names what is wrong. */
-export const wrongly = (
-  name: string,
-  detail: string,
-  wrong: ReadonlyArray<string | number>,
-  cure?: Cure,
-  next?: string
-): ReadonlyArray<Finding> => (wrong.length === 0 ? [] : [fail(name, `${detail}: ${some(wrong)}`, next, cure)])
-
-/** The findings; if there are none, all is well. */
-export const orOk = (findings: ReadonlyArray<Finding>, name: string, detail: string): ReadonlyArray<Finding> =>
-  findings.length === 0 ? [checks.ok(name, detail)] : findings
-
-/** The message of the error's cause, else its own. */
-export const messageOf = (error: unknown): string => {
-  const cause = (error as { readonly cause?: unknown }).cause ?? error
-  return cause instanceof Error ? cause.message : String(cause)
-}
-
-/** The cures for rows that contradict each other, and for pages that cannot be read. */
-export const mending: Cure = { _tag: "Rows" }
-export const salvaging: Cure = { _tag: "Salvage" }
-
-/** Tells, lets signals and timers in, and may be interrupted. */
-export const telling =
-  (told: Told): Told =>
-  (what, part) =>
-    Effect.zipRight(told(what, part), nextTurnOrEnd)
-
-/** Runs a check. If it fails because of what it reads, that is a finding too. */
-export const guarded = (
-  name: string,
-  check: Effect.Effect<ReadonlyArray<Finding>, SqlError>,
-  cure?: Cure
-): Effect.Effect<ReadonlyArray<Finding>> =>
-  check.pipe(
-    Effect.catchAll((error) =>
-      Effect.succeed([fail(name, messageOf(error), unreadable, isUnreadable(error) ? salvaging : cure)])
-    ),
-    Effect.catchAllDefect((defect) => Effect.succeed([fail(name, messageOf(defect), fixing, cure)]))
-  )
-
-const unreadable = "run `clew doctor --fix`; if that does not help, restore a backup, or index into a new file"
 const anew = "restore a backup with `clew restore`, or index into a new file"
 
 /** What a statement selects as `what`. */
@@ -80,13 +17,14 @@ export const listed = (sql: SqlClient.SqlClient, statement: string, params: Read
 const isOfPages = (line: string): boolean =>
   /^(\*\*\*|tree|page|freelist|max rootpage|database disk|disk i\/o)/i.test(line)
 
-/** SQLite's own checks of pages, indices and references. */
+/** SQLite's own checks of pages, indices and references, which block the thread. */
 export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const rows = yield* endedBySignals(sql.unsafe<{ readonly integrity_check: string }>("PRAGMA integrity_check(20)"))
+  const rows = yield* sql.unsafe<{ readonly integrity_check: string }>("PRAGMA integrity_check(20)")
   const said = rows.map((row) => row.integrity_check).filter((line) => line !== "ok")
   yield* nextTurnOrEnd
-  const orphans = yield* endedBySignals(
-    listed(sql, `SELECT count(*) || ' of ' || "table" AS what FROM pragma_foreign_key_check GROUP BY "table"`)
+  const orphans = yield* listed(
+    sql,
+    `SELECT count(*) || ' of ' || "table" AS what FROM pragma_foreign_key_check GROUP BY "table"`
   )
   return [
     ...orOk(
@@ -167,13 +105,13 @@ export const lastRun = `SELECT max(
   coalesce((SELECT max(run) FROM roots), 0))`
 
 /** Invalid rows of files: with a wrong count of documents, or an unknown outcome. */
-export const wrongFiles = `collection_id NOT IN (${leaving}) AND (outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
+export const wrongFiles = `collection_id NOT IN (${hiddenCollections}) AND (outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
   OR (outcome = 'indexed' AND documents <>
     (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND d.origin = files.path)))`
 
 /** Documents of files that have no row. */
 export const unlisted = `SELECT DISTINCT collection_id, origin FROM documents AS d WHERE origin IS NOT NULL
-  AND collection_id NOT IN (${leaving})
+  AND collection_id NOT IN (${hiddenCollections})
   AND NOT EXISTS (SELECT 1 FROM files AS f WHERE f.collection_id = d.collection_id AND f.path = d.origin)`
 
 export const wrongRoots = `NOT json_valid(include) OR NOT json_valid(exclude)
@@ -206,7 +144,7 @@ export const limited = (sql: SqlClient.SqlClient) =>
     listed(
       sql,
       `SELECT path || ' (' || reason || ')' AS what FROM files WHERE outcome = 'failed' AND reader GLOB 'limited to *'
-         AND collection_id NOT IN (${leaving}) ORDER BY path LIMIT 100`
+         AND collection_id NOT IN (${hiddenCollections}) ORDER BY path LIMIT 100`
     ),
     (files) =>
       files.length === 0
@@ -214,7 +152,7 @@ export const limited = (sql: SqlClient.SqlClient) =>
         : [
             warn(
               "limits",
-              `beyond a limit, so not read, or not whole: ${some(files)}`,
+              `beyond a limit, so not read, or not whole: ${someOf(files)}`,
               "raise the limit in [limits] and run `clew index` again, or exclude the files"
             )
           ]
@@ -237,9 +175,9 @@ export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const misnamed = yield* listed(
     sql,
     `SELECT json_quote(name) AS what FROM collections NOT INDEXED
-     WHERE id IN (${leaving}) AND name <> '~' || id ORDER BY id`
+     WHERE id IN (${hiddenCollections}) AND name <> '~' || id ORDER BY id`
   )
-  const dropped = (yield* figure(sql, `SELECT count(*) FROM (${leaving})`)) - misnamed.length
+  const dropped = (yield* figure(sql, `SELECT count(*) FROM (${hiddenCollections})`)) - misnamed.length
   const free = yield* figure(sql, "SELECT freelist_count FROM pragma_freelist_count")
   const pages = yield* figure(sql, "SELECT page_count FROM pragma_page_count")
   const share = Math.round((100 * free) / Math.max(1, pages))
@@ -265,9 +203,9 @@ export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
         ]),
     free > 1000 && share > 50
       ? warn("free pages", `${share} % of the file is free`, "run `clew compact`")
-      : checks.ok("free pages", `${share} % of the file is free`),
+      : ok("free pages", `${share} % of the file is free`),
     ...(reindexes.length === 0
       ? []
-      : [warn("reindex", `a change of embedder is unfinished: ${some(reindexes)}`, "continue with `clew reindex`")])
+      : [warn("reindex", `a change of embedder is unfinished: ${someOf(reindexes)}`, "continue with `clew reindex`")])
   ]
 })

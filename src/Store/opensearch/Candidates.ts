@@ -2,13 +2,13 @@ import * as Effect from "effect/Effect"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Scored } from "../../model/Passage.ts"
 import type { Answer, Failed } from "./client.ts"
-import type { Cluster } from "./Cluster.ts"
+import { type Cluster, mostHits } from "./Cluster.ts"
 import { Moved } from "./errors.ts"
 import type { CollectionRecord } from "./records.ts"
 import { type Head, type PassageSource, headPlace, placeOf, storedHead } from "./sources.ts"
 
 /** A passage by which documents' generations are told apart. */
-export interface Candidate extends Pick<PassageSource, "id" | "key" | "gen" | "ordinal" | "of"> {
+interface Candidate extends Pick<PassageSource, "id" | "key" | "gen" | "ordinal" | "of"> {
   readonly record: CollectionRecord
   readonly doc_id: DocumentId
   readonly terms?: string | undefined
@@ -16,8 +16,8 @@ export interface Candidate extends Pick<PassageSource, "id" | "key" | "gen" | "o
   readonly v?: string | undefined
 }
 
-/** What is read of every candidate. */
-export const identity = ["id", "key", "gen", "ordinal", "of", "doc_id"]
+/** The fields that are read of every candidate. */
+export const candidateFields = ["id", "key", "gen", "ordinal", "of", "doc_id"]
 
 /** Fields that are columns too, of which a search reads hundreds at the price of a few sources. */
 const columnOf = { terms: "counts", len: "len", v: "v" } as const
@@ -27,7 +27,7 @@ type Column = keyof typeof columnOf
 export const columns = (fields: ReadonlyArray<Column>) => ({
   _source: false,
   stored_fields: "_none_",
-  docvalue_fields: [...identity, ...fields.map((field) => columnOf[field])]
+  docvalue_fields: [...candidateFields, ...fields.map((field) => columnOf[field])]
 })
 
 const candidateOf = (record: CollectionRecord, { _source, fields }: Answer): Candidate => {
@@ -43,9 +43,6 @@ const candidateOf = (record: CollectionRecord, { _source, fields }: Answer): Can
  * nearest 50.
  */
 export const candidates = 400
-
-/** Most passages that one search returns. */
-const most = 10_000
 
 /**
  * The passages that one query has met. A search finds old and new generations of a document for a moment: its head,
@@ -95,7 +92,7 @@ export class Candidates {
     run: (size: number) => Effect.Effect<ReadonlyArray<Answer>, Failed>,
     scored: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, Failed | Moved>
   ) {
-    for (let size = Math.min(most, wanted); ;) {
+    for (let size = Math.min(mostHits, wanted); ;) {
       const hits = yield* run(size)
       const found = hits.map((hit) => candidateOf(record, hit))
       for (const candidate of found) this.add(candidate)
@@ -122,8 +119,8 @@ export class Candidates {
       if (isReplaced) continue
       const stale = Math.min(looked, ranked.length) - current.length
       const isCut = looked >= ranked.length && size < candidates
-      if (hits.length === size && size < most && (size - stale < wanted || isCut)) {
-        size = Math.min(most, 2 * size)
+      if (hits.length === size && size < mostHits && (size - stale < wanted || isCut)) {
+        size = Math.min(mostHits, 2 * size)
         continue
       }
       return current
@@ -180,7 +177,7 @@ export class Candidates {
     return yield* Effect.forEach(wanted, (candidate, at) =>
       found[at]!.found === true
         ? Effect.succeed({ candidate, source: found[at]!._source as PassageSource })
-        : Effect.fail(new Moved())
+        : new Moved()
     )
   })
 
@@ -222,7 +219,7 @@ export class Candidates {
     return new Map(
       yield* Effect.forEach(wanted, ({ gen, id }, at) => {
         const head = storedHead(found[at]!)?.head
-        return head?.gen === gen ? Effect.succeed([id, head] as const) : Effect.fail(new Moved())
+        return head?.gen === gen ? Effect.succeed([id, head] as const) : new Moved()
       })
     )
   })

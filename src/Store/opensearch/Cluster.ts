@@ -23,7 +23,7 @@ export interface IndexOptions extends ClusterOptions, Layout {
   readonly graph?: boolean | undefined
 }
 
-export interface Asked {
+interface Asked {
   readonly index: string
   readonly body: Readonly<Record<string, unknown>>
   /** Counts terms over all shards first, so that scores are those of one shard. */
@@ -36,7 +36,7 @@ export interface Write {
   readonly source?: object | undefined
 }
 
-export interface Got {
+interface Got {
   readonly index: string
   readonly id: string
   readonly routing?: string | undefined
@@ -48,7 +48,10 @@ export interface Cluster extends Requests {
   readonly names: ReturnType<typeof names>
   /** The cluster's version. */
   readonly version: string
-  readonly refresh: "wait_for" | "true" | "none"
+  /** What a write of records and passages asks for. */
+  readonly refresh: "wait_for" | "true" | "false"
+  /** What a write of heads asks for, of which searches must not find two generations for long. */
+  readonly headRefresh: "true" | "false"
   /** The means of vectors that were taken, by their index. */
   readonly means: Map<string, Mean>
   /** Makes what was written to indexes found by searches. */
@@ -69,6 +72,9 @@ export interface Cluster extends Requests {
     options: { readonly refresh: "wait_for" | "true" | "false"; readonly repeatable: boolean }
   ) => Effect.Effect<ReadonlyArray<Answer>, Failed>
 }
+
+/** Most hits of one search, by OpenSearch's own limit. */
+export const mostHits = 10_000
 
 /** Units of a bulk request, about; the cluster takes 100 MB. */
 const bulkUnits = 4_000_000
@@ -256,7 +262,8 @@ export const open = Effect.fnUntraced(function* (options: IndexOptions) {
     names: names(options.prefix),
     version,
     means: new Map(),
-    refresh: options.refresh === "wait" ? "wait_for" : options.refresh === "now" ? "true" : "none"
+    refresh: options.refresh === "wait" ? "wait_for" : options.refresh === "now" ? "true" : "false",
+    headRefresh: options.refresh === "interval" ? "false" : "true"
   } satisfies Cluster as Cluster
 })
 

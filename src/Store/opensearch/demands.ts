@@ -7,17 +7,13 @@ import type { Answer, Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
 import { type Query, all, not } from "./filter.ts"
 import type { CollectionRecord } from "./records.ts"
-import type { Within } from "./within.ts"
-import { type PassageSource, headPlace, stored, storedHead } from "./sources.ts"
-
-type Terms = ReturnType<typeof termsOf>
-
-const queriesOf = (terms: Terms, field: "terms" | "title_terms"): ReadonlyArray<Query> =>
-  terms.map(({ isPrefix, term }) => (isPrefix ? { prefix: { [field]: term } } : { term: { [field]: stored(term) } }))
+import { type Within, termQuery } from "./within.ts"
+import { type PassageSource, headPlace, storedHead } from "./sources.ts"
 
 /** Finds passages as queries for them. */
 const finding = (cluster: Cluster, record: CollectionRecord): Finding<Query, Failed> => ({
-  holding: (terms, field) => Effect.succeed(all(queriesOf(terms, field === "title" ? "title_terms" : "terms"))),
+  holding: (terms, field) =>
+    Effect.succeed(all(terms.map((term) => termQuery(term, { field: field === "title" ? "title_terms" : "terms" })))),
   both: (a, b) => all([a, b]),
   butNot: (a, b) => all([a, not(b)]),
   passing: Effect.fnUntraced(function* (among, text, { most, test }) {
@@ -25,7 +21,7 @@ const finding = (cluster: Cluster, record: CollectionRecord): Finding<Query, Fai
       size: most,
       track_total_hits: true,
       _source: ["id", "key", "part.text", "part.heading", "part.table_header"],
-      query: { bool: { filter: among, should: queriesOf(termsOf(text), "terms") } }
+      query: { bool: { filter: among, should: termsOf(text).map((term) => termQuery(term)) } }
     })
     const rows = (hits.hits as ReadonlyArray<Answer>).map(({ _source }) => _source as PassageSource)
     const keys = [...new Set(rows.map(({ key }) => key))]

@@ -8,16 +8,15 @@ import type { Deleted, DocumentRef, PreparedDocument, PutOutcome } from "../../m
 import { learned } from "../../postings/languages.ts"
 import { identified, storedId } from "../core/identity.ts"
 import { type Prunable, type PruneOptions, pruneStep } from "../core/pruning.ts"
-import { askedOf } from "../core/graph.ts"
+import { type StoredAnswer, answersIn, askedOf } from "../core/graph.ts"
 import { type PassagePart, cut, partOf } from "../core/passage.ts"
 import { Failed } from "./client.ts"
-import type { Cluster, Write } from "./Cluster.ts"
+import { type Cluster, type Write, mostHits } from "./Cluster.ts"
 import * as files from "./files.ts"
 import { type Query, all, filterQuery, term } from "./filter.ts"
 import { type CollectionRecord, find, take } from "./records.ts"
 import {
   type Head,
-  type PassageSource,
   type StoredHead,
   headAsRead,
   headId,
@@ -26,7 +25,6 @@ import {
   languageOf,
   passageId,
   placesOf,
-  saidOf,
   sourceId,
   storedHead,
   toHead,
@@ -117,8 +115,7 @@ const committed = Effect.fnUntraced(function* (
     const action = same ? { index: headAsRead(record, before) } : { create: { _index: index, _id: headId(head.key) } }
     return { action, source: head }
   })
-  const refresh = cluster.refresh === "none" ? "false" : "true"
-  const sent = yield* Effect.either(cluster.bulk(writes, { refresh, repeatable: false }))
+  const sent = yield* Effect.either(cluster.bulk(writes, { refresh: cluster.headRefresh, repeatable: false }))
   if (sent._tag === "Right" && sent.right.every(({ status }) => status < 300)) return making.map(() => true)
   if (sent._tag === "Left" && !isUncertain(sent.left)) return yield* sent.left
   const now = yield* cluster.get(making.map(({ head }) => headPlace(record, head.key)))
@@ -162,7 +159,7 @@ export const put = Effect.fnUntraced(function* (
     const taken = yield* take(cluster, { documents: left.length, passages: count })
     let first = taken.passages
     const replaced = found.flatMap(Option.toArray)
-    const said = yield* saidBefore(cluster, record, replaced)
+    const answers = new Map([...(yield* answersBefore(cluster, record, replaced)), ...answersIn(left)])
     const writes: Array<Write> = []
     const making = left.map((document, at): Making => {
       const before = Option.getOrUndefined(found[at]!)
@@ -178,8 +175,8 @@ export const put = Effect.fnUntraced(function* (
       })
       for (const [ordinal, passage] of document.passages.entries()) {
         const part = parts[ordinal]!
-        const own = saidOf(passage, document.title) ?? said(document.title, passage)
-        const source = toPassageSource(head, passage, part, { id: first + ordinal, inGraph, said: own })
+        const said = answers.size === 0 ? undefined : answers.get(askedOf({ ...passage, title: document.title }))
+        const source = toPassageSource(head, passage, part, { id: first + ordinal, inGraph, said })
         writes.push({
           action: { index: { _index: record.passages, _id: passageId(source), routing: head.key } },
           source
@@ -189,11 +186,8 @@ export const put = Effect.fnUntraced(function* (
       return { document, before, head }
     })
     // Searches must find the new passages before the head lets go of the old ones.
-    const isSeen = cluster.refresh !== "none" || replaced.length > 0
-    yield* cluster.bulk(writes, {
-      refresh: isSeen ? (cluster.refresh === "true" ? "true" : "wait_for") : "false",
-      repeatable: true
-    })
+    const refresh = cluster.refresh === "false" && replaced.length > 0 ? "wait_for" : cluster.refresh
+    yield* cluster.bulk(writes, { refresh, repeatable: true })
     yield* sameIndex(cluster, record)
     yield* cluster.bulk(
       making.flatMap(({ head: { own } }): ReadonlyArray<Write> =>
@@ -274,22 +268,20 @@ const sameIndex = Effect.fnUntraced(function* (cluster: Cluster, record: Collect
   if (value.passages !== record.passages || value.id !== record.id) return yield* switched(record.name)
 })
 
-/** What models said about passages with the same words in the documents that are replaced. */
-const saidBefore = Effect.fnUntraced(function* (
+/** What models said about the passages of documents that are replaced, by their questions. */
+const answersBefore = Effect.fnUntraced(function* (
   cluster: Cluster,
   record: CollectionRecord,
   replaced: ReadonlyArray<StoredHead>
 ) {
-  const answers = new Map<string, PassageSource["said"]>()
-  if (replaced.length > 0 && record.asked === true) {
-    const found = yield* cluster.get(
-      replaced.flatMap(({ head }) => placesOf(record.passages, head)),
-      ["said"]
-    )
-    for (const { _source } of found) if (_source?.said !== undefined) answers.set(_source.said.asked, _source.said)
-  }
-  return (title: string | undefined, passage: PreparedDocument["passages"][number]): PassageSource["said"] =>
-    answers.size === 0 ? undefined : answers.get(askedOf({ title, heading: passage.heading, text: passage.text }))
+  if (record.asked !== true) return []
+  const found = yield* cluster.get(
+    replaced.flatMap(({ head }) => placesOf(record.passages, head)),
+    ["said"]
+  )
+  return found.flatMap(({ _source }): ReadonlyArray<readonly [string, StoredAnswer]> =>
+    _source?.said === undefined ? [] : [[_source.said.asked, _source.said]]
+  )
 })
 
 /** Removes heads that are still as they were read; those that are gone or changed are left. */
@@ -300,7 +292,7 @@ const dropHeads = Effect.fnUntraced(function* (
 ) {
   const answers = yield* cluster.bulk(
     heads.map((stored): Write => ({ action: { delete: headAsRead(record, stored) } })),
-    { refresh: cluster.refresh === "none" ? "false" : "true", repeatable: true }
+    { refresh: cluster.headRefresh, repeatable: true }
   )
   return heads.filter((_, at) => answers[at]!.status === 200)
 })
@@ -310,7 +302,7 @@ export const removed = Effect.fnUntraced(function* (
   cluster: Cluster,
   record: CollectionRecord,
   heads: ReadonlyArray<StoredHead>,
-  isKnown: { readonly since?: number | undefined } = {}
+  recorded: { readonly since?: number | undefined } = {}
 ) {
   if (heads.length === 0) return { documents: 0, passages: 0 } satisfies Deleted
   const gone = yield* dropHeads(cluster, record, heads)
@@ -326,7 +318,7 @@ export const removed = Effect.fnUntraced(function* (
     { refresh: "false", repeatable: true }
   )
   const origins = new Set(gone.flatMap(({ head }) => head.own.origin ?? []))
-  yield* files.doubt(cluster, record, [...origins], isKnown.since)
+  yield* files.doubt(cluster, record, [...origins], recorded.since)
   return {
     documents: gone.length,
     passages: gone.reduce((sum, { head }) => sum + head.passages, 0)
@@ -356,7 +348,7 @@ export const removeMatching = Effect.fnUntraced(function* (
   limit: number
 ) {
   yield* cluster.refreshed(record.documents)
-  const heads = yield* headsWhere(cluster, record, filterQuery(filter), { size: Math.min(limit, 10_000) })
+  const heads = yield* headsWhere(cluster, record, filterQuery(filter), { size: Math.min(limit, mostHits) })
   return yield* removed(cluster, record, heads)
 })
 
@@ -386,7 +378,7 @@ export const touch = Effect.fnUntraced(function* (
           source: { ...head, seen_run: seen, own: { ...head.own, line } }
         }
       }),
-      { refresh: cluster.refresh === "none" ? "false" : "true", repeatable: true }
+      { refresh: cluster.headRefresh, repeatable: true }
     )
     left = heads.flatMap(({ docId }, at) => (answers[at]!.status === 409 ? [wanted.get(docId)!] : []))
   }

@@ -1,10 +1,9 @@
+import * as Data from "effect/Data"
 import { typedBy } from "../core/errors.ts"
 import { Failed } from "./client.ts"
 
 /** Documents were replaced faster than a search could read them. */
-export class Moved extends Error {
-  readonly _tag = "Moved"
-}
+export class Moved extends Data.TaggedError("Moved") {}
 
 const certificate = /CERT|SIGNATURE|ALTNAME|ERR_TLS|ERR_SSL|DEPTH_ZERO/
 

@@ -1,7 +1,8 @@
 import * as Effect from "effect/Effect"
 import type { FileChange, IndexedRoot, KnownFile } from "../../model/File.ts"
+import { type TextRange, ranges } from "../core/identity.ts"
 import type { Answer } from "./client.ts"
-import type { Cluster, Write } from "./Cluster.ts"
+import { type Cluster, type Write, mostHits } from "./Cluster.ts"
 import { all, term } from "./filter.ts"
 import type { CollectionRecord } from "./records.ts"
 import { keyOf } from "./sources.ts"
@@ -71,10 +72,10 @@ export const below = Effect.fnUntraced(function* (
   { after, limit }: { readonly after?: string | undefined; readonly limit: number }
 ) {
   yield* refreshed(documents)
-  const folder = root.endsWith("/") ? root : `${root}/`
-  const within = { range: { path: { gte: term(folder), lt: term(`${folder.slice(0, -1)}0`) } } }
+  const [, [folder, end]] = ranges(root)
+  const within = { range: { path: { gte: term(folder), lt: term(end) } } }
   const { hits } = yield* search(documents, {
-    size: Math.min(limit, 10_000),
+    size: Math.min(limit, mostHits),
     query: all([
       { term: { kind: "file" } },
       { bool: { should: [{ term: { path: term(root) } }, within], minimum_should_match: 1 } }
@@ -221,7 +222,7 @@ export const recordRoots = ({ bulk }: Cluster, { documents }: At, roots: Readonl
 
 const rootsIn = Effect.fnUntraced(function* ({ refreshed, search }: Cluster, { documents }: At) {
   yield* refreshed(documents)
-  const { hits } = yield* search(documents, { size: 10_000, query: { term: { kind: "root" } } })
+  const { hits } = yield* search(documents, { size: mostHits, query: { term: { kind: "root" } } })
   return (hits.hits as ReadonlyArray<{ readonly _source: RootSource }>).map(({ _source }) => _source.own)
 })
 
@@ -233,13 +234,9 @@ export const roots = (cluster: Cluster, at: At) =>
 const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
 
 /** Forgets the roots within ranges of paths. */
-export const forgetRoots = Effect.fnUntraced(function* (
-  cluster: Cluster,
-  at: At,
-  ranges: ReadonlyArray<readonly [from: string, to: string]>
-) {
+export const forgetRoots = Effect.fnUntraced(function* (cluster: Cluster, at: At, within: ReadonlyArray<TextRange>) {
   const gone = (yield* rootsIn(cluster, at)).filter(({ path }) =>
-    ranges.some(([from, to]) => !isBefore(path, from) && isBefore(path, to))
+    within.some(([from, to]) => !isBefore(path, from) && isBefore(path, to))
   )
   yield* cluster.bulk(
     gone.map(({ path }): Write => ({ action: { delete: { _index: at.documents, _id: rootId(path) } } })),

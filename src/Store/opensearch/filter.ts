@@ -1,12 +1,10 @@
 import { createHash } from "node:crypto"
-import { type Comparison, type Filter, type Range, isScalar } from "../../model/Filter.ts"
+import { type Comparison, type Filter, type Range, type Scalar, isScalar } from "../../model/Filter.ts"
 import { limits } from "../../model/Limits.ts"
-import { boundsOf, type Clause, compiled, kindOf, sortable, timeOf, unsortable } from "../core/clauses.ts"
+import { boundsOf, type Clause, compiled, isGlob, kindOf, sortable, timeOf, unsortable } from "../core/clauses.ts"
 
 /** A query of OpenSearch. */
 export type Query = Readonly<Record<string, unknown>>
-
-type Scalar = string | number | boolean
 
 /** Nothing that a filter names is longer, so that of longer values the beginning is enough; a term takes 32,766 bytes. */
 const longest = 2 * limits.filter.characters + 1
@@ -100,8 +98,6 @@ const onMetadata = (key: string, comparison: Comparison): Query =>
   isScalar(comparison) || Array.isArray(comparison)
     ? { terms: { meta: [comparison].flat().map((value) => metaTerm(key, value as Scalar)) } }
     : metaRange(key, comparison as Range)
-
-const isGlob = (pattern: string) => /[*?]/.test(pattern)
 
 /** `*` and `?` mean the same to Lucene, which escapes by a backslash. */
 const wildcard = (field: string, pattern: string): Query => ({

@@ -1,16 +1,15 @@
 import * as Effect from "effect/Effect"
-import { hashOf, keyOf, relations, unpack } from "../../entities/mention.ts"
+import { hashOf, relations, unpack } from "../../entities/mention.ts"
 import { mostDefining, mostPlaces, sampledDocuments, toEntity } from "../../entities/walk.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { Entity, GraphPassage, GraphStep, GraphUnasked, Said } from "../../model/Graph.ts"
 import type { Scored } from "../../model/Passage.ts"
-import { toStored } from "../../entities/said.ts"
 import type { Compared, Searched } from "../../ranking/Snapshot.ts"
-import { askedOf, expandBy, linkageOf as shareOf, passagesEach, toPassage } from "../core/graph.ts"
-import { type Named, type Suggesting, byKind, kindOf, suggestFrom } from "../core/suggesting.ts"
-import { Candidates, identity } from "./Candidates.ts"
+import { answerAbout, expandBy, linkedShare, passagesEach, toGraphPassage } from "../core/graph.ts"
+import { type NamedEntity, type Suggesting, mostMentions, mostNames, suggestFrom } from "../core/suggesting.ts"
+import { Candidates, candidateFields } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
-import type { Cluster, Write } from "./Cluster.ts"
+import { type Cluster, type Write, mostHits } from "./Cluster.ts"
 import { headsWhere } from "./documents.ts"
 import type { Moved } from "./errors.ts"
 import { type Query, all, beginning } from "./filter.ts"
@@ -24,7 +23,7 @@ const bytesOf = (mentions: string | undefined): Uint8Array => Buffer.from(mentio
 /** The passages that mention an entity, those of documents that have it as title first. */
 const placesQuery = (hash: number, size: number) => ({
   size,
-  _source: [...identity, "mentions"],
+  _source: [...candidateFields, "mentions"],
   query: {
     bool: {
       filter: { term: { entities: String(hash) } },
@@ -172,9 +171,9 @@ const among = (
 ) =>
   Effect.map(
     search(index, {
-      size: 10_000,
+      size: mostHits,
       _source: ["id"],
-      query: all([{ terms: { id: [...new Set(passages)].slice(0, 10_000) } }, query])
+      query: all([{ terms: { id: [...new Set(passages)].slice(0, mostHits) } }, query])
     }),
     ({ hits }) => (hits.hits as ReadonlyArray<Answer>).map(({ _source }) => _source.id as number)
   )
@@ -257,8 +256,8 @@ export const keepSaid = Effect.fnUntraced(function* (
   const { rows } = yield* rowsWhere(cluster, record, { term: { id: passage } }, 1)
   const [row] = rows
   if (row === undefined) return false
-  const asked = askedOf({ title: row.head.own.title, heading: headingIn(row.source), text: row.source.part.text })
-  return (yield* rewrite(cluster, record, [{ ...row, said: { asked, model, answer: toStored(said) } }])) > 0
+  const text = { title: row.head.own.title, heading: headingIn(row.source), text: row.source.part.text }
+  return (yield* rewrite(cluster, record, [{ ...row, said: answerAbout(text, model, said) }])) > 0
 })
 
 /** Passages of the graph by id: those with some ids, or the next after one. */
@@ -273,7 +272,7 @@ export const graphPassages = Effect.fnUntraced(function* (
     : rowsWhere(cluster, record, all([{ terms: { id: which } }]), Math.max(1, which.length))
   return rows.map(({ head, source }): GraphPassage => {
     const { docId, line, source: from, title } = head.own
-    return toPassage({
+    return toGraphPassage({
       ...source.part,
       id: source.id,
       document_id: source.gen,
@@ -287,10 +286,6 @@ export const graphPassages = Effect.fnUntraced(function* (
     })
   })
 })
-
-/** Names that begin so are taken from this many in the order of their letters, and weighed by this many mentions. */
-const mostNames = 64
-const mostMentions = 16
 
 /** What begins with a text in some collections. */
 export const suggest = (cluster: Cluster, known: ReadonlyArray<CollectionRecord>, typed: string, limit: number) =>
@@ -308,9 +303,7 @@ export const suggest = (cluster: Cluster, known: ReadonlyArray<CollectionRecord>
           (heads) =>
             heads.map(({ docId, head, source }) => ({ doc_id: docId, source: source ?? null, title: head.own.title! }))
         ),
-      names: Effect.fnUntraced(function* (prefix) {
-        const key = keyOf(prefix)
-        if (key === "") return []
+      names: Effect.fnUntraced(function* (key) {
         const { aggregations } = yield* cluster.search(record.passages, {
           size: 0,
           aggs: {
@@ -321,13 +314,10 @@ export const suggest = (cluster: Cluster, known: ReadonlyArray<CollectionRecord>
           hashOf(key)
         )
         const found = yield* places(cluster, new Candidates(cluster), record, hashes, mostMentions)
-        return [...found]
-          .flatMap(([entity, own]): ReadonlyArray<Named> =>
-            own.length === 0
-              ? []
-              : [{ entity, passage: own[0]!.passage, kind: kindOf(own[0]!.relation), mentions: own.length }]
-          )
-          .sort(byKind)
+        return [...found].flatMap(([entity, own]): ReadonlyArray<NamedEntity> => {
+          const [first] = own
+          return first === undefined ? [] : [{ ...first, entity, mentions: own.length }]
+        })
       }),
       passages: (ids) => (ids.length === 0 ? Effect.succeed([]) : graphPassages(cluster, record, ids))
     }),
@@ -352,7 +342,7 @@ const measured = Effect.fnUntraced(function* (cluster: Cluster, record: Collecti
     document: read[at]!.first,
     mentions: unpack(bytesOf(_source?.mentions))
   }))
-  return yield* shareOf(heads.length, mentions, (entities) => titled(cluster, record, entities))
+  return yield* linkedShare(heads.length, mentions, (entities) => titled(cluster, record, entities))
 })
 
 /** The share that is kept of a collection, measured again if its documents have become more or fewer by a sixteenth. */

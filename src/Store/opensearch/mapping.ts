@@ -74,8 +74,8 @@ const properties = {
 }
 
 /** BM25 as Clew has it: its search narrows candidates, which Clew then scores by itself. */
-export const k1 = 1.2
-export const b = 0.75
+const k1 = 1.2
+const b = 0.75
 
 /** The template of all indexes of a prefix. */
 export const template = (prefix: string, { replicas, shards }: Layout) => ({

@@ -12,15 +12,15 @@ import {
   type RecentDocument,
   positionAfter
 } from "../../model/Stored.ts"
-import { toExported, toListed, toSampled, toSome, toStored, toSummary } from "../core/document.ts"
-import { Candidates, identity } from "./Candidates.ts"
+import { atOnce, toExported, toListed, toSampled, toSome, toStored, toSummary } from "../core/document.ts"
+import { Candidates, candidateFields } from "./Candidates.ts"
 import type { Answer } from "./client.ts"
-import type { Cluster } from "./Cluster.ts"
+import { type Cluster, mostHits } from "./Cluster.ts"
 import { headsOf, headsWhere } from "./documents.ts"
 import { Moved } from "./errors.ts"
 import { type Query, all, containing, filterQuery, term } from "./filter.ts"
 import type { CollectionRecord } from "./records.ts"
-import { type Head, type PassageSource, placeOf, placesOf, rowOf, storedHead, textOf, vectorIn } from "./sources.ts"
+import { type Head, type PassageSource, placesOf, rowOf, storedHead, textOf, vectorIn } from "./sources.ts"
 
 /** Some of a document's passages; if one is gone, its document was replaced meanwhile, or is damaged. */
 const passagesIn = Effect.fnUntraced(function* (
@@ -32,7 +32,7 @@ const passagesIn = Effect.fnUntraced(function* (
   const places = placesOf(index, head).slice(from, to)
   const found = yield* get(places)
   return yield* Effect.forEach(found, (answer) =>
-    answer.found === true ? Effect.succeed(answer._source as PassageSource) : Effect.fail(new Moved())
+    answer.found === true ? Effect.succeed(answer._source as PassageSource) : new Moved()
   )
 })
 
@@ -47,10 +47,7 @@ const mostAttempts = 5
 /** What is still missing when nobody replaces it is lost. */
 const settled = <A, E, R>(what: string, effect: Effect.Effect<A, E | Moved, R>) =>
   Effect.retry(effect, { times: mostAttempts, while: (error) => error instanceof Moved }).pipe(
-    Effect.catchIf(
-      (error): error is Moved => error instanceof Moved,
-      () => Effect.sync(() => damaged(`passages of ${what} are missing`))
-    )
+    Effect.catchTag("Moved", () => Effect.sync(() => damaged(`passages of ${what} are missing`)))
   )
 
 /** A complete document, with its content put together. */
@@ -99,7 +96,7 @@ export const ofFile = Effect.fnUntraced(function* (
     record,
     { term: { origin: term(path) } },
     {
-      size: Math.min(limit, 10_000),
+      size: Math.min(limit, mostHits),
       sort: [{ gen: "asc" }],
       ...(last === undefined ? {} : { search_after: [last.id] })
     }
@@ -120,7 +117,7 @@ export const page = Effect.fnUntraced(function* (cluster: Cluster, record: Colle
     record,
     all([filterQuery(filter), ...(named === undefined ? [] : [containing(named)])]),
     {
-      size: Math.min(limit, 10_000),
+      size: Math.min(limit, mostHits),
       sort: sort.map((field) => ({ [field]: direction })),
       ...(begin === undefined ? {} : { search_after: begin })
     }
@@ -137,7 +134,7 @@ export const recent = Effect.fnUntraced(function* (
   if (records.length === 0) return []
   const names = new Map(records.map(({ documents, name }) => [documents, name]))
   const { hits } = yield* search([...names.keys()].join(","), {
-    size: Math.min(limit, 10_000),
+    size: Math.min(limit, mostHits),
     query: { term: { kind: "document" } },
     sort: [{ gen: "desc" }]
   })
@@ -164,7 +161,7 @@ export const sample = Effect.fnUntraced(function* (
       index: record.passages,
       body: {
         size: 1,
-        _source: [...identity, "part.text"],
+        _source: [...candidateFields, "part.text"],
         query: { range: { id: { lte: Math.round(first.value + place * (last.value - first.value)) } } },
         sort: [{ id: "desc" }]
       }
@@ -202,7 +199,7 @@ export const metadataKeys = Effect.fnUntraced(function* (
   return unknown.length === 0 ? { unknown, known: [] } : { unknown, known: known.sort() }
 })
 
-const vectorOf = ({ id, of, v }: PassageSource & { readonly silent?: boolean }, dimensions: number) => {
+const vectorOf = ({ id, of, v }: PassageSource, dimensions: number) => {
   const vector = vectorIn({ v })
   if (Option.isSome(vector) && vector.value.length !== dimensions) {
     damaged(`the vector of passage ${id} (one of ${of}) has ${vector.value.length} dimensions`)
@@ -219,18 +216,14 @@ export const exported = Effect.fnUntraced(function* (
   yield* cluster.latest(record.documents)
   const where: Query = from.isBare ? { term: { passages: 0 } } : { exists: { field: "first" } }
   const heads = yield* headsWhere(cluster, record, where, {
-    size: Math.min(limit, 10_000),
+    size: Math.min(limit, mostHits),
     sort: [{ [from.isBare ? "gen" : "first"]: "asc" }],
     search_after: [from.after]
   })
   const documents: Array<ExportedDocument> = []
   for (const { head, row } of heads) {
     // A document that is stored again meanwhile comes again, at its new place.
-    const passages = yield* Effect.catchIf(
-      passagesIn(cluster, record, head),
-      (error): error is Moved => error instanceof Moved,
-      () => Effect.succeed(undefined)
-    )
+    const passages = yield* Effect.catchTag(passagesIn(cluster, record, head), "Moved", () => Effect.succeed(undefined))
     if (passages === undefined) {
       const [now] = yield* headsOf(cluster, record, [row.doc_id])
       if (now?.id === row.id) damaged(`passages of document ${row.doc_id} are missing`)
@@ -246,9 +239,6 @@ export const exported = Effect.fnUntraced(function* (
   const last = heads.length === limit ? heads.at(-1)?.row : undefined
   return { documents, next: positionAfter(from, last && (last.first_passage ?? last.id)) } satisfies ExportPage
 })
-
-/** Passages read at once: as many as a large document has, few enough for memory. */
-const mostEmbedded = 20_000
 
 /** Passages of these documents, and of one document per fingerprint, with their vectors. */
 export const embeddings = Effect.fnUntraced(function* (
@@ -269,13 +259,8 @@ export const embeddings = Effect.fnUntraced(function* (
       ...alike.flatMap(({ hits }) => (hits.hits as ReadonlyArray<Answer>).flatMap((hit) => storedHead(hit) ?? []))
     ].map(({ head }) => [head.key, head])
   )
-  let left = mostEmbedded
-  const read = [...heads.values()].filter(({ passages }) => (passages <= left ? ((left -= passages), true) : false))
-  const places = read.flatMap((head) =>
-    Array.from({ length: head.passages }, (_, ordinal) => ({
-      title: head.own.title,
-      place: placeOf(record.passages, { key: head.key, gen: head.gen, ordinal })
-    }))
+  const places = atOnce([...heads.values()]).flatMap((head) =>
+    placesOf(record.passages, head).map((place) => ({ title: head.own.title, place }))
   )
   const found = yield* cluster.get(
     places.map(({ place }) => place),

@@ -5,7 +5,7 @@ import * as Schedule from "effect/Schedule"
 import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
 import { notFound } from "../core/calls.ts"
 import { Failed } from "./client.ts"
-import type { Cluster } from "./Cluster.ts"
+import { type Cluster, mostHits } from "./Cluster.ts"
 
 /** What is kept of a collection: its embedder and the index of its passages, which change in one step. */
 export interface CollectionRecord {
@@ -33,7 +33,7 @@ export interface CollectionRecord {
 }
 
 /** A record with its version, without which it is not written over. */
-export interface Versioned<A> {
+interface Versioned<A> {
   readonly value: A
   readonly seq: number
   readonly term: number
@@ -57,13 +57,13 @@ const competing = Schedule.exponential(Duration.millis(5), 1.5).pipe(
 )
 
 /** Repeats what read a state that another process changed before it was written. */
-export const competes = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+const competes = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, { schedule: competing, while: isConflict })
 
-/** A document by its id, as it is now, also if no search finds it yet. */
-export const read = <A>({ send }: Cluster, index: string, id: string) =>
+/** A record by its id, as it is now, also if no search finds it yet. */
+const read = <A>({ names, send }: Cluster, id: string) =>
   Effect.map(
-    send("GET", `/${index}/_doc/${encodeURIComponent(id)}`, { allow: [404] }),
+    send("GET", `/${names.records}/_doc/${encodeURIComponent(id)}`, { allow: [404] }),
     (found): Versioned<A> | undefined => {
       if (found.error?.type === "index_not_found_exception") return undefined
       return found.found === true
@@ -73,17 +73,16 @@ export const read = <A>({ send }: Cluster, index: string, id: string) =>
   )
 
 /** Writes a record if it still has the version; without one, if there is none. */
-export const write = <A extends object>(
-  { refresh, send }: Cluster,
-  index: string,
+const write = <A extends object>(
+  { names, refresh, send }: Pick<Cluster, "names" | "refresh" | "send">,
   id: string,
   value: A,
   before: Pick<Versioned<unknown>, "seq" | "term"> | undefined
 ) =>
-  send("PUT", `/${index}/${before === undefined ? "_create" : "_doc"}/${encodeURIComponent(id)}`, {
+  send("PUT", `/${names.records}/${before === undefined ? "_create" : "_doc"}/${encodeURIComponent(id)}`, {
     body: value as never,
     query: {
-      refresh: refresh === "none" ? "false" : refresh,
+      refresh,
       ...(before === undefined ? {} : { if_seq_no: before.seq, if_primary_term: before.term })
     },
     repeatable: false
@@ -97,10 +96,10 @@ const noneCounted: Counters = { collections: 0, documents: 0, passages: 0, runs:
 export const take = (cluster: Cluster, wanted: Partial<Counters>) =>
   competes(
     Effect.gen(function* () {
-      const found = yield* read<Counters>(cluster, cluster.names.records, "counters")
+      const found = yield* read<Counters>(cluster, "counters")
       const before = found?.value ?? noneCounted
       const after = Records.map(before, (count, name) => count + (wanted[name] ?? 0))
-      yield* write({ ...cluster, refresh: "none" }, cluster.names.records, "counters", after, found)
+      yield* write({ ...cluster, refresh: "false" }, "counters", after, found)
       return Records.map(before, (count) => count + 1)
     })
   )
@@ -109,7 +108,7 @@ export const take = (cluster: Cluster, wanted: Partial<Counters>) =>
 export const all = Effect.fnUntraced(function* (cluster: Cluster) {
   yield* cluster.latest(cluster.names.records)
   const { hits } = yield* cluster.search(cluster.names.records, {
-    size: 10_000,
+    size: mostHits,
     query: { term: { kind: "collection" } }
   })
   return (hits.hits as ReadonlyArray<{ readonly _source: Kept }>)
@@ -118,7 +117,7 @@ export const all = Effect.fnUntraced(function* (cluster: Cluster) {
 })
 
 export const find = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName) {
-  const found = yield* read<Kept>(cluster, cluster.names.records, idOf(name))
+  const found = yield* read<Kept>(cluster, idOf(name))
   if (found !== undefined) return { ...found, value: found.value.record }
   return yield* notFound(
     name,
@@ -131,7 +130,7 @@ export const keep = (
   cluster: Cluster,
   record: CollectionRecord,
   before: Pick<Versioned<unknown>, "seq" | "term"> | undefined
-) => write<Kept>(cluster, cluster.names.records, idOf(record.name), { kind: "collection", record }, before)
+) => write<Kept>(cluster, idOf(record.name), { kind: "collection", record }, before)
 
 /** Changes a collection's record in one step, whoever else changes it. */
 export const change = <E, A>(
@@ -148,10 +147,10 @@ export const change = <E, A>(
     })
   )
 
-export const forget = ({ refresh, send }: Cluster, records: string, name: CollectionName) =>
-  send("DELETE", `/${records}/_doc/${encodeURIComponent(idOf(name))}`, {
+export const forget = ({ names, refresh, send }: Cluster, name: CollectionName) =>
+  send("DELETE", `/${names.records}/_doc/${encodeURIComponent(idOf(name))}`, {
     allow: [404],
-    query: { refresh: refresh === "none" ? "false" : refresh }
+    query: { refresh }
   })
 
 export const toCollection = ({ created_at, embedder, id, name }: CollectionRecord): Collection => ({

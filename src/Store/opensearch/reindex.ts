@@ -3,7 +3,7 @@ import { ReindexTakenOver } from "../../Store.ts"
 import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
 import type { Reindexed, ReindexPosition, ReindexState, Unembedded } from "../../model/Stored.ts"
 import type { Answer } from "./client.ts"
-import { type Cluster, type Write, makeIndex } from "./Cluster.ts"
+import { type Cluster, type Write, makeIndex, mostHits } from "./Cluster.ts"
 import { passagesIndex } from "./mapping.ts"
 import { type CollectionRecord, change, countsOf, find } from "./records.ts"
 import { rowsAfter } from "./rows.ts"
@@ -69,7 +69,7 @@ export const add = Effect.fnUntraced(function* (
   const last = embedded.at(-1)
   if (last === undefined) return
   const { hits } = yield* cluster.search(record.passages, {
-    size: 10_000,
+    size: mostHits,
     query: { terms: { id: embedded.map(({ id }) => id) } }
   })
   const sources = new Map(

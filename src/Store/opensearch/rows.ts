@@ -1,13 +1,10 @@
 import * as Effect from "effect/Effect"
 import { Candidates } from "./Candidates.ts"
 import type { Answer } from "./client.ts"
-import type { Cluster } from "./Cluster.ts"
+import { type Cluster, mostHits } from "./Cluster.ts"
 import { type Query, all } from "./filter.ts"
 import type { CollectionRecord } from "./records.ts"
 import type { Head, PassageSource } from "./sources.ts"
-
-/** Most passages that one search returns. */
-const most = 10_000
 
 /** A passage as it is in its index, with its document's head, and what it takes to write it again. */
 export interface Row {
@@ -22,12 +19,12 @@ export const rowsWhere = Effect.fnUntraced(function* (
   cluster: Cluster,
   record: CollectionRecord,
   query: Query,
-  size = most
+  size = mostHits
 ) {
   const met = new Candidates(cluster)
   yield* cluster.latest(record.passages)
   const { hits } = yield* cluster.search(record.passages, {
-    size: Math.min(most, size),
+    size: Math.min(mostHits, size),
     seq_no_primary_term: true,
     query,
     sort: [{ id: "asc" }]

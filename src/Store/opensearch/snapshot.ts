@@ -22,7 +22,7 @@ import { type Query, all, filterQuery } from "./filter.ts"
 import { expand } from "./graph.ts"
 import { type CollectionRecord, type Counts, countsOf, find as findRecord, toSummary } from "./records.ts"
 import { nearTerms } from "./spelling.ts"
-import { type Within, frequencies, languageOf, meanIn, termQuery } from "./within.ts"
+import { type Within, frequencies, meanIn, queryLanguageOf, termQuery } from "./within.ts"
 import { frequency, fromBytes, rowOf, stored } from "./sources.ts"
 
 const maskOf = (count: number): Mask => ({ bits: new Uint32Array(), count })
@@ -46,7 +46,7 @@ interface Weighed extends Wanted {
 type SnapshotError = Failed | Moved | EmbedderChanged | Effect.Effect.Error<ReturnType<typeof findRecord>>
 
 /** A query's view: searches of many shards, joined by the generations that documents' heads name. */
-export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
+const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
   const met = new Candidates(cluster)
   const within = new Map<number, Within>()
   const known = ({ id }: Searched): Within => within.get(id)!
@@ -58,7 +58,7 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     near: ReadonlyArray<NearTerm> | undefined
   ) {
     const own = asked.map(known)
-    const wanted = wantedTerms(query, yield* languageOf(own, query), near)
+    const wanted = wantedTerms(query, yield* queryLanguageOf(own, query), near)
     const passages = own.reduce((sum, { counts }) => sum + counts.passages, 0)
     const length = own.reduce((sum, { terms }) => sum + terms, 0)
     const { base, gain, slope } = norm(passages, length)
@@ -100,7 +100,7 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     const clauses = present.map((want) => {
       const count = counts[weighed.indexOf(want)]!
       const lucene = Math.log(1 + (passages - count + 0.5) / (count + 0.5))
-      return termQuery(want, Math.max(1e-9, (want.count * want.rare) / Math.max(1e-9, lucene)))
+      return termQuery(want, { boost: Math.max(1e-9, (want.count * want.rare) / Math.max(1e-9, lucene)) })
     })
     const scoresOf = (ids: ReadonlyArray<number>) =>
       Effect.map(met.fill(ids, ["terms", "len"]), (those) =>
@@ -321,19 +321,12 @@ export const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
 /** How often a query begins again, of whose documents some were replaced while it ran. */
 const mostAttempts = 8
 
-const again = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.retry(effect, {
-    times: mostAttempts,
-    while: (error) => (error as { readonly _tag?: unknown })._tag === "Moved"
-  })
-
-/** The best passages of a request. */
-export const rank = (cluster: Cluster, request: RankRequest) =>
-  again(Effect.suspend(() => ranking.rank(snapshotOf(cluster), request)))
-
 /** The list of a request. */
 export const find = (cluster: Cluster, request: FindRequest) =>
-  again(Effect.suspend(() => ranking.find(snapshotOf(cluster), request)))
+  Effect.retry(
+    Effect.suspend(() => ranking.find(snapshotOf(cluster), request)),
+    { times: mostAttempts, while: ({ _tag }) => _tag === "Moved" }
+  )
 
 /** How many passages of collections a filter leaves. */
 export const filteredCount = Effect.fnUntraced(function* (

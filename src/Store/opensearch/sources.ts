@@ -1,19 +1,18 @@
 import * as Option from "effect/Option"
 import { createHash } from "node:crypto"
 import { mentionsOf } from "../../entities/extract.ts"
-import { hashOf, pack, searchedHeading, searchedTitle } from "../../entities/mention.ts"
-import { fromStored, toStored } from "../../entities/said.ts"
+import { hashOf, isName, pack, searchedHeading, searchedTitle } from "../../entities/mention.ts"
+import { fromStored } from "../../entities/said.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Vector } from "../../model/Passage.ts"
 import type { EmbeddedPassage, IndexedPassage, PreparedDocument } from "../../model/Stored.ts"
 import { fieldWeights } from "../../postings/bytes.ts"
 import { type Language, isLanguage } from "../../terms/languages.ts"
 import { terms } from "../../terms/terms.ts"
-import { type StoredAnswer, type StoredRow, toKnown } from "../core/document.ts"
+import { type StoredRow, toKnown } from "../core/document.ts"
 import { endingBefore } from "../core/facetValues.ts"
-import { askedOf } from "../core/graph.ts"
+import type { StoredAnswer } from "../core/graph.ts"
 import type { Known } from "../core/identity.ts"
-import { isName } from "../../entities/mention.ts"
 import { type PassagePart, headingOf, toText } from "../core/passage.ts"
 import type { Answer } from "./client.ts"
 import type { CollectionRecord } from "./records.ts"
@@ -22,9 +21,9 @@ import { metadataTerms, term } from "./filter.ts"
 /** The length that an identifier and a route can have in any case; a doc_id may be longer. */
 export const keyOf = (docId: string): string => createHash("sha256").update(docId).digest("base64url").slice(0, 32)
 
-/** Where a document's head is: what makes a generation of its passages the document. */
+/** The id of a document's head, which makes a generation of its passages the document. */
 export const headId = (key: string): string => `d:${key}`
-/** Where it is kept which document has a source; true only if the document says the same. */
+/** The id of the record of which document has a source; it holds only if the document says the same. */
 export const sourceId = (source: string): string => `s:${keyOf(source)}`
 
 /** Fields by which filters find documents and their passages alike. */
@@ -118,7 +117,7 @@ interface Fields {
 }
 
 /** Terms with their weighted counts in both forms. */
-export const termFields = (made: string) => ({ terms: made, counts: Buffer.from(made).toString("base64") })
+const termFields = (made: string) => ({ terms: made, counts: Buffer.from(made).toString("base64") })
 
 /** The terms of a passage with their weighted counts as the index has them, and its length. Learn the language first. */
 const postingsOf = (fields: Fields, language: Language) => {
@@ -299,14 +298,6 @@ export const graphFields = ({ said, ...text }: GraphText) => {
   }
 }
 
-/** What a document brings with it of a model's answer about a passage. */
-export const saidOf = (passage: IndexedPassage, title: string | undefined): PassageSource["said"] =>
-  passage.said && {
-    asked: askedOf({ title, heading: passage.heading, text: passage.text }),
-    model: passage.said.model,
-    answer: toStored(passage.said)
-  }
-
 /** A head as the row that other stores have of a document. */
 export const rowOf = ({ first, gen, indexed_at, own, passages, seen_run }: Head): StoredRow => ({
   id: gen,
@@ -354,7 +345,7 @@ export const textOf = (
 
 export const headingIn = ({ part }: Pick<PassageSource, "part">): ReadonlyArray<string> => headingOf(part.heading)
 
-/** A record under a collection's own name for its index of documents. */
+/** Where a document's head is read. */
 export const headPlace = ({ documents }: Pick<CollectionRecord, "documents">, key: string) => ({
   index: documents,
   id: headId(key)

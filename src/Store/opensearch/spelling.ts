@@ -3,7 +3,7 @@ import { nearTermsIn } from "../../postings/spelling.ts"
 import { type Spelled, allowance, spelledWords } from "../../terms/spelling.ts"
 import type { Answer } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
-import { type Within, frequencies, languageOf } from "./within.ts"
+import { type Within, frequencies, queryLanguageOf } from "./within.ts"
 
 /** Similar terms that each collection names; the cluster compares terms with the same first letter. */
 const mostTerms = 50
@@ -49,7 +49,7 @@ const suggested = Effect.fnUntraced(function* (
 export const nearTerms = Effect.fnUntraced(function* (cluster: Cluster, within: ReadonlyArray<Within>, query: string) {
   const words = spelledWords(query)
   if (words.length === 0) return []
-  const language = yield* languageOf(within, query)
+  const language = yield* queryLanguageOf(within, query)
   const records = within.map(({ record }) => record)
   return yield* nearTermsIn(
     {

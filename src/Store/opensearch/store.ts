@@ -18,7 +18,7 @@ import { passagesIndex } from "./mapping.ts"
 import * as reading from "./reading.ts"
 import * as records from "./records.ts"
 import * as reindex from "./reindex.ts"
-import { filteredCount, find, rank } from "./snapshot.ts"
+import { filteredCount, find } from "./snapshot.ts"
 
 /** All the ports of a store on a cluster. */
 export const make = (cluster: Cluster): Whole => {
@@ -79,7 +79,7 @@ export const make = (cluster: Cluster): Whole => {
     dropCollection: of(
       Effect.fnUntraced(function* (cluster, record) {
         const [counts] = yield* records.countsOf(cluster, [record])
-        yield* records.forget(cluster, cluster.names.records, record.name)
+        yield* records.forget(cluster, record.name)
         yield* discard(record)
         return counts!
       })
@@ -185,7 +185,6 @@ export const make = (cluster: Cluster): Whole => {
         })
       ),
 
-    rank: (request) => call(rank(cluster, request)),
     find: (request) => call(find(cluster, request)),
     written: (names, words) =>
       call(

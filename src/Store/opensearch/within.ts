@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import { meanOf } from "../../codes/encoder.ts"
 import { learned } from "../../postings/languages.ts"
 import { queryLanguage } from "../../terms/detect.ts"
-import { least } from "../core/direction.ts"
+import { fewestForMean } from "../core/direction.ts"
 import type { Wanted } from "../../postings/score.ts"
 import type { Language } from "../../terms/languages.ts"
 import type { Answer } from "./client.ts"
@@ -23,7 +23,7 @@ export interface Within {
 }
 
 /** The language to look a query up in, chosen among those of collections, and loaded. */
-export const languageOf = Effect.fnUntraced(function* (within: ReadonlyArray<Within>, query: string) {
+export const queryLanguageOf = Effect.fnUntraced(function* (within: ReadonlyArray<Within>, query: string) {
   const all = new Map<Language, number>()
   for (const { languages } of within) {
     for (const [language, count] of languages) all.set(language, (all.get(language) ?? 0) + count)
@@ -33,11 +33,12 @@ export const languageOf = Effect.fnUntraced(function* (within: ReadonlyArray<Wit
   return language
 })
 
-/** The query of passages with any of these terms. */
-export const termQuery = ({ isPrefix, term }: Pick<Wanted, "isPrefix" | "term">, boost?: number): Query =>
-  isPrefix
-    ? { prefix: { terms: { value: term, ...(boost === undefined ? {} : { boost }) } } }
-    : { term: { terms: { value: stored(term), ...(boost === undefined ? {} : { boost }) } } }
+/** The query of passages that have a term in a field, or in that field a term that begins so. */
+export const termQuery = (
+  { isPrefix, term }: Pick<Wanted, "isPrefix" | "term">,
+  { boost = 1, field = "terms" }: { readonly boost?: number; readonly field?: "terms" | "title_terms" } = {}
+): Query =>
+  isPrefix ? { prefix: { [field]: { value: term, boost } } } : { term: { [field]: { value: stored(term), boost } } }
 
 /** How many passages of each collection have each term. */
 export const frequencies = (
@@ -81,6 +82,6 @@ export const meanIn = Effect.fnUntraced(function* (cluster: Cluster, { record }:
     _source.v === undefined ? [] : [fromBytes(_source.v)]
   )
   const mean = { vector: meanOf(vectors, record.embedder.dimensions), of: vectors.length }
-  if (vectors.length >= least) cluster.means.set(record.passages, mean)
+  if (vectors.length >= fewestForMean) cluster.means.set(record.passages, mean)
   return mean
 })

@@ -1,27 +1,20 @@
 import type * as Effect from "effect/Effect"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { Entity, GraphPassage, GraphStep, GraphUnasked, Said } from "../../model/Graph.ts"
-import type { Hit } from "../../model/SearchResult.ts"
-import type { FindRequest, Found, RankRequest } from "../../model/Stored.ts"
+import type { FindRequest, Found } from "../../model/Stored.ts"
 import type { Suggestion } from "../../model/Suggestion.ts"
 import type { CollectionNotFound, EmbedderChanged, InCollection, StoreUnavailable } from "./errors.ts"
-
-type RankError = CollectionNotFound | EmbedderChanged | StoreUnavailable
 
 /** Ranks passages by vectors and keywords. */
 export interface Ranking {
   /**
-   * The best passages, best first, with all legs and texts from one snapshot. Score: cosine for the vector leg alone,
-   * BM25 for the keyword leg alone, else the fused score. Ties by doc_id, then collection, then ordinal. Several
-   * collections are ranked as one, except that vectors of different embedders are fused by rank. Fails if a vector is
-   * not from the embedder that its collection has in that snapshot.
+   * The list that a search shows: the best passages, best first, each with its relevance, near-duplicates folded into
+   * the better hit, and from the sixth place to the tenth where the graph leads; all from one snapshot. Score: cosine for
+   * the vector leg alone, BM25 for the keyword leg alone, else the fused score. Ties by doc_id, then collection, then
+   * ordinal. Several collections are ranked as one, except that vectors of different embedders are fused by rank. Fails
+   * if a vector is not from the embedder that its collection has in that snapshot.
    */
-  readonly rank: (request: RankRequest) => Effect.Effect<ReadonlyArray<Hit>, RankError>
-  /**
-   * The list that a search shows: so ranked, each hit with its relevance, near-duplicates folded into the better hit,
-   * and from the sixth place to the tenth where the graph leads.
-   */
-  readonly find: (request: FindRequest) => Effect.Effect<Found, RankError>
+  readonly find: (request: FindRequest) => Effect.Effect<Found, CollectionNotFound | EmbedderChanged | StoreUnavailable>
   /** Which of these words occur literally in a passage, `-jar` with its dash; reads a bounded number of passages. */
   readonly written: (
     collections: ReadonlyArray<CollectionName>,

@@ -68,6 +68,8 @@ export const open = (options: DatabaseOptions) =>
     const sql = yield* errors(makeClient({ url, pool, silence: 1.25 * patience }))
     const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${patience}`
     const version = "SELECT version FROM clew"
+    // One writer at a time, in all processes. The lock belongs to the transaction, and ends with its connection.
+    const lock = `SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0))`
     /** Another process may have brought the tables to a newer schema since this one began. */
     const admit = ([row]: ReadonlyArray<{ readonly version: number }>) => refuseNewer(schema, row?.version ?? 0)
     const reading = () =>
@@ -75,21 +77,16 @@ export const open = (options: DatabaseOptions) =>
         admit,
         ahead: new Ahead()
       })
-    // One writer at a time, in all processes. The lock belongs to the transaction, and ends with its connection.
     const writing = transaction(
       sql,
-      mode === "readonly"
-        ? `BEGIN READ ONLY; ${local}; ${version}`
-        : `BEGIN; ${local}; SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0)); ${version}`,
+      mode === "readonly" ? `BEGIN READ ONLY; ${local}; ${version}` : `BEGIN; ${local}; ${lock}; ${version}`,
       { admit }
     )
     yield* errors(
       retryBusy(
         transaction(
           sql,
-          mode === "readonly"
-            ? `BEGIN READ ONLY; ${local}`
-            : `BEGIN; SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0))`
+          mode === "readonly" ? `BEGIN READ ONLY; ${local}` : `BEGIN; ${lock}`
         )(upToDate(sql, schema, mode))
       )
     )
@@ -152,6 +149,7 @@ const mayWrite = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: 
     reason: `Cannot write to the index in the schema ${schema} of PostgreSQL: ${reason}, or use what only reads, as \`clew query\` and \`clew serve --read-only\` do`
   })
 })
+
 const refuseNewer = (schema: string, version: number): Effect.Effect<void, StoreUnavailable> =>
   version <= schemaVersion
     ? Effect.void

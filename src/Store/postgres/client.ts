@@ -71,7 +71,7 @@ const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map<number, 
 
 const types = { getTypeParser: (oid: number) => parsers.get(oid) ?? ((text: string) => text) }
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly url: Redacted.Redacted
   /** Connections at most. */
   readonly pool: number

@@ -1,6 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { indexes, namesMissing, tables, titleKey } from "../sql/tables.ts"
+import { indexes, rebuildGraphs, tables, titleKey } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the table `clew`. */
 export const schemaVersion = 3
@@ -90,7 +90,7 @@ const statements = [
 
 /** Brings the tables to `schemaVersion`, in the caller's transaction, which holds the writers' lock. */
 export const migrate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: number) {
-  for (const statement of from === 0 ? statements : [...added, namesMissing]) yield* sql.unsafe(statement)
+  for (const statement of from === 0 ? statements : [...added, rebuildGraphs]) yield* sql.unsafe(statement)
   yield* sql.unsafe("CREATE TABLE IF NOT EXISTS clew (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL)")
   yield* sql.unsafe(
     "INSERT INTO clew (id, version) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version",

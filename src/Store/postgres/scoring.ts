@@ -18,7 +18,7 @@ export const makeScoring = (mostBytes: number): Scoring =>
   inMemory(
     {
       state: () => true,
-      home: (sql, collection) =>
+      setOf: (sql, collection) =>
         Effect.map(
           sql.unsafe<{ readonly id: number }>(
             "SELECT id FROM vector_sets WHERE collection_id = ? AND generation = 'current'",

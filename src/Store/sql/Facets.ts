@@ -8,7 +8,7 @@ import type { Searched } from "../../ranking/Snapshot.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { dialectOf } from "./dialect.ts"
 import { MetadataValues, Numbers, ofCollections, ownValues, type Values } from "../core/facetValues.ts"
-import { allDocuments } from "./filter.ts"
+import { allDocuments, forEachId } from "./filter.ts"
 import { type Masks, type PassageRanges, inOrder } from "./Masks.ts"
 import { forEachNumber, inList, list } from "./rows.ts"
 
@@ -163,13 +163,8 @@ export class Facets {
       known.marks = longer
     }
     if (known.passages !== passages) {
-      const { params, sql: select } = allDocuments(id)
-      const [row] = yield* sql.unsafe<{ readonly ids: Uint8Array | null }>(
-        `WITH found (id) AS (${select}) SELECT ${dialectOf(sql).digits("id")} AS ids FROM found`,
-        params
-      )
       const marks = new Uint8Array(ids.length)
-      forEachNumber(row!.ids ?? new Uint8Array(), (document) => {
+      yield* forEachId(sql, allDocuments(id), (document) => {
         const at = ranges.rowOf(document)
         if (at >= 0) marks[at] = 1
       })

@@ -3,7 +3,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { type Filter, filtersUnder, isEmptyFilter } from "../../model/Filter.ts"
 import type { Mask } from "../../model/Passage.ts"
-import { type Where, allDocuments, documentsOf, manyGlobs, matching } from "./filter.ts"
+import { type Where, allDocuments, documentsOf, forEachId, manyGlobs, matching } from "./filter.ts"
 import { compiled } from "../core/clauses.ts"
 import { dialectOf } from "./dialect.ts"
 import { forEachNumber } from "./rows.ts"
@@ -120,13 +120,7 @@ const documentsMatching = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
 
   const select = Effect.fnUntraced(function* (wheres: ReadonlyArray<Where>) {
     const found = none()
-    for (const { params, sql: select } of wheres) {
-      const [row] = yield* sql.unsafe<{ readonly ids: Uint8Array | null }>(
-        `WITH found (id) AS (${select}) SELECT ${dialectOf(sql).digits("id")} AS ids FROM found`,
-        params
-      )
-      if (row!.ids !== null) forEachNumber(row!.ids, (id) => (found[id >>> 5]! |= 1 << (id & 31)))
-    }
+    for (const where of wheres) yield* forEachId(sql, where, (id) => (found[id >>> 5]! |= 1 << (id & 31)))
     return found
   })
 
@@ -192,10 +186,9 @@ export class PassageRanges {
                WHERE collection_id = ? AND first_passage > ? ORDER BY first_passage LIMIT ?) AS d`,
         [collection, through, batch]
       )
-      const empty = new Uint8Array()
-      forEachNumber(row!.ids ?? empty, (id) => this.ids.push(id))
-      forEachNumber(row!.firsts ?? empty, (first) => this.firsts.push(first))
-      forEachNumber(row!.counts ?? empty, (count) => this.counts.push(count))
+      forEachNumber(row!.ids, (id) => this.ids.push(id))
+      forEachNumber(row!.firsts, (first) => this.firsts.push(first))
+      forEachNumber(row!.counts, (count) => this.counts.push(count))
       if (this.ids.length - before < batch) return
     }
   })

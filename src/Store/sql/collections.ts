@@ -145,7 +145,7 @@ export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name:
 })
 
 /** Updates the stored counts, so that reading them never counts rows. */
-export const count = (sql: SqlClient.SqlClient, id: number, change: Deleted): Effect.Effect<unknown, SqlError> =>
+export const addToCounts = (sql: SqlClient.SqlClient, id: number, change: Deleted): Effect.Effect<unknown, SqlError> =>
   sql.unsafe(
     "UPDATE collections SET documents = documents + ?, passages = passages + ?, changes = changes + 1 WHERE id = ?",
     [change.documents, change.passages, id]

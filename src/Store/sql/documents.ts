@@ -20,13 +20,13 @@ import * as postings from "../../postings/Postings.ts"
 
 /**
  * Deletes documents from every table, given their row ids; passages and metadata are deleted by their foreign keys. The
- * records of their files are then in doubt, unless a run knows better.
+ * records of their files are then in doubt, unless a run has `recorded` them since, or records them now.
  */
 export const remove = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   ids: ReadonlyArray<number>,
-  isKnown: { readonly since?: number | undefined; readonly paths?: ReadonlySet<string> } = {}
+  recorded: { readonly since?: number | undefined; readonly paths?: ReadonlySet<string> } = {}
 ) {
   if (ids.length === 0) return { documents: 0, passages: 0 } satisfies Deleted
   const rows = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM passages WHERE document_id ${inList}`, [
@@ -42,10 +42,10 @@ export const remove = Effect.fnUntraced(function* (
     [list(ids)]
   )
   yield* sql.unsafe(`DELETE FROM documents WHERE id ${inList}`, [list(ids)])
-  const doubtful = origins.flatMap(({ origin }) => (isKnown.paths?.has(origin) === true ? [] : [origin]))
-  yield* files.doubt(sql, collection, doubtful, isKnown.since)
+  const doubtful = origins.flatMap(({ origin }) => (recorded.paths?.has(origin) === true ? [] : [origin]))
+  yield* files.doubt(sql, collection, doubtful, recorded.since)
   const deleted: Deleted = { documents: ids.length, passages: passages.length }
-  yield* collections.count(sql, collection, { documents: -deleted.documents, passages: -deleted.passages })
+  yield* collections.addToCounts(sql, collection, { documents: -deleted.documents, passages: -deleted.passages })
   return deleted
 })
 

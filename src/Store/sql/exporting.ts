@@ -4,7 +4,8 @@ import * as Option from "effect/Option"
 import { crcOf } from "../crc.ts"
 import { toVector } from "./codes.ts"
 import * as graph from "./graph/edges.ts"
-import { type StoredAnswer, toExported } from "../core/document.ts"
+import { atOnce, toExported } from "../core/document.ts"
+import type { StoredAnswer } from "../core/graph.ts"
 import { type CheckedRow, type DocumentRow, type TextRow, checkDocument, toText } from "../core/passage.ts"
 import { dialectOf } from "./dialect.ts"
 import { inList, list, textColumns } from "./rows.ts"
@@ -16,13 +17,13 @@ import { vectorTable } from "./vectorTable.ts"
 interface ExportedRow extends CheckedRow, Omit<StoredAnswer, "model"> {
   readonly vector: Uint8Array | null
   readonly vector_crc: number | null
-  readonly silent: number
+  readonly vectorless: number
   readonly model: string | null
 }
 
 /** A damaged or missing vector would be imported as if it were right. */
-const checkVector = ({ id, silent, vector, vector_crc }: ExportedRow): void => {
-  if (vector === null && silent === 0) damaged(`the vector of passage ${id} is missing`)
+const checkVector = ({ id, vector, vector_crc, vectorless }: ExportedRow): void => {
+  if (vector === null && vectorless === 0) damaged(`the vector of passage ${id} is missing`)
   if (vector !== null && vector_crc !== null && crcOf(vector, id) !== vector_crc)
     damaged(`the vector of passage ${id} has changed`)
 }
@@ -45,15 +46,15 @@ export const exported = Effect.fnUntraced(function* (
     [collection, from.after, limit]
   )
   const hasAnswers = yield* graph.isAnyAnswered(sql)
-  const [said, join_] = hasAnswers
+  const [answers, joined] = hasAnswers
     ? ["a.model, a.asked, a.answer", "LEFT JOIN graph_answers AS a ON a.passage_id = p.id"]
     : ["NULL AS model", ""]
   const documents = yield* Effect.forEach(rows, (row) =>
     Effect.map(
       sql.unsafe<ExportedRow>(
-        `SELECT p.*, v.vector, v.crc AS vector_crc, ${said},
-           EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') AS silent
-         FROM passages AS p LEFT JOIN ${vectorTable(sql).of(collection)} AS v ON v.passage_id = p.id ${join_}
+        `SELECT p.*, v.vector, v.crc AS vector_crc, ${answers},
+           EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') AS vectorless
+         FROM passages AS p LEFT JOIN ${vectorTable(sql).of(collection)} AS v ON v.passage_id = p.id ${joined}
          WHERE p.document_id = ? ORDER BY p.ordinal`,
         [row.id]
       ),
@@ -75,9 +76,6 @@ export const exported = Effect.fnUntraced(function* (
   return { documents, next: positionAfter(from, last && (last.first_passage ?? last.id)) } satisfies ExportPage
 })
 
-/** Passages read at once: as many as a large document has, few enough for memory. */
-const mostEmbedded = 20_000
-
 /** Passages of these documents, and of one document per fingerprint, with their vectors, except damaged ones. */
 export const embeddings = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -95,8 +93,7 @@ export const embeddings = Effect.fnUntraced(function* (
      )`,
     [collection, list(of.docIds), collection, list(of.fingerprints)]
   )
-  let left = mostEmbedded
-  const read = documents.filter(({ passages }) => (passages <= left ? ((left -= passages), true) : false))
+  const read = atOnce(documents)
   if (read.length === 0) return []
   const rows = yield* sql.unsafe<TextRow & { readonly vector: Uint8Array; readonly crc: number | null }>(
     `SELECT ${textColumns}, v.vector, v.crc

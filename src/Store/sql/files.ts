@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { FileChange, FileOutcome, IndexedRoot, KnownFile } from "../../model/File.ts"
+import { type TextRange, ranges } from "../core/identity.ts"
 import { dialectOf, same } from "./dialect.ts"
 import { inList, list } from "./rows.ts"
 
@@ -61,10 +62,9 @@ export const below = (
   root: string,
   { after, limit }: { readonly after?: string | undefined; readonly limit: number }
 ): Effect.Effect<ReadonlyArray<{ readonly id: number; readonly path: string }>, SqlError> => {
-  const folder = root.endsWith("/") ? root : `${root}/`
-  // `/` sorts before `0` by bytes. The path itself sorts before everything below it, but not directly before.
+  const [, [folder, end]] = ranges(root)
+  // The path itself sorts before everything below it, but not directly before.
   const from = after === undefined || after < folder ? folder : after
-  const end = `${folder.slice(0, -1)}0`
   const { indexed } = dialectOf(sql)
   const order = indexed("path").join(", ")
   const [first] = indexed("path")
@@ -213,13 +213,9 @@ export const roots = (
   )
 
 /** Forgets the roots within ranges of paths. */
-export const forgetRoots = (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  ranges: ReadonlyArray<readonly [from: string, to: string]>
-) =>
+export const forgetRoots = (sql: SqlClient.SqlClient, collection: number, within: ReadonlyArray<TextRange>) =>
   Effect.forEach(
-    ranges,
+    within,
     ([from, to]) =>
       sql.unsafe("DELETE FROM roots WHERE collection_id = ? AND path >= ? AND path < ?", [collection, from, to]),
     { discard: true }

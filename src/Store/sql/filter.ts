@@ -1,6 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { boundsOf, type Clause, compiled, type Kind, kindOf, timeOf } from "../core/clauses.ts"
+import { boundsOf, type Clause, compiled, isGlob, type Kind, kindOf, timeOf } from "../core/clauses.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { type Dialect, dialectOf } from "./dialect.ts"
 import { forEachNumber, inList, list } from "./rows.ts"
@@ -39,8 +39,6 @@ export const metadataRows = (
   }
   return rows
 }
-
-const isGlob = (pattern: string) => /[*?]/.test(pattern)
 
 const any = (wheres: ReadonlyArray<Where>): Where =>
   wheres.length === 0
@@ -263,6 +261,16 @@ export const documentsOf = (
     )
   ]
 }
+
+/** Calls `use` with the id of each document that a SELECT names. */
+export const forEachId = (sql: SqlClient.SqlClient, { params, sql: select }: Where, use: (id: number) => void) =>
+  Effect.map(
+    sql.unsafe<{ readonly ids: Uint8Array | null }>(
+      `WITH found (id) AS (${select}) SELECT ${dialectOf(sql).digits("id")} AS ids FROM found`,
+      params
+    ),
+    ([row]) => forEachNumber(row!.ids, use)
+  )
 
 /** All documents of a collection, read from an index only. */
 export const allDocuments = (collection: number): Where => ({

@@ -101,13 +101,16 @@ interface TextOfDocument {
   readonly text: string
 }
 
-/** Passages read to detect a document's language. */
-const mostDeciding = 64
+/** Passages that decide the language of a document that was stored before languages were. */
+export const mostDeciding = 64
 
 /** Detects the languages of documents that have none yet, by their ids. */
-export const tellLanguages = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents: ReadonlyArray<number>) {
-  const told = new Map<number, Language>()
-  if (documents.length === 0) return told
+export const detectLanguages = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  documents: ReadonlyArray<number>
+) {
+  const detected = new Map<number, Language>()
+  if (documents.length === 0) return detected
   const rows = yield* sql.unsafe<TextOfDocument>(
     `SELECT d.id AS document, p.text FROM documents AS d
      CROSS JOIN passages AS p ON p.id >= d.first_passage AND p.id < d.first_passage + d.passages AND p.id < d.first_passage + ${mostDeciding}
@@ -118,8 +121,8 @@ export const tellLanguages = Effect.fnUntraced(function* (sql: SqlClient.SqlClie
   for (const row of rows) texts.set(row.document, [...(texts.get(row.document) ?? []), row])
   for (const [document, own] of texts) {
     const language = documentLanguage(own)
-    told.set(document, language)
+    detected.set(document, language)
     yield* sql.unsafe("UPDATE documents SET language = ? WHERE id = ?", [language, document])
   }
-  return told
+  return detected
 })

@@ -142,7 +142,7 @@ export const put = Effect.fnUntraced(function* (
     documentId++
   }
   yield* flush
-  yield* collections.count(sql, collection.id, { documents: documents.length, passages })
+  yield* collections.addToCounts(sql, collection.id, { documents: documents.length, passages })
   if (dialect.reserve !== undefined) yield* sql.unsafe(dialect.reserve)
   const origins = new Set(documents.flatMap(({ origin }) => (origin === undefined ? [] : [origin])))
   for (const { path } of changes) origins.delete(path)

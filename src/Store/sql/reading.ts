@@ -6,7 +6,7 @@ import { type SummaryRow, toSampled, toSome, toStored, toSummary } from "../core
 import { type CheckedRow, type DocumentRow, checkDocument, checkHead, checkPassage } from "../core/passage.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { list } from "./rows.ts"
-import { isPresent, leaving } from "./tables.ts"
+import { isPresent, hiddenCollections } from "./tables.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Figure, RecentDocument, StoreStats } from "../../model/Stored.ts"
@@ -72,7 +72,7 @@ const looked = 10_000
 /** The documents of all collections that were added last, since ids rise. */
 export const recent = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, limit: number) {
   // The latest may belong to a collection that is being deleted; then more are read.
-  const [swept] = yield* sql.unsafe(`${leaving} LIMIT 1`)
+  const [swept] = yield* sql.unsafe(`${hiddenCollections} LIMIT 1`)
   const rows = yield* sql.unsafe<SummaryRow & { readonly collection: CollectionName }>(
     `SELECT c.name AS collection, d.doc_id, d.source, d.origin, d.title, d.passages
      FROM (SELECT * FROM documents ORDER BY id DESC LIMIT ?) AS d CROSS JOIN collections AS c ON c.id = d.collection_id AND c.${isPresent}
@@ -122,7 +122,7 @@ const mostRowsOfKey = 1000
 /** Whether documents that are not being deleted have the key `key`. */
 const isHeld = (key: string) => `EXISTS (
   SELECT 1 FROM (SELECT document_id FROM metadata_values WHERE key = ${key} LIMIT ${mostRowsOfKey}) AS v
-  CROSS JOIN documents AS d ON d.id = v.document_id AND d.collection_id NOT IN (${leaving})
+  CROSS JOIN documents AS d ON d.id = v.document_id AND d.collection_id NOT IN (${hiddenCollections})
 ) OR EXISTS (SELECT 1 FROM metadata_values WHERE key = ${key} LIMIT 1 OFFSET ${mostRowsOfKey})`
 
 /**
@@ -130,7 +130,7 @@ const isHeld = (key: string) => `EXISTS (
  * only.
  */
 export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, keys: ReadonlyArray<string>) {
-  const [swept] = yield* sql.unsafe(`${leaving} LIMIT 1`)
+  const [swept] = yield* sql.unsafe(`${hiddenCollections} LIMIT 1`)
   const held = (key: string) =>
     swept === undefined ? `EXISTS (SELECT 1 FROM metadata_values WHERE key = ${key})` : isHeld(key)
   const unknown = yield* sql.unsafe<{ readonly key: string }>(

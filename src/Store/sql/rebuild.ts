@@ -14,7 +14,7 @@ import { termsVersion } from "../../terms/terms.ts"
 import { codesOn, retireCodes, vectorsIn } from "./codes.ts"
 import { renew } from "./graph/edges.ts"
 import { keepLinkage } from "./graph/linkage.ts"
-import { type SearchedRow, searchedColumns, tellLanguages, toKeywordRow } from "./keyword.ts"
+import { type SearchedRow, searchedColumns, detectLanguages, toKeywordRow } from "./keyword.ts"
 import { passagesAfter } from "./rows.ts"
 import { segmentsOn } from "./segments.ts"
 import { isPresent } from "./tables.ts"
@@ -85,9 +85,11 @@ const postings: Derived = {
       return index === 0 || bytes <= most.bytes
     })
     if (some.length === 0) return undefined
-    const untold = some.flatMap(({ document, language }) => (language === null ? [document] : []))
-    const told = yield* tellLanguages(sql, [...new Set(untold)])
-    const made = some.map((row) => toKeywordRow({ ...row, language: row.language ?? told.get(row.document) ?? null }))
+    const unknown = some.flatMap(({ document, language }) => (language === null ? [document] : []))
+    const detected = yield* detectLanguages(sql, [...new Set(unknown)])
+    const made = some.map((row) =>
+      toKeywordRow({ ...row, language: row.language ?? detected.get(row.document) ?? null })
+    )
     yield* addSegment(segmentsOn(sql), collection, made, State.waiting)
     return { through: some.at(-1)!.id, count: some.length }
   }),

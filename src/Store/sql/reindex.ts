@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Collection, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
+import { type CollectionSummary, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
 import type { Reindexed, ReindexPosition, ReindexState } from "../../model/Stored.ts"
 import { ReindexTakenOver } from "../../Store.ts"
 import { embedderColumns, embedderParams, type EmbedderRow, fromRow, toRow } from "./collections.ts"
@@ -27,7 +27,7 @@ export const target = (sql: SqlClient.SqlClient, collection: number) =>
 /** How far the change to an embedder has come; fails if the collection is changing to another one, or to none. */
 const through = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  collection: Collection,
+  collection: CollectionSummary,
   wanted: EmbedderIdentity
 ) {
   const row = Option.getOrUndefined(yield* find(sql, collection.id))
@@ -42,30 +42,27 @@ const through = Effect.fnUntraced(function* (
  */
 export const begin = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  collection: Collection,
+  collection: CollectionSummary,
   embedder: EmbedderIdentity
 ) {
-  const before = yield* find(sql, collection.id)
-  if (Option.isNone(before) || !sameEmbedder(fromRow(before.value), embedder)) {
-    yield* vectors.retire(sql, collection.id, "next")
-    yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
-    yield* sql.unsafe(
-      `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ${embedderParams})`,
-      [collection.id, ...toRow(embedder)]
-    )
-    yield* vectorTable(sql).create(collection.id, "next")
+  const before = Option.getOrUndefined(yield* find(sql, collection.id))
+  if (before !== undefined && sameEmbedder(fromRow(before), embedder)) {
+    return { done: before.done, total: collection.passages } satisfies ReindexState
   }
-  const done = Option.match(yield* find(sql, collection.id), { onNone: () => 0, onSome: (row) => row.done })
-  const [row] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
-    collection.id
-  ])
-  return { done, total: row?.passages ?? 0 } satisfies ReindexState
+  yield* vectors.retire(sql, collection.id, "next")
+  yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
+  yield* sql.unsafe(
+    `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ${embedderParams})`,
+    [collection.id, ...toRow(embedder)]
+  )
+  yield* vectorTable(sql).create(collection.id, "next")
+  return { done: 0, total: collection.passages } satisfies ReindexState
 })
 
 /** The next passages without a new vector, in order. */
 export const pending = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  collection: Collection,
+  collection: CollectionSummary,
   embedder: EmbedderIdentity,
   limit: number
 ) {
@@ -93,7 +90,7 @@ export const forget = Effect.fnUntraced(function* (
  */
 export const add = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  collection: Collection,
+  collection: CollectionSummary,
   embedded: ReadonlyArray<Reindexed>,
   { embedder, through: before }: ReindexPosition
 ) {
@@ -127,13 +124,10 @@ export const add = Effect.fnUntraced(function* (
  */
 export const finish = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  collection: Collection,
+  collection: CollectionSummary,
   embedder: EmbedderIdentity
 ) {
-  const [row] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
-    collection.id
-  ])
-  const passages = row?.passages ?? 0
+  const { passages } = collection
   if ((yield* pending(sql, collection, embedder, 1)).passages.length > 0) return { changed: false, passages }
   yield* vectors.switchOver(sql, collection.id)
   yield* sql.unsafe(`UPDATE collections SET ${embedderColumns.map((name) => `${name} = ?`).join(", ")} WHERE id = ?`, [

@@ -42,11 +42,12 @@ const comma = 44
 const zero = 48
 
 /** How many rows a statement changes. */
-export const count = (sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown>) =>
+export const changedRows = (sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown>) =>
   Effect.map(sql.unsafe(`${statement} RETURNING 1`, params), (rows) => rows.length)
 
-/** Calls `use` with each whole number in a text of digits and commas. */
-export const forEachNumber = (text: Uint8Array, use: (value: number) => void): void => {
+/** Calls `use` with each whole number in a text of digits and commas; null is a text of none. */
+export const forEachNumber = (text: Uint8Array | null, use: (value: number) => void): void => {
+  if (text === null) return
   let value = 0
   for (let i = 0; i < text.length; i++) {
     const byte = text[i]!

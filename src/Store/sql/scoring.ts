@@ -47,7 +47,7 @@ export interface Vectors {
   /** What is in memory is true as long as this stays the same; undefined: no longer. */
   readonly state: (sql: SqlClient.SqlClient) => unknown
   /** A number for the current vectors of a collection, if other ones come under the same passages in the same state. */
-  readonly home?: (sql: SqlClient.SqlClient, collection: number) => Effect.Effect<number, SqlError>
+  readonly setOf?: (sql: SqlClient.SqlClient, collection: number) => Effect.Effect<number, SqlError>
   /** Reads the vectors of some passages of a collection. */
   readonly some: (
     sql: SqlClient.SqlClient,
@@ -70,8 +70,8 @@ const batch = 1024
 /** Vectors without a checksum, which an older version stored, are only noticed by their length. */
 export const differently = "a vector has a different length from the others"
 
-/** Passages of the collection without a vector must be known to have none. */
-const silent = Effect.fnUntraced(function* (
+/** Fails unless these passages, as far as they are of the collection, are recorded to have no vector. */
+const checkVectorless = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   passages: ReadonlyArray<number>
@@ -87,14 +87,14 @@ const silent = Effect.fnUntraced(function* (
 })
 
 /** Scores vectors in memory, which holds those read last, of each width up to `mostBytes`. */
-export const inMemory = ({ home, some, state, whole }: Vectors, mostBytes: number): Scoring => {
+export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: number): Scoring => {
   let last: unknown
   const held = new Map<number, HeldVectors>()
-  /** Passages that have none in a home, or one without a direction. */
-  const without = new Map<number, Set<number>>()
+  /** Passages that have none in a set, or one without a direction. */
+  const vectorless = new Map<number, Set<number>>()
   const forget = () => {
     last = undefined
-    without.clear()
+    vectorless.clear()
     for (const each of held.values()) each.clear()
   }
 
@@ -107,9 +107,9 @@ export const inMemory = ({ home, some, state, whole }: Vectors, mostBytes: numbe
     return known
   }
 
-  const withoutIn = (home: number): Set<number> => {
-    const known = without.get(home) ?? new Set()
-    without.set(home, known)
+  const vectorlessIn = (set: number): Set<number> => {
+    const known = vectorless.get(set) ?? new Set()
+    vectorless.set(set, known)
     return known
   }
 
@@ -122,11 +122,11 @@ export const inMemory = ({ home, some, state, whole }: Vectors, mostBytes: numbe
     const query = measureBy(direction)
     const { off, scale } = query
     const vectors = heldOf(sql, query.toward.length)
-    const own = home === undefined ? collection : yield* home(sql, collection)
-    const silentHere = withoutIn(own)
+    const own = setOf === undefined ? collection : yield* setOf(sql, collection)
+    const without = vectorlessIn(own)
     const hold: Use = (passage, vector) => {
       if (vector.length !== 4 * vectors.width) damaged(differently)
-      if (vector.every((byte) => byte === 0)) silentHere.add(passage)
+      if (vector.every((byte) => byte === 0)) without.add(passage)
       else vectors.add(passage, vector, own)
     }
     const passages = "all" in among ? yield* whole(sql, collection, among.all, hold) : among
@@ -139,16 +139,16 @@ export const inMemory = ({ home, some, state, whole }: Vectors, mostBytes: numbe
     })
     const unread: Array<number> = []
     for (let at = 0; at < places.length; at++) {
-      if (places[at] === -1 && !silentHere.has(passages[at]!)) unread.push(at)
+      if (places[at] === -1 && !without.has(passages[at]!)) unread.push(at)
     }
     for (let from = 0; from < unread.length; from += batch) {
       const indexes = unread.slice(from, from + batch)
       const these = indexes.map((at) => passages[at]!)
       yield* some(sql, collection, these, hold)
       const read = vectors.placesOf(these, own)
-      const missing = these.filter((id, at) => read[at] === -1 && !silentHere.has(id))
-      if (missing.length > 0) yield* silent(sql, collection, missing)
-      for (const passage of missing) silentHere.add(passage)
+      const missing = these.filter((id, at) => read[at] === -1 && !without.has(id))
+      if (missing.length > 0) yield* checkVectorless(sql, collection, missing)
+      for (const passage of missing) without.add(passage)
       vectors.cosines(read, query, (at, cosine) => {
         scores[indexes[at]!] = scaled(cosine)
       })

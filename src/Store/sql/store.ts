@@ -3,7 +3,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { CollectionExists, DocumentNotFound } from "../../Store.ts"
-import type { Collection, CollectionName } from "../../model/Collection.ts"
+import type { CollectionName, CollectionSummary } from "../../model/Collection.ts"
 import { anywhere, embeddedBy, traced } from "../core/calls.ts"
 import { Database } from "./Database.ts"
 import * as collections from "./collections.ts"
@@ -20,7 +20,7 @@ import { put } from "./put.ts"
 import * as reading from "./reading.ts"
 import * as rebuild from "./rebuild.ts"
 import * as reindex from "./reindex.ts"
-import { filteredCount, find, rank } from "./snapshot.ts"
+import { filteredCount, find } from "./snapshot.ts"
 import * as sweep from "./sweep.ts"
 import { stepsInBackground, upkeepStep } from "./upkeep.ts"
 import * as vectors from "./vectors.ts"
@@ -46,7 +46,7 @@ export const make = Effect.gen(function* () {
   /** Calls that name a collection, which they read or write. */
   const ofWhole =
     (run: typeof read) =>
-    <Args extends ReadonlyArray<unknown>, A, E>(use: Use<Collection, Args, A, E>) =>
+    <Args extends ReadonlyArray<unknown>, A, E>(use: Use<CollectionSummary, Args, A, E>) =>
     (name: CollectionName, ...args: Args) =>
       run(Effect.flatMap(collections.find(sql, name), (collection) => use(sql, collection, ...args)))
   const of =
@@ -142,7 +142,6 @@ export const make = Effect.gen(function* () {
     resume: () => Effect.asVoid(upkeep),
     compact: own.compact,
 
-    rank: (request) => Effect.zipLeft(read(rank(sql, searching, request)), refining),
     find: (request) => Effect.zipLeft(read(find(sql, searching, request)), refining),
     written: (names, words) =>
       read(

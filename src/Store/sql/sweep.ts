@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import { damaged } from "../../model/Damaged.ts"
 import { dialectOf } from "./dialect.ts"
 import { deleteEdges } from "./graph/edges.ts"
-import { count, inList, list } from "./rows.ts"
-import { leaving } from "./tables.ts"
+import { changedRows, inList, list } from "./rows.ts"
+import { hiddenCollections } from "./tables.ts"
 import { vectorTable } from "./vectorTable.ts"
 
 /** Hides a collection from everyone, to be swept. */
@@ -27,7 +27,7 @@ const most = { vectors: 256, blocks: 16, edges: 1024, files: 512, texts: 256 }
 
 /** The next collection to sweep; a name that only looks hidden because of damage does not count. */
 const next = (sql: SqlClient.SqlClient) =>
-  Effect.flatMap(sql.unsafe<{ readonly id: number }>(`${leaving} ORDER BY name LIMIT 100`), (hidden) =>
+  Effect.flatMap(sql.unsafe<{ readonly id: number }>(`${hiddenCollections} ORDER BY name LIMIT 100`), (hidden) =>
     Effect.map(
       sql.unsafe<{ readonly id: number }>(
         `SELECT id FROM collections WHERE id ${inList} AND name || '' = '~' || id LIMIT 1`,
@@ -50,7 +50,7 @@ const parts: ReadonlyArray<(sql: SqlClient.SqlClient, collection: number) => Eff
     )
     if (set === undefined) return false
     const blocks = `SELECT version FROM code_blocks WHERE set_id = ? LIMIT ?`
-    const taken = yield* count(sql, `DELETE FROM code_blocks WHERE version IN (${blocks})`, [set.id, most.blocks])
+    const taken = yield* changedRows(sql, `DELETE FROM code_blocks WHERE version IN (${blocks})`, [set.id, most.blocks])
     if (taken < most.blocks) yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [set.id])
     return true
   }),
@@ -70,12 +70,12 @@ const parts: ReadonlyArray<(sql: SqlClient.SqlClient, collection: number) => Eff
   Effect.fnUntraced(function* (sql, collection) {
     const some = "SELECT entity FROM graph_names WHERE collection_id = ? LIMIT ?"
     const statement = `DELETE FROM graph_names WHERE collection_id = ? AND entity IN (${some})`
-    return (yield* count(sql, statement, [collection, collection, most.edges])) > 0
+    return (yield* changedRows(sql, statement, [collection, collection, most.edges])) > 0
   }),
   (sql, collection) => sweepTexts(sql, collection),
   Effect.fnUntraced(function* (sql, collection) {
     const some = "SELECT id FROM files WHERE collection_id = ? LIMIT ?"
-    return (yield* count(sql, `DELETE FROM files WHERE id IN (${some})`, [collection, most.files])) > 0
+    return (yield* changedRows(sql, `DELETE FROM files WHERE id IN (${some})`, [collection, most.files])) > 0
   })
 ]
 
@@ -98,7 +98,7 @@ const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
   const [{ id, passages }] = documents as [(typeof documents)[number]]
   if (some.length === 0 && passages > most.texts) {
     const its = "SELECT id FROM passages WHERE document_id = ? ORDER BY ordinal LIMIT ?"
-    const taken = yield* count(sql, `DELETE FROM passages WHERE id IN (${its})`, [id, most.texts])
+    const taken = yield* changedRows(sql, `DELETE FROM passages WHERE id IN (${its})`, [id, most.texts])
     yield* sql.unsafe("UPDATE documents SET passages = ? WHERE id = ?", [taken < most.texts ? 0 : passages - taken, id])
     return true
   }

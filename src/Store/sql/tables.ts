@@ -295,13 +295,13 @@ export const indexes = [
 export const isPresent = "name < '~'"
 
 /** The ids of collections being deleted. */
-export const leaving = "SELECT id FROM collections WHERE name >= '~'"
+export const hiddenCollections = "SELECT id FROM collections WHERE name >= '~'"
 
 /** By what titles are found while one is typed: the beginning in lower case, as far as the alphabet is English. */
 export const titleKey = (title: string): string => `lower(substr(${title}, 1, 80))`
 
 /** The graphs of an older index, which have no names: they are made again, and used meanwhile. */
-export const namesMissing = `INSERT INTO rebuilds (collection_id, kind, format, terms_version, until, boundary)
+export const rebuildGraphs = `INSERT INTO rebuilds (collection_id, kind, format, terms_version, until, boundary)
   SELECT c.id, 'graph', 1, 0, (SELECT coalesce(max(id), 0) FROM passages), 0 FROM collections AS c
   WHERE c.name < '~' AND EXISTS (SELECT 1 FROM graph_mentions AS m WHERE m.collection_id = c.id)
   ON CONFLICT DO NOTHING`

@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { count, inList, insertRows, list } from "./rows.ts"
+import { changedRows, inList, insertRows, list } from "./rows.ts"
 
 /** A collection's vectors; `next` are those of the embedder it is changing to. */
 export type Generation = "current" | "next"
@@ -15,7 +15,7 @@ interface VectorRow {
 type Done = Effect.Effect<unknown, SqlError>
 
 /** Where a database keeps vectors: float32, little-endian, separate from the texts, so that a scan reads nothing else. */
-export interface VectorTable {
+interface VectorTable {
   /** Vectors as a table with the columns `passage_id`, `vector` and `crc`; it needs a name in the statement. */
   readonly of: (collection: number, generation?: Generation) => string
   readonly create: (collection: number, generation: Generation) => Done
@@ -58,7 +58,7 @@ const tables = (sql: SqlClient.SqlClient): VectorTable => {
       for (const table of [of(collection), of(collection, "next")]) {
         if (!(yield* exists(table))) continue
         const some = `SELECT passage_id FROM ${table} WHERE passage_id > 0 ORDER BY passage_id LIMIT ?`
-        const taken = yield* count(sql, `DELETE FROM ${table} WHERE passage_id IN (${some})`, [most])
+        const taken = yield* changedRows(sql, `DELETE FROM ${table} WHERE passage_id IN (${some})`, [most])
         if (taken < most) yield* sql.unsafe(`DROP TABLE ${table}`)
         return true
       }
@@ -112,7 +112,7 @@ const sets = (sql: SqlClient.SqlClient): VectorTable => {
       )
       if (set === undefined) return false
       const some = "SELECT passage_id FROM vectors WHERE set_id = ? ORDER BY passage_id LIMIT ?"
-      const taken = yield* count(sql, `DELETE FROM vectors WHERE set_id = ? AND passage_id IN (${some})`, [
+      const taken = yield* changedRows(sql, `DELETE FROM vectors WHERE set_id = ? AND passage_id IN (${some})`, [
         set.id,
         set.id,
         most

@@ -15,7 +15,7 @@ import type { Among, Scoring } from "./scoring.ts"
 import { makeHidden } from "./sweep.ts"
 import { type Generation, vectorTable } from "./vectorTable.ts"
 
-const forgetSilent = (sql: SqlClient.SqlClient, collection: number, generation: Generation) =>
+const forgetVectorless = (sql: SqlClient.SqlClient, collection: number, generation: Generation) =>
   sql.unsafe(
     `DELETE FROM vectorless WHERE generation = ? AND EXISTS (
        SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
@@ -30,7 +30,7 @@ export const retire = Effect.fnUntraced(function* (
   generation: Generation
 ) {
   const handOver = Effect.gen(function* () {
-    yield* forgetSilent(sql, collection, generation)
+    yield* forgetVectorless(sql, collection, generation)
     const hidden = yield* makeHidden(sql)
     yield* codeSets.moveCodes(sql, { collection, generation }, hidden)
     return hidden
@@ -75,10 +75,10 @@ export const insert = (
   generation: Generation = "current"
 ): Effect.Effect<void, SqlError> => {
   const rows: Array<{ readonly id: number; readonly vector: Vector }> = []
-  const silent: Array<object> = []
+  const vectorless: Array<object> = []
   for (const { id, vector } of given) {
     if (Option.isSome(vector)) rows.push({ id, vector: vector.value })
-    else silent.push({ passage_id: id, generation })
+    else vectorless.push({ passage_id: id, generation })
   }
   return Effect.all(
     [
@@ -90,7 +90,7 @@ export const insert = (
           return { passage_id, vector, crc: crcOf(vector, passage_id) }
         })
       ),
-      insertRows(sql, "vectorless", silent),
+      insertRows(sql, "vectorless", vectorless),
       codes.insert(codeSets.codesOn(sql), vectorsOf(sql, collection, generation), rows)
     ],
     { discard: true }

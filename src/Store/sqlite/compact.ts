@@ -26,16 +26,26 @@ export const bytesOf = (sql: SqlClient.SqlClient) =>
 /** Larger indexes are not rewritten in memory if the disk has no room. */
 const mostInMemory = 2 ** 30
 
+/** Whether the disk was full when the index was opened, which then has no journal on it. */
+const isWithoutRoom = ({ sql, typed }: Pick<Connection, "sql" | "typed">) =>
+  Effect.map(
+    typed(sql.unsafe<{ readonly journal_mode: string }>("PRAGMA journal_mode")),
+    ([journal]) => journal?.journal_mode === "memory"
+  )
+
+/** Writes the WAL into the file and empties it; false: somebody reads from it. */
+const emptyWal = ({ sql, typed }: Pick<Connection, "sql" | "typed">) =>
+  Effect.map(
+    typed(sql.unsafe<{ readonly busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)")),
+    ([checkpoint]) => checkpoint?.busy !== 1
+  )
+
 /** What to give instead if the work fails on a full disk, where it needs room but is not what frees it. */
 const ifThereIsRoom =
-  <A>({ sql, typed }: Pick<Connection, "sql" | "typed">, instead: A) =>
+  <A>(connection: Pick<Connection, "sql" | "typed">, instead: A) =>
   (work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A, StoreUnavailable> =>
     Effect.catchAll(work, (error) =>
-      Effect.flatMap(
-        typed(sql.unsafe<{ readonly journal_mode: string }>("PRAGMA journal_mode")),
-        ([journal]): Effect.Effect<A, StoreUnavailable> =>
-          journal?.journal_mode === "memory" ? Effect.succeed(instead) : error
-      )
+      Effect.flatMap(isWithoutRoom(connection), (isFull) => (isFull ? Effect.succeed(instead) : Effect.fail(error)))
     )
 
 /** A number that changes whenever another connection writes. */
@@ -65,8 +75,7 @@ export const purge = ({ sql, typed, write }: Connection): Effect.Effect<boolean,
   Effect.gen(function* () {
     const merged = forAWhile(write(mergeStep(sql, { ...step, extent: "clean" })))
     const left = yield* ifThereIsRoom({ sql, typed }, true)(merged)
-    const [checkpoint] = yield* typed(sql.unsafe<{ readonly busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)"))
-    return !left && checkpoint?.busy !== 1
+    return (yield* emptyWal({ sql, typed })) && !left
   })
 
 /**
@@ -84,8 +93,7 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
     const [analyzed] = yield* typed(sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'"))
     if (analyzed !== undefined) yield* write(sql.unsafe("ANALYZE"))
     yield* write(Effect.void)
-    const [journal] = yield* typed(sql.unsafe<{ readonly journal_mode: string }>("PRAGMA journal_mode"))
-    if (journal?.journal_mode === "memory" && before > mostInMemory) {
+    if (before > mostInMemory && (yield* isWithoutRoom({ sql, typed }))) {
       return yield* new StoreUnavailable({
         reason:
           `The disk is full, and an index of ${Math.round(before / 2 ** 20)} MB is too large to be rewritten in memory; ` +
@@ -97,6 +105,6 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
     // What that has given back may be room enough.
     const isComplete = isRebuilt || (yield* Effect.zipLeft(rebuilt, vacuum))
     yield* write(Effect.void)
-    const [checkpoint] = yield* typed(sql.unsafe<{ readonly busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)"))
-    return { before, after: yield* typed(bytesOf(sql)), complete: isComplete && checkpoint?.busy !== 1 }
+    const isEmpty = yield* emptyWal({ sql, typed })
+    return { before, after: yield* typed(bytesOf(sql)), complete: isComplete && isEmpty }
   })

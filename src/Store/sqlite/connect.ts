@@ -9,18 +9,13 @@ import type { CacheHandle } from "../../codes/BlockCache.ts"
 import { isCannotOpen, retryBusy } from "./errors.ts"
 import { migrate, schemaVersion } from "./schema.ts"
 import { type Place, type RawFile, hasMoved, roomFor, statOf } from "./file/place.ts"
-import { applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
+import { type Mode, applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
 import * as SqliteClient from "./client.ts"
 import type { VectorOptions } from "../sql/vectors.ts"
 
 export interface DatabaseOptions {
   readonly filename: string
-  /**
-   * `create` creates the file if there is none; `existing` fails; `readonly` fails and never writes. `shrink` is like
-   * `existing`, but needs no space of its own if the disk is full. `unchanged` is like `existing`, but accepts any
-   * schema version and leaves it as it is.
-   */
-  readonly mode: "create" | "existing" | "readonly" | "shrink" | "unchanged"
+  readonly mode: Mode
   /** `full`: acknowledged writes survive a power cut; `normal`, the default: only the death of the process. */
   readonly synchronous?: "normal" | "full" | undefined
   readonly vectors?: VectorOptions | undefined
@@ -31,7 +26,7 @@ export interface DatabaseOptions {
 }
 
 /** A connection and its file; undefined for a database in memory. */
-export interface Connected {
+interface Connected {
   readonly sql: SqliteClient.SqliteClient
   readonly file: RawFile | undefined
 }

@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { keepLinkage } from "../sql/graph/linkage.ts"
-import { indexes, namesMissing, tables, titleKey } from "../sql/tables.ts"
+import { indexes, rebuildGraphs, tables, titleKey } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the database's `user_version`. */
 export const schemaVersion = 20
@@ -55,7 +55,7 @@ const fills: ReadonlyArray<readonly [before: number, statement: string]> = [
      WHERE m.type IN ('null', 'object') OR (m.type = 'array' AND NOT EXISTS (
        SELECT 1 FROM json_each(m.value) AS e WHERE e.type NOT IN ('null', 'object', 'array')))`
   ],
-  [20, namesMissing],
+  [20, rebuildGraphs],
   // Before, `user_version` was kept twice.
   [18, "DROP TABLE IF EXISTS clew_migrations"]
 ]

@@ -45,7 +45,6 @@ export const reads = [
   "sample",
   "filtered",
   "metadataKeys",
-  "rank",
   "find",
   "written",
   "sizes",
@@ -55,9 +54,7 @@ export const reads = [
   "suggest"
 ] as const satisfies ReadonlyArray<Name>
 
-export type Write = (typeof writes)[number]
-export type Read = (typeof reads)[number]
-export type Method = Read | Write
+export type Method = (typeof reads)[number] | (typeof writes)[number]
 
 /** What a thread gets at its start. */
 export interface ThreadData extends DatabaseOptions {

@@ -7,6 +7,7 @@ import { defaultCollection } from "../../../src/model/Collection.ts"
 import { temporaryFolder } from "../../folder.ts"
 import { opened as open } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import { ranked } from "../../ranked.ts"
 
 /** Vectors whose bytes are found by a search through the file. */
 const vectorOf = (seed: number) => Float32Array.from({ length: 4 }, (_, index) => Math.sin(seed * 4 + index + 1) / 2)
@@ -57,15 +58,7 @@ it.scoped("leaves no byte of deleted documents after compacting, and gives their
     assert.isBelow(after, before)
     // While it is open, and with it the WAL.
     assert.deepStrictEqual(foundIn(folder, wanted), [])
-    const hits = yield* store.rank({
-      collection: defaultCollection,
-      keyword: "rivers 4321",
-      vector: vectorOf(4321),
-      alpha: 0.5,
-      fusion: "rrf",
-      filter: {},
-      limit: 3
-    })
+    const hits = yield* ranked(store, { keyword: "rivers 4321", vector: vectorOf(4321), alpha: 0.5, limit: 3 })
     assert.strictEqual(hits[0]?.document.source, "s4321")
     yield* close
     assert.deepStrictEqual(fs.readdirSync(folder), ["index.db"])

@@ -8,6 +8,7 @@ import { whole, type Whole } from "../../../src/Store.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { temporaryFolder } from "../../folder.ts"
+import { ranked } from "../../ranked.ts"
 
 const batches = 8
 const inBatch = 3
@@ -53,13 +54,10 @@ it.scoped("a power cut leaves a state that was acknowledged, wherever in the WAL
         const store = yield* whole
         if ((yield* store.collections).length === 0) return []
         const sources = yield* sourcesOf(store)
-        const hits = yield* store.rank({
-          collection: defaultCollection,
+        const hits = yield* ranked(store, {
           keyword: "river",
           vector: Float32Array.of(1, 0, 0, 0),
           alpha: 0.5,
-          fusion: "rrf",
-          filter: {},
           limit: 50
         })
         assert.sameMembers([...new Set(hits.map((hit) => hit.document.source!))], sources)

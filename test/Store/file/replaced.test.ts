@@ -1,19 +1,17 @@
 import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
-import * as Scope from "effect/Scope"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { Store } from "../../../src/Store.ts"
+import type { Store } from "../../../src/Store.ts"
 import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { temporaryFolder } from "../../folder.ts"
+import { opened as open } from "../opened.ts"
 
 type Mode = Sqlite.DatabaseOptions["mode"]
 
@@ -21,15 +19,6 @@ const modes: ReadonlyArray<Mode> = ["create", "existing", "readonly"]
 
 /** A thread that starts only then is told so by what it finds at the path. */
 const overwritten = /overwritten in place|does not belong to|is empty but .* is not/
-
-/** A store that is open until the test ends, or until it is closed. */
-const open = (layer: typeof Sqlite.layer, filename: string, mode: Mode = "create") =>
-  Effect.gen(function* () {
-    const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
-    const context = yield* Layer.buildWithScope(layer({ filename, mode }), scope)
-    const store = yield* Effect.provide(Store, context)
-    return { store, close: Scope.close(scope, Exit.void) }
-  })
 
 const put = (store: typeof Store.Service, text: string) =>
   store.put(defaultCollection, [document(text, { source: text })])
@@ -41,14 +30,14 @@ const sources = (store: typeof Store.Service) =>
 const index = (filename: string, ...texts: ReadonlyArray<string>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const { store } = yield* open(Sqlite.layer, filename)
+      const { store } = yield* open(filename)
       yield* Effect.ignore(store.createCollection(defaultCollection, embedder))
       for (const text of texts) yield* put(store, text)
     })
   )
 
 const refusal = (filename: string, mode: Mode) =>
-  Effect.map(Effect.flip(Effect.scoped(open(Sqlite.layer, filename, mode))), ({ reason }) => reason)
+  Effect.map(Effect.flip(Effect.scoped(open(filename, { mode }))), ({ reason }) => reason)
 
 /** What stands in a folder, byte by byte. */
 const bytesOf = (folder: string) =>
@@ -67,7 +56,7 @@ for (const [name, layer] of stores) {
       const [filename, other] = [path.join(here, "index.db"), path.join(here, "other.db")]
       yield* index(filename, "old")
       yield* index(other, "new")
-      const { close, store } = yield* open(layer, filename)
+      const { close, store } = yield* open(filename, { layer })
       yield* put(store, "before")
       for (const end of ["-wal", "-shm"]) fs.rmSync(filename + end)
       fs.renameSync(other, filename)
@@ -75,7 +64,7 @@ for (const [name, layer] of stores) {
       assert.deepStrictEqual(yield* sources(store), ["after", "new"])
       assert.strictEqual((yield* store.stats()).documents, 2)
       yield* close
-      const again = yield* open(Sqlite.layer, filename, "existing")
+      const again = yield* open(filename, { mode: "existing" })
       assert.deepStrictEqual(yield* sources(again.store), ["after", "new"])
     })
   )
@@ -85,7 +74,7 @@ for (const [name, layer] of stores) {
       const here = yield* temporaryFolder
       const filename = path.join(here, "index.db")
       yield* index(filename, "old")
-      const { store } = yield* open(layer, filename)
+      const { store } = yield* open(filename, { layer })
       yield* put(store, "before")
       fs.rmSync(filename)
       const failed = yield* Effect.flip(put(store, "lost"))
@@ -103,7 +92,7 @@ for (const [name, layer] of stores) {
       yield* index(filename, "first")
       fs.copyFileSync(filename, backup)
       yield* index(filename, "second")
-      const { store } = yield* open(layer, filename)
+      const { store } = yield* open(filename, { layer })
       yield* put(store, "third")
       fs.copyFileSync(backup, filename)
       assert.match((yield* Effect.flip(put(store, "fourth"))).message, overwritten)
@@ -126,7 +115,7 @@ it.scoped("refuses a file beside another's WAL, and takes one beside its own", (
     const other = path.join(here, "other.db")
     yield* index(other, "of another index")
 
-    const { close, store } = yield* open(Sqlite.layer, filename)
+    const { close, store } = yield* open(filename)
     yield* put(store, "third")
     // As a killed process leaves them.
     const crashed = (name: string, main: string) => {
@@ -149,7 +138,7 @@ it.scoped("refuses a file beside another's WAL, and takes one beside its own", (
     }
     for (const [place, main] of [backups[1]!, filename].entries()) {
       const made = crashed(`own${place}`, main)
-      const again = yield* open(Sqlite.layer, path.join(made, "index.db"), "existing")
+      const again = yield* open(path.join(made, "index.db"), { mode: "existing" })
       assert.deepStrictEqual(yield* sources(again.store), ["first", "second", "third"])
     }
     yield* close
@@ -165,7 +154,7 @@ it.scoped("knows its WAL also after it was copied back in part and begun anew", 
     const here = yield* temporaryFolder
     const filename = path.join(here, "index.db")
     yield* index(filename, "first")
-    const { store } = yield* open(Sqlite.layer, filename)
+    const { store } = yield* open(filename)
     const other = new Database(filename)
     const seen = ["first"]
     for (let round = 0; round < 6; round++) {
@@ -174,7 +163,7 @@ it.scoped("knows its WAL also after it was copied back in part and begun anew", 
       const copy = path.join(here, `copy${round}`)
       fs.mkdirSync(copy)
       for (const end of ["", "-wal"]) fs.copyFileSync(filename + end, path.join(copy, `index.db${end}`))
-      const again = yield* open(Sqlite.layer, path.join(copy, "index.db"), "existing")
+      const again = yield* open(path.join(copy, "index.db"), { mode: "existing" })
       assert.deepStrictEqual(yield* sources(again.store), seen)
       other.pragma(`wal_checkpoint(${["PASSIVE", "RESTART", "TRUNCATE"][round % 3]})`)
     }
@@ -196,10 +185,10 @@ it.scoped.skipIf(process.platform !== "linux")(
       const here = yield* temporaryFolder
       const filename = path.join(here, "index.db")
       yield* index(filename, "first")
-      const { store } = yield* open((options) => Threaded.layerPooled({ ...options, readers: 1 }), filename)
+      const { store } = yield* open(filename, { layer: (options) => Threaded.layerPooled({ ...options, readers: 1 }) })
       yield* put(store, "second")
       assert.isAbove(locksOn(filename), 0)
-      const again = yield* open(Sqlite.layer, filename, "readonly")
+      const again = yield* open(filename, { mode: "readonly" })
       assert.deepStrictEqual(yield* sources(again.store), ["first", "second"])
       yield* again.close
       // Without them another process may think itself the last one, and take the WAL away.
@@ -212,7 +201,7 @@ it.scoped("writes no more once a newer program has changed the schema", () =>
     const here = yield* temporaryFolder
     const filename = path.join(here, "index.db")
     yield* index(filename, "first")
-    const { store } = yield* open(Sqlite.layer, filename)
+    const { store } = yield* open(filename)
     const newer = new Database(filename)
     newer.pragma("user_version = 99")
     assert.match((yield* Effect.flip(put(store, "second"))).message, /newer Clew .*schema 99.*restart/)

@@ -4,6 +4,7 @@ import { CollectionName } from "../../../src/model/Collection.ts"
 import { whole } from "../../../src/Store.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import { ranking } from "../../ranked.ts"
 
 let made = 0
 
@@ -23,12 +24,7 @@ const filled = Effect.gen(function* () {
   ])
   const find = (graph: { readonly auto: boolean } | undefined, rest: object = {}) =>
     store.find({
-      collection,
-      keyword: "Who is the singer of the song Hello Love?",
-      alpha: 0,
-      fusion: "rrf",
-      filter: {},
-      passages: 14,
+      ...ranking({ collection, keyword: "Who is the singer of the song Hello Love?" }),
       list: { places: 10, fold: false, perDocument: 0, minRelevance: 0, question: "" },
       graph: graph === undefined ? undefined : { ...graph, question: "Who is the singer of the song Hello Love?" },
       ...rest

@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/TestClock"
 import { CollectionName } from "../../../src/model/Collection.ts"
-import { whole } from "../../../src/Store.ts"
+import { built } from "../opened.ts"
 import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
 import { certificate, greeting, node, options } from "./node.ts"
 
@@ -71,8 +71,7 @@ const opened = (answer: Parameters<typeof node>[0]) =>
       if (asked.path === "/clew-v1-records") return [200, { "clew-v1-records": {} }]
       return answer(asked, nth)
     })
-    const context = yield* Layer.build(OpenSearch.layer(options(made.url)))
-    return { ...made, store: yield* Effect.provide(whole, context) }
+    return { ...made, store: yield* built(OpenSearch.layer(options(made.url))) }
   })
 
 const name = CollectionName.make("c")

@@ -1,13 +1,12 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
 import { names, passagesIndex, template } from "../../../src/Store/opensearch/mapping.ts"
 import { frequency, fromBytes, stored, toBytes, vectorFields } from "../../../src/Store/opensearch/sources.ts"
 import { CollectionName } from "../../../src/model/Collection.ts"
-import { whole } from "../../../src/Store.ts"
+import { built } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { type Asked, greeting, node, options } from "./node.ts"
 
@@ -135,8 +134,7 @@ it.scoped(
         }
       }
       const { asked, url } = yield* node(answering(old))
-      const context = yield* Layer.build(OpenSearch.layer(options(url)))
-      const store = yield* Effect.provide(whole, context)
+      const store = yield* built(OpenSearch.layer(options(url)))
       yield* store.put(CollectionName.make("c"), [document("one", { source: "s" })])
       const bulks = asked.filter(({ path }) => path.includes("_bulk"))
       const lines = bulks.map(({ body }) =>

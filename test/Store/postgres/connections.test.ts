@@ -2,18 +2,15 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import { built } from "../opened.ts"
 import { fresh, hasPostgres, serverOfFile } from "./server.ts"
+import { ranked } from "../../ranked.ts"
 
-const opened = (options: Postgres.DatabaseOptions) =>
-  Effect.flatMap(Layer.build(Postgres.layer(options)), (context) => Effect.provide(whole, context))
-
-const request = { collection: defaultCollection, alpha: 0, fusion: "rrf", filter: {}, limit: 5 } as const
+const opened = (options: Postgres.DatabaseOptions) => built(Postgres.layer(options))
 
 /** Holds the writers' lock of a schema as another process would, until it is interrupted. */
 const holding = Effect.fnUntraced(function* (options: Postgres.DatabaseOptions) {
@@ -101,7 +98,7 @@ if (hasPostgres) {
             const asked: Effect.Effect<unknown, unknown> =
               n % 10 === 9
                 ? store.put(defaultCollection, [document(`moon ${n}`, { source: `/moon/${n}` })])
-                : store.rank({ ...request, keyword: `river ${n}` })
+                : ranked(store, { keyword: `river ${n}` })
             const fiber = yield* Effect.fork(asked)
             if (n % 2 === 0) return yield* Fiber.await(fiber)
             yield* Effect.sleep((n * 7) % 41)

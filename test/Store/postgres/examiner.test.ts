@@ -1,19 +1,19 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { Examiner, whole } from "../../../src/Store.ts"
+import { Examiner } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import * as PostgresExaminer from "../../../src/Store/PostgresExaminer.ts"
 import { make as makeClient } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import { built } from "../opened.ts"
 import { fresh, hasPostgres, server, faultsIn } from "./server.ts"
 
 if (hasPostgres) {
   it.scopedLive("finds nothing wrong with metadata of any kind, and corrects lost lists of them and wrong counts", () =>
     Effect.gen(function* () {
       const options = fresh(yield* server)
-      const store = yield* Effect.flatMap(Layer.build(Postgres.layer(options)), (built) => Effect.provide(whole, built))
+      const store = yield* built(Postgres.layer(options))
       yield* store.createCollection(defaultCollection, embedder)
       const metadata = {
         year: 2020,

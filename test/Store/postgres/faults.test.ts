@@ -2,21 +2,19 @@ import { assert, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { type Whole, whole } from "../../../src/Store.ts"
+import type { Whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
 import { schemaVersion } from "../../../src/Store/postgres/schema.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import { built } from "../opened.ts"
 import { type Server, fresh, hasOwn, serverOfFile, faultsIn } from "./server.ts"
 import { type Way, wayTo } from "./way.ts"
+import { ranked } from "../../ranked.ts"
 
-const opened = (options: Postgres.DatabaseOptions) =>
-  Effect.flatMap(Layer.build(Postgres.layer(options)), (context) => Effect.provide(whole, context))
-
-const request = { collection: defaultCollection, alpha: 0, fusion: "rrf", filter: {}, limit: 9 } as const
+const opened = (options: Postgres.DatabaseOptions) => built(Postgres.layer(options))
 
 /** A store on a server, by a way that can be cut. */
 const behind = Effect.fnUntraced(function* (running: Server) {
@@ -29,7 +27,7 @@ const behind = Effect.fnUntraced(function* (running: Server) {
 })
 
 const texts = (store: Whole, keyword: string) =>
-  Effect.map(store.rank({ ...request, keyword }), (hits) => hits.map(({ passage }) => passage.text).toSorted())
+  Effect.map(ranked(store, { keyword }), (hits) => hits.map(({ passage }) => passage.text).toSorted())
 
 if (hasOwn) {
   const server = serverOfFile()

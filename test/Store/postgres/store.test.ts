@@ -1,36 +1,28 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
 import { CollectionName, defaultCollection } from "../../../src/model/Collection.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
-import type { ExportPosition, ExportedDocument, PreparedDocument, RankRequest } from "../../../src/model/Stored.ts"
+import type { Filter } from "../../../src/model/Filter.ts"
+import type { ExportPosition, ExportedDocument, PreparedDocument } from "../../../src/model/Stored.ts"
 import { documentLanguage } from "../../../src/terms/detect.ts"
-import { type Whole, whole } from "../../../src/Store.ts"
+import type { Whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { make as makeClient } from "../../../src/Store/postgres/client.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import { built } from "../opened.ts"
 import { fresh, hasPostgres, server, serverOfFile } from "./server.ts"
+import { ranked } from "../../ranked.ts"
 
 /** A store on a server, as another process would open it. */
-const opened = (options: Postgres.DatabaseOptions) =>
-  Effect.flatMap(Layer.build(Postgres.layer(options)), (context) => Effect.provide(whole, context))
+const opened = (options: Postgres.DatabaseOptions) => built(Postgres.layer(options))
 
-const inMemory = Effect.flatMap(Layer.build(Sqlite.layerMemory), (context) => Effect.provide(whole, context))
-
-const request = (given: Partial<RankRequest>): RankRequest => ({
-  collection: defaultCollection,
-  alpha: 0.4,
-  fusion: "rrf",
-  filter: {},
-  limit: 20,
-  ...given
-})
+const inMemory = built(Sqlite.layerMemory)
 
 const everything = Effect.fnUntraced(function* (store: Whole) {
   const all: Array<ExportedDocument> = []
@@ -72,7 +64,7 @@ const operation = FastCheck.oneof(
   { weight: 1, arbitrary: FastCheck.nat(2).map((folder) => ({ prune: `/docs/${folder}` })) }
 )
 
-const filters: ReadonlyArray<RankRequest["filter"]> = [
+const filters: ReadonlyArray<Filter> = [
   {},
   { tag: "x" },
   { tag: ["yy", "z".repeat(600)] },
@@ -125,14 +117,14 @@ if (hasPostgres) {
                       listed[1]!.map(({ docId }) => docId)
                     )
                     const found = yield* Effect.forEach(stores, (store) =>
-                      store.rank(request({ keyword: "river config.yaml größe 東京", alpha: 0, filter }))
+                      ranked(store, { keyword: "river config.yaml größe 東京", filter, limit: 20 })
                     )
                     const shown = found.map((hits) =>
                       hits.map(({ document: { docId, metadata }, passage, score }) => [docId, metadata, passage, score])
                     )
                     assert.deepStrictEqual(shown[0], shown[1])
                     const near = yield* Effect.forEach(stores, (store) =>
-                      store.rank(request({ vector: angles(1), alpha: 1, filter }))
+                      ranked(store, { vector: angles(1), filter, limit: 20 })
                     )
                     assert.strictEqual(near[0]!.length, near[1]!.length)
                     near[0]!.forEach((hit, at) => assert.closeTo(hit.score, near[1]![at]!.score, 1e-6))
@@ -154,14 +146,14 @@ if (hasPostgres) {
       yield* a.createCollection(defaultCollection, embedder)
       for (let round = 0; round < 20; round++) {
         yield* a.put(defaultCollection, [document(`round ${round}`, { source: "/one" })])
-        const hits = yield* b.rank(request({ keyword: `round ${round}`, alpha: 0 }))
+        const hits = yield* ranked(b, { keyword: `round ${round}` })
         assert.deepStrictEqual(
           hits.map(({ passage }) => passage.text),
           [`round ${round}`]
         )
       }
       yield* b.deleteSource(defaultCollection, "/one")
-      assert.deepStrictEqual(yield* a.rank(request({ keyword: "round", alpha: 0 })), [])
+      assert.deepStrictEqual(yield* ranked(a, { keyword: "round" }), [])
     })
   )
 
@@ -176,7 +168,7 @@ if (hasPostgres) {
       const ended = new Set<Whole>()
       const reading = Effect.gen(function* () {
         do {
-          const hits = yield* reader.rank(request({ keyword: "stone", vector: angles(1) }))
+          const hits = yield* ranked(reader, { keyword: "stone", vector: angles(1), alpha: 0.4 })
           assert.lengthOf(hits, 2)
           assert.strictEqual(hits[0]!.passage.text, hits[1]!.passage.text)
         } while (ended.size < 2)
@@ -225,7 +217,7 @@ if (hasPostgres) {
           yield* store.list(defaultCollection, { limit: 9, filter: { long: "x".repeat(59_999) } }),
           []
         )
-        const [hit] = yield* store.rank(request({ vector, alpha: 1 }))
+        const [hit] = yield* ranked(store, { vector })
         assert.closeTo(hit!.score, 1, 1e-6)
         // Fifty megabytes.
         const lines = Array.from({ length: 500 }, (_, n) => `${n} ${"lorem ipsum dolor ".repeat(5800)}`)
@@ -375,7 +367,7 @@ if (hasPostgres) {
       const during = yield* Effect.flip(store.put(name, [document("moon", { source: "/b" })]))
       assert.strictEqual(during._tag, "StoreUnavailable")
       running.start()
-      const hits = yield* Effect.retry(store.rank(request({ collection: name, keyword: "river", alpha: 0 })), {
+      const hits = yield* Effect.retry(ranked(store, { collection: name, keyword: "river" }), {
         times: 20
       })
       assert.lengthOf(hits, 1)

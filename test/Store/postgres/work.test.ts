@@ -5,13 +5,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { createRequire } from "node:module"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { Ahead } from "../../../src/Store/postgres/ahead.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-import { exercise, fill } from "../exercise.ts"
+import { exercise, fill, readsAll } from "../exercise.ts"
+import { built } from "../opened.ts"
 import { fresh, hasPostgres, serverOfFile } from "./server.ts"
+import { ranked } from "../../ranked.ts"
 
 interface Driver {
   readonly Client: { readonly prototype: { query: (...args: Array<unknown>) => unknown } }
@@ -34,15 +35,6 @@ const listen = Effect.acquireRelease(
   }),
   ({ stop }) => Effect.sync(stop)
 )
-
-/** Reads everything, or as much as one asks for, because that is what it is asked for. */
-const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
-  [/sum\(length\(/, "the sizes of everything, for the benchmark"],
-  [
-    /^WITH found \(id\) AS \(SELECT d.id FROM documents AS d [^?$]*WHERE d.collection_id = (?:\?|\$1)\)/,
-    "which documents are left after some were deleted, once for the facets of that state"
-  ]
-]
 
 const grows = new Set([
   "documents",
@@ -94,9 +86,7 @@ if (hasPostgres) {
       Effect.gen(function* () {
         const { statements } = yield* listen
         const options = fresh(yield* server)
-        const store = yield* Effect.flatMap(Layer.build(Postgres.layer(options)), (built) =>
-          Effect.provide(whole, built)
-        )
+        const store = yield* built(Postgres.layer(options))
         yield* fill(store, 8000)
         const sql = yield* makeClient({ ...options, pool: 1 })
         const here = transaction(sql, `BEGIN; SET LOCAL search_path TO "${options.schema}"; ${indexed}`)
@@ -128,15 +118,13 @@ if (hasPostgres) {
     Effect.gen(function* () {
       const { counted } = yield* listen
       const options = fresh(yield* server)
-      const store = yield* Effect.flatMap(Layer.build(Postgres.layer(options)), (built) => Effect.provide(whole, built))
+      const store = yield* built(Postgres.layer(options))
       yield* fill(store, 5000)
       const search = (n: number) =>
-        store.rank({
-          collection: defaultCollection,
+        ranked(store, {
           keyword: `river ${n}`,
           vector: Float32Array.of(1, n, 2, 3),
           alpha: 0.5,
-          fusion: "rrf",
           filter: { n: { gte: 1 } },
           limit: 5
         })
@@ -158,10 +146,7 @@ if (hasPostgres) {
     Effect.gen(function* () {
       const options = { ...fresh(yield* server), vectors: { oversample: "auto", exact: false } as const }
       const opened = (finerBytes: number) =>
-        Effect.flatMap(
-          Layer.build(Postgres.layer({ ...options, vectors: { ...options.vectors, finerBytes, exactBelow: 0 } })),
-          (built) => Effect.provide(whole, built)
-        )
+        built(Postgres.layer({ ...options, vectors: { ...options.vectors, finerBytes, exactBelow: 0 } }))
       const [plain, refining] = [yield* opened(0), yield* opened(2 ** 24)]
       const wide = { ...embedder, dimensions: 64 }
       yield* plain.createCollection(defaultCollection, wide)
@@ -175,16 +160,8 @@ if (hasPostgres) {
         )
       }
       const nearest = (store: typeof plain, n: number) =>
-        Effect.map(
-          store.rank({
-            collection: defaultCollection,
-            vector: vectorOf(n + 0.01),
-            alpha: 1,
-            fusion: "rrf",
-            filter: {},
-            limit: 9
-          }),
-          (hits) => hits.map(({ document }) => document.source)
+        Effect.map(ranked(store, { vector: vectorOf(n + 0.01), limit: 9 }), (hits) =>
+          hits.map(({ document }) => document.source)
         )
       const bytes = Effect.map(
         refining.stats(),

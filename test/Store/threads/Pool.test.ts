@@ -87,7 +87,7 @@ const goingAt = <A, E>(effect: Effect.Effect<A, E>, step: number) => {
 
 const settled = Effect.repeatN(Effect.yieldNow(), 50)
 
-const rank = (pool: Pool.Pool, name: string) => pool("rank", [name])
+const find = (pool: Pool.Pool, name: string) => pool("find", [name])
 
 const namesOf = (taken: ReadonlyArray<Taken>) => taken.map(({ call }) => call.args[0])
 
@@ -104,13 +104,13 @@ describe("Pool", () => {
       yield* settled
       assert.strictEqual(threads.started(), 0)
       for (let round = 0; round < 3; round++) {
-        const call = yield* Effect.fork(rank(pool, "alone"))
+        const call = yield* Effect.fork(find(pool, "alone"))
         yield* settled
         yield* threads.taken[round]!.answer({ value: round })
         assert.strictEqual(yield* Fiber.join(call), round)
       }
       assert.strictEqual(threads.started(), 1)
-      for (let n = 0; n < 5; n++) yield* Effect.fork(rank(pool, `${n}`))
+      for (let n = 0; n < 5; n++) yield* Effect.fork(find(pool, `${n}`))
       yield* settled
       assert.strictEqual(threads.started(), 2)
       assert.deepStrictEqual(namesOf(threads.taken.slice(3)), ["0", "1"])
@@ -122,7 +122,7 @@ describe("Pool", () => {
       const threads = fakes()
       const pool = yield* make(threads, { size: 1, weigh: (_, [name]) => (name === "large" ? 3_000_000 : 0) })
       const answered = Effect.fnUntraced(function* (name: string) {
-        const call = yield* Effect.fork(rank(pool, name))
+        const call = yield* Effect.fork(find(pool, name))
         yield* settled
         yield* threads.taken.at(-1)!.answer({ value: name })
         assert.strictEqual(yield* Fiber.join(call), name)
@@ -137,7 +137,7 @@ describe("Pool", () => {
       yield* answered("small")
       yield* pause("600 millis")
       assert.deepStrictEqual(threads.ended, [])
-      const long = yield* Effect.fork(rank(pool, "long"))
+      const long = yield* Effect.fork(find(pool, "long"))
       yield* pause("5 seconds")
       assert.deepStrictEqual(threads.ended, [])
       yield* threads.taken.at(-1)!.answer({ value: "long" })
@@ -175,7 +175,7 @@ describe("Pool", () => {
     Effect.gen(function* () {
       const threads = fakes()
       const pool = yield* make(threads)
-      const both = yield* Effect.forEach(["a", "b"], (name) => Effect.fork(rank(pool, name)))
+      const both = yield* Effect.forEach(["a", "b"], (name) => Effect.fork(find(pool, name)))
       yield* settled
       // The second thread answers first.
       for (const at of [1, 0]) {
@@ -184,7 +184,7 @@ describe("Pool", () => {
       }
       yield* Effect.forEach(both, Fiber.join)
       for (let at = 2; at < 6; at++) {
-        const call = yield* Effect.fork(rank(pool, "alone"))
+        const call = yield* Effect.fork(find(pool, "alone"))
         yield* settled
         yield* threads.taken[at]!.answer({ value: at })
         yield* Fiber.join(call)
@@ -201,7 +201,7 @@ describe("Pool", () => {
     Effect.gen(function* () {
       const threads = fakes()
       const pool = yield* make(threads, { eager: true })
-      const call = yield* Effect.fork(rank(pool, "a"))
+      const call = yield* Effect.fork(find(pool, "a"))
       yield* settled
       yield* threads.taken[0]!.answer({ value: 1 })
       assert.strictEqual(yield* Fiber.join(call), 1)
@@ -213,9 +213,9 @@ describe("Pool", () => {
     Effect.gen(function* () {
       const threads = fakes()
       const pool = yield* make(threads)
-      yield* Effect.fork(rank(pool, "long"))
+      yield* Effect.fork(find(pool, "long"))
       yield* settled
-      const short = yield* Effect.forEach(["a", "b", "c"], (name) => Effect.fork(rank(pool, name)))
+      const short = yield* Effect.forEach(["a", "b", "c"], (name) => Effect.fork(find(pool, name)))
       for (let n = 1; n <= 3; n++) {
         yield* settled
         yield* threads.taken[n]!.answer({ value: n })
@@ -230,7 +230,7 @@ describe("Pool", () => {
     Effect.gen(function* () {
       const threads = fakes()
       const pool = yield* make(threads, { size: 1 })
-      const asked = (client: string, name: string) => Effect.fork(Client.working(client)(rank(pool, name)))
+      const asked = (client: string, name: string) => Effect.fork(Client.working(client)(find(pool, name)))
       for (const name of ["a1", "a2", "a3", "a4"]) yield* asked("a", name)
       yield* settled
       yield* asked("b", "b1")
@@ -251,11 +251,11 @@ describe("Pool", () => {
       const threads = fakes()
       const pool = yield* make(threads)
       const failure = new CollectionNotFound({ name: CollectionName.make("gone") })
-      const failed = yield* Effect.fork(Effect.flip(rank(pool, "a")))
+      const failed = yield* Effect.fork(Effect.flip(find(pool, "a")))
       yield* settled
       yield* threads.taken[0]!.answer({ failure: Schema.encodeSync(StoreError)(failure) })
       assert.deepStrictEqual(yield* Fiber.join(failed), failure)
-      const died = yield* Effect.fork(Effect.catchAllDefect(rank(pool, "b"), Effect.succeed))
+      const died = yield* Effect.fork(Effect.catchAllDefect(find(pool, "b"), Effect.succeed))
       yield* settled
       yield* threads.taken[1]!.answer({ defect: "a bug" })
       assert.strictEqual(((yield* Fiber.join(died)) as Error).message, "a bug")
@@ -266,7 +266,7 @@ describe("Pool", () => {
     Effect.gen(function* () {
       const threads = fakes()
       const pool = yield* make(threads)
-      const saved = yield* Effect.fork(rank(pool, "a"))
+      const saved = yield* Effect.fork(find(pool, "a"))
       yield* settled
       yield* threads.taken[0]!.die
       yield* settled
@@ -274,7 +274,7 @@ describe("Pool", () => {
       yield* threads.taken[1]!.answer({ value: "saved" })
       assert.strictEqual(yield* Fiber.join(saved), "saved")
 
-      const lost = yield* Effect.fork(Effect.flip(rank(pool, "b")))
+      const lost = yield* Effect.fork(Effect.flip(find(pool, "b")))
       for (let n = 2; n <= 3; n++) {
         yield* settled
         yield* threads.taken[n]!.die
@@ -282,7 +282,7 @@ describe("Pool", () => {
       assert.deepStrictEqual(yield* Fiber.join(lost), broken("it was killed"))
       assert.strictEqual(threads.started(), 3)
 
-      const next = yield* Effect.fork(rank(pool, "c"))
+      const next = yield* Effect.fork(find(pool, "c"))
       yield* settled
       yield* threads.taken[4]!.answer({ value: "well" })
       assert.strictEqual(yield* Fiber.join(next), "well")
@@ -293,8 +293,8 @@ describe("Pool", () => {
     Effect.gen(function* () {
       const threads = fakes()
       const pool = yield* make(threads, { size: 1 })
-      const lost = yield* Effect.fork(Effect.flip(rank(pool, "a")))
-      const next = yield* Effect.fork(rank(pool, "b"))
+      const lost = yield* Effect.fork(Effect.flip(find(pool, "a")))
+      const next = yield* Effect.fork(find(pool, "b"))
       yield* settled
       yield* threads.taken[0]!.stall
       assert.deepStrictEqual(yield* Fiber.join(lost), broken("it stood still"))
@@ -311,8 +311,8 @@ describe("Pool", () => {
       for (let step = 1; step < 200; step++) {
         const threads = fakes()
         const pool = yield* make(threads, { size: 1 })
-        const gone = yield* goingAt(rank(pool, "gone"), step)
-        const stays = yield* Effect.fork(rank(pool, "stays"))
+        const gone = yield* goingAt(find(pool, "gone"), step)
+        const stays = yield* Effect.fork(find(pool, "stays"))
         for (let round = 0; round < 5; round++) {
           yield* settled
           yield* Effect.forEach(threads.taken, ({ answer }) => answer({ value: "well" }))
@@ -343,21 +343,21 @@ describe("Pool", () => {
       const reason = new StoreUnavailable({ reason: "the index is gone" })
       const refusing = fakes(() => reason)
       const refused = yield* make(refusing, { eager: true })
-      assert.deepStrictEqual(yield* Effect.flip(rank(refused, "a")), reason)
+      assert.deepStrictEqual(yield* Effect.flip(find(refused, "a")), reason)
       const before = refusing.started()
       yield* settled
       assert.strictEqual(refusing.started(), before)
 
       const dying = fakes(() => new ThreadDied({ reason: "out of memory" }))
       const pool = yield* make(dying)
-      for (let n = 0; n < 3; n++) assert.deepStrictEqual(yield* Effect.flip(rank(pool, "a")), broken("out of memory"))
+      for (let n = 0; n < 3; n++) assert.deepStrictEqual(yield* Effect.flip(find(pool, "a")), broken("out of memory"))
       // One at the start of each of the two, two for each call.
       assert.isAtMost(dying.started(), 2 + 3 * 2)
       assert.strictEqual(dying.ended.length, dying.started())
 
       const slow = fakes((thread) => (thread < 3 ? new ThreadDied({ reason: "not yet" }) : Effect.void))
       const recovering = yield* make(slow, { size: 1 })
-      const call = yield* Effect.fork(rank(recovering, "a"))
+      const call = yield* Effect.fork(find(recovering, "a"))
       yield* settled
       yield* slow.taken[0]!.answer({ value: "at last" })
       assert.strictEqual(yield* Fiber.join(call), "at last")
@@ -369,7 +369,7 @@ describe("Pool", () => {
       const threads = fakes()
       const pool = yield* make(threads, { size: 1 })
       const [running, queued, last] = yield* Effect.all(
-        ["running", "queued", "last"].map((name) => Effect.fork(rank(pool, name)))
+        ["running", "queued", "last"].map((name) => Effect.fork(find(pool, name)))
       )
       yield* settled
       assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(running!)))
@@ -391,7 +391,7 @@ describe("Pool", () => {
       const scope = yield* Scope.make()
       const pool = yield* Scope.extend(make(threads, { size: 3 }), scope)
       const callers = yield* Effect.forEach(["a", "b", "c", "d"], (name) =>
-        Effect.fork(Effect.uninterruptible(rank(pool, name)))
+        Effect.fork(Effect.uninterruptible(find(pool, name)))
       )
       yield* settled
       yield* Scope.close(scope, Exit.void)

@@ -11,23 +11,16 @@ import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
-import type { RankRequest } from "../../../src/model/Stored.ts"
+import type { Found } from "../../../src/model/Stored.ts"
 import { RankingStore, whole } from "../../../src/Store.ts"
 import { ofNames } from "../../../src/runtime/tracing.ts"
 import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
 import * as Thread from "../../../src/Store/threads/Thread.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import { ranking } from "../../ranked.ts"
 
-const both: RankRequest = {
-  collection: defaultCollection,
-  keyword: "zebra",
-  vector: Float32Array.of(1, 0, 0, 0),
-  alpha: 0.4,
-  fusion: "rrf",
-  filter: {},
-  limit: 5
-}
+const both = ranking({ keyword: "zebra", vector: Float32Array.of(1, 0, 0, 0), alpha: 0.4 })
 
 /** A file with one document, and where it is. */
 const file = Effect.gen(function* () {
@@ -46,10 +39,10 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
     Effect.gen(function* () {
       const filename = yield* file
       const { alive, cancel, perform } = yield* Thread.start({ filename, mode: "readonly" })
-      const call = { method: "rank", args: [both] } as const
+      const call = { method: "find", args: [both] } as const
       cancel(2)
       const [first, second, third] = yield* Effect.forEach([1, 2, 3], (id) => perform({ ...call, id }))
-      assert.lengthOf((yield* Thread.fromOutcome(first!.outcome)) as ReadonlyArray<unknown>, 1)
+      assert.lengthOf(((yield* Thread.fromOutcome(first!.outcome)) as Found).hits, 1)
       assert.notProperty(second?.outcome, "value")
       assert.deepStrictEqual(third?.outcome, first?.outcome)
       assert.isTrue(alive())
@@ -59,7 +52,7 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
   it.scoped("is watched only while it performs a call, and no longer than its scope", () =>
     Effect.gen(function* () {
       const filename = yield* file
-      const call = { method: "rank", args: [both] } as const
+      const call = { method: "find", args: [both] } as const
       const scope = yield* Scope.make()
       // As a pool starts one: where nothing can be interrupted.
       const thread = yield* Effect.uninterruptible(Scope.extend(Thread.start({ filename, mode: "readonly" }), scope))
@@ -67,7 +60,7 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
       yield* TestClock.adjust("1 hour")
       assert.isTrue(thread.alive())
       const { outcome } = yield* thread.perform({ ...call, id: 2 })
-      assert.lengthOf((yield* Thread.fromOutcome(outcome)) as ReadonlyArray<unknown>, 1)
+      assert.lengthOf(((yield* Thread.fromOutcome(outcome)) as Found).hits, 1)
       yield* Scope.close(scope, Exit.void)
       assert.isFalse(thread.alive())
     })
@@ -94,7 +87,7 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
 
       const { alive, perform } = yield* Effect.scoped(Thread.start({ filename: yield* file, mode: "readonly" }))
       assert.isFalse(alive())
-      const ended = yield* Effect.flip(perform({ id: 1, method: "rank", args: [both] }))
+      const ended = yield* Effect.flip(perform({ id: 1, method: "find", args: [both] }))
       assert.strictEqual(ended._tag, "ThreadDied")
     })
   )
@@ -115,18 +108,18 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
       const pooled = yield* Layer.build(Threaded.layerPooled({ filename, mode: "readonly", readers: 1 }))
       // Spans that nobody collects are not even made.
       const few = ofNames(Tracer.make({ context: tracer.context, span: tracer.span }), ["Store.vector"])
-      yield* Effect.withTracer(Context.get(pooled, RankingStore).rank(both), few)
+      yield* Effect.withTracer(Context.get(pooled, RankingStore).find(both), few)
       assert.deepStrictEqual(
         spans.splice(0).map(({ name }) => name),
         ["Store.vector"]
       )
-      yield* Effect.withTracer(Context.get(pooled, RankingStore).rank(both), tracer)
+      yield* Effect.withTracer(Context.get(pooled, RankingStore).find(both), tracer)
       const named = (name: string) => spans.find((span) => span.name === name)
       const above = (name: string) =>
         Option.getOrUndefined(Option.flatMapNullable(named(name)!.parent, (span) => span as Tracer.Span))?.name
-      assert.isUndefined(above("Store.rank"))
+      assert.isUndefined(above("Store.find"))
       for (const stage of ["Store.vector", "Store.keyword", "Store.fuse"]) {
-        assert.strictEqual(above(stage), "Store.rank", stage)
+        assert.strictEqual(above(stage), "Store.find", stage)
         const { status } = named(stage)!
         assert.isTrue(status._tag === "Ended" && status.endTime > status.startTime, stage)
       }

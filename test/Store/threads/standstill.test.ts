@@ -39,7 +39,7 @@ describe("standstill", () => {
     Effect.gen(function* () {
       thread.utilization = 0
       const fiber = yield* watch
-      for (let minute = 0; minute < 100; minute++) {
+      for (let minute = 0; minute < 20; minute++) {
         thread.step++
         yield* TestClock.adjust("50 seconds")
       }
@@ -53,9 +53,9 @@ describe("standstill", () => {
       thread.utilization = 0
       thread.call = undefined
       const fiber = yield* watch
-      yield* TestClock.adjust("100 minutes")
+      yield* TestClock.adjust("20 minutes")
       assert.isFalse(yield* isOver(fiber))
-      for (let call = 1; call < 100; call++) {
+      for (let call = 1; call < 20; call++) {
         thread.call = call
         yield* TestClock.adjust("50 seconds")
       }

@@ -3,13 +3,12 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Text, mentionsOf } from "../../../entities/extract.ts"
 import { hashOf, isName, pack, relations, unpack } from "../../../entities/mention.ts"
-import { fromStored, toStored } from "../../../entities/said.ts"
+import { fromStored } from "../../../entities/said.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { GraphStep, GraphUnasked, Said } from "../../../model/Graph.ts"
 import type { PreparedDocument } from "../../../model/Stored.ts"
-import type { StoredAnswer } from "../../core/document.ts"
 import { headingOf } from "../../core/passage.ts"
-import { askedOf, type TextRow } from "../../core/graph.ts"
+import { answerAbout, answersIn, askedOf, type GraphTextRow, type StoredAnswer } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, insertRows, list } from "../rows.ts"
 
@@ -20,9 +19,9 @@ export interface GraphRow extends Text {
 }
 
 /** The columns from which the graph is made, of `passages AS p` and `documents AS d`. */
-export const textColumns = "p.id, p.ordinal, p.text, p.heading, d.title, d.source"
+export const graphColumns = "p.id, p.ordinal, p.text, p.heading, d.title, d.source"
 
-export const toGraphRow = ({ heading, id, ordinal, source, text, title }: TextRow): GraphRow => ({
+export const toGraphRow = ({ heading, id, ordinal, source, text, title }: GraphTextRow): GraphRow => ({
   id,
   ordinal,
   text,
@@ -53,14 +52,7 @@ export const carriedBy = Effect.fnUntraced(function* (
     )
     for (const row of rows) carried.set(row.asked, row)
   }
-  for (const { passages, title } of documents) {
-    for (const { heading, said, text } of passages) {
-      if (said === undefined) continue
-      const asked = askedOf({ title, heading, text })
-      carried.set(asked, { asked, model: said.model, answer: toStored(said) })
-    }
-  }
-  return carried as Answers
+  return new Map([...carried, ...answersIn(documents)]) satisfies Answers as Answers
 })
 
 /** Answers to the questions about passages: their own, else those about passages with the same words; by passage. */
@@ -118,7 +110,7 @@ interface Edge {
 
 /** A passage's edges. */
 export const edgesOf = (
-  { id: passage_id, ordinal }: Pick<TextRow, "id" | "ordinal">,
+  { id: passage_id, ordinal }: Pick<GraphTextRow, "id" | "ordinal">,
   mentions: Uint8Array
 ): ReadonlyArray<Edge> =>
   unpack(mentions).map(({ entity, relation }) => ({
@@ -233,11 +225,11 @@ const again = Effect.fnUntraced(function* (
   yield* sql.unsafe("UPDATE collections SET changes = changes + 1 WHERE id = ?", [collection])
 })
 
-const select = `SELECT ${textColumns}, g.passage_id AS known, a.model
+const select = `SELECT ${graphColumns}, g.passage_id AS known, a.model
   FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
     LEFT JOIN graph_passages AS g ON g.passage_id = p.id LEFT JOIN graph_answers AS a ON a.passage_id = p.id`
 
-interface Row extends TextRow {
+interface Row extends GraphTextRow {
   readonly known: number | null
   readonly model: string | null
 }
@@ -300,8 +292,7 @@ export const keepSaid = Effect.fnUntraced(function* (
   const [found] = yield* sql.unsafe<Row>(`${select} WHERE p.id = ? AND d.collection_id = ?`, [passage, collection])
   if (found === undefined) return false
   const row = toGraphRow(found)
-  const answer = { asked: askedOf(row), model, answer: toStored(said) }
-  yield* writeAnswers(sql, [passage], new Map([[passage, answer]]))
+  yield* writeAnswers(sql, [passage], new Map([[passage, answerAbout(row, model, said)]]))
   yield* again(sql, collection, [row])
   return true
 })

@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { mostDefining, sampledDocuments } from "../../../entities/walk.ts"
-import { passagesEach, linkageOf as shareOf } from "../../core/graph.ts"
+import { linkedShare, passagesEach } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { list } from "../rows.ts"
 import { mentionsIn } from "./edges.ts"
@@ -74,7 +74,7 @@ const measured = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collecti
     document: documentOf.get(passage)!,
     mentions
   }))
-  return yield* shareOf(sampled.length, read, (entities) => titled(sql, collection, entities))
+  return yield* linkedShare(sampled.length, read, (entities) => titled(sql, collection, entities))
 })
 
 interface Known {

@@ -5,7 +5,7 @@ import { mostPlaces, toEntity } from "../../../entities/walk.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { Entity, GraphPassage } from "../../../model/Graph.ts"
 import type { Mask, Vector } from "../../../model/Passage.ts"
-import { expandBy, type PassageRow, toPassage, type Walking, type WayRow } from "../../core/graph.ts"
+import { expandBy, type GraphPassageRow, toGraphPassage, type Walking, type WayRow } from "../../core/graph.ts"
 import type { Searching } from "../Database.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, list } from "../rows.ts"
@@ -76,11 +76,11 @@ export const passages = (
   const [among, after, limit, most] =
     "after" in which ? ["> ?", which.after, " LIMIT ?", [which.limit]] : [inList, list(which), "", []]
   return Effect.map(
-    sql.unsafe<PassageRow>(
+    sql.unsafe<GraphPassageRow>(
       `${select} WHERE g.passage_id ${among} AND d.collection_id = ? ORDER BY g.passage_id${limit}`,
       [after, collection, ...most]
     ),
-    (found) => rising(found, "after" in which ? which.after : -1, "passages of the graph").map(toPassage)
+    (found) => rising(found, "after" in which ? which.after : -1, "passages of the graph").map(toGraphPassage)
   )
 }
 

@@ -1,10 +1,9 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { keyOf, relations } from "../../../entities/mention.ts"
 import type { CollectionName } from "../../../model/Collection.ts"
 import type { DocumentId } from "../../../model/Document.ts"
-import { byKind, kindOf, type Suggesting, suggestFrom } from "../../core/suggesting.ts"
+import { mostMentions, mostNames, type NamedEntity, type Suggesting, suggestFrom } from "../../core/suggesting.ts"
 import * as collections from "../collections.ts"
 import { dialectOf } from "../dialect.ts"
 import { titleKey } from "../tables.ts"
@@ -66,40 +65,30 @@ const titles = Effect.fnUntraced(function* (
   return found
 })
 
-/** Names that begin so are taken from this many in the order of their letters, and weighed by this many mentions. */
-const mostNames = 64
-const mostMentions = 16
-
 interface NameRow {
   readonly entity: number
   /** Relations and passages of its first mentions, as JSON. */
   readonly places: string
 }
 
-/** What begins so of what passages mention: titles, then headings, then names, the most mentioned first. */
-const names = (sql: SqlClient.SqlClient, collection: number, prefix: string) => {
-  const key = keyOf(prefix)
-  return key === ""
-    ? Effect.succeed([])
-    : Effect.map(
-        sql.unsafe<NameRow>(
-          `SELECT n.entity, (
-             SELECT ${dialectOf(sql).jsonRows("relation, passage_id")} FROM (
-               SELECT relation, passage_id FROM graph_mentions WHERE collection_id = ? AND entity = n.entity
-               ORDER BY relation, passage_id LIMIT ${mostMentions}) AS m) AS places
-           FROM (SELECT entity FROM graph_names WHERE collection_id = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?) AS n`,
-          [collection, collection, key, key + last, mostNames]
-        ),
-        (rows) =>
-          rows
-            .map(({ entity, places }) => {
-              const mentions = JSON.parse(places) as ReadonlyArray<readonly [relation: number, passage: number]>
-              const [relation, passage] = mentions[0] ?? [relations.length, 0]
-              return { entity, passage, kind: kindOf(relation), mentions: mentions.length }
-            })
-            .sort(byKind)
-      )
-}
+/** Entities whose key begins so. */
+const names = (sql: SqlClient.SqlClient, collection: number, key: string) =>
+  Effect.map(
+    sql.unsafe<NameRow>(
+      `SELECT n.entity, (
+         SELECT ${dialectOf(sql).jsonRows("relation, passage_id")} FROM (
+           SELECT relation, passage_id FROM graph_mentions WHERE collection_id = ? AND entity = n.entity
+           ORDER BY relation, passage_id LIMIT ${mostMentions}) AS m) AS places
+       FROM (SELECT entity FROM graph_names WHERE collection_id = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?) AS n`,
+      [collection, collection, key, key + last, mostNames]
+    ),
+    (rows) =>
+      rows.flatMap(({ entity, places }): ReadonlyArray<NamedEntity> => {
+        const mentions = JSON.parse(places) as ReadonlyArray<readonly [relation: number, passage: number]>
+        const [first] = mentions
+        return first === undefined ? [] : [{ entity, relation: first[0], passage: first[1], mentions: mentions.length }]
+      })
+  )
 
 /** The same of a database's collections; one that does not exist has nothing. */
 export const suggest = Effect.fnUntraced(function* (
@@ -113,7 +102,7 @@ export const suggest = Effect.fnUntraced(function* (
     known,
     ({ id }): Suggesting<SqlError> => ({
       titles: (prefix, most) => titles(sql, id, prefix, most),
-      names: (prefix) => names(sql, id, prefix),
+      names: (key) => names(sql, id, key),
       passages: (ids) => passages(sql, id, ids)
     }),
     typed,

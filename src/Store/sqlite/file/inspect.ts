@@ -22,8 +22,15 @@ import { schemaVersion } from "../schema.ts"
 /** "Clew" in ASCII, the application's mark in SQLite's header. */
 export const applicationId = 0x436c6577
 
+/**
+ * `create` creates the file if there is none; `existing` fails; `readonly` fails and never writes. `shrink` is like
+ * `existing`, but needs no space of its own if the disk is full. `unchanged` is like `existing`, but accepts any schema
+ * version and leaves it as it is.
+ */
+export type Mode = "create" | "existing" | "readonly" | "shrink" | "unchanged"
+
 /** What the inspection found before SQLite opens the file. */
-export interface Inspected {
+interface Inspected {
   readonly raw: RawFile
   /** Undefined: the file is empty as yet. */
   readonly header: Header | undefined
@@ -123,10 +130,7 @@ export const isSettled = (filename: string): boolean => {
  * Refuses a file by its header if it is foreign, newer, no regular file, or has another file's WAL, before SQLite could
  * write to it. Holds the file's raw descriptor until the scope ends, so open SQLite's connection in the same scope.
  */
-export const inspect = (
-  filename: string,
-  mode: "create" | "existing" | "readonly" | "shrink" | "unchanged"
-): Effect.Effect<Inspected, StoreUnavailable, Scope.Scope> =>
+export const inspect = (filename: string, mode: Mode): Effect.Effect<Inspected, StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     if ((yield* trying(filename, () => statOf(filename))) === undefined) {
       if (mode !== "create") return yield* noIndex(filename)
@@ -163,7 +167,7 @@ export const inspect = (
 type Checked<E = never> = Effect.Effect<void, E | SqlError | StoreUnavailable>
 
 /** Checks around each transaction, so that no write to a lost file is acknowledged. */
-export interface Guard {
+interface Guard {
   /** Runs first in each transaction. */
   readonly reading: Checked
   /** The same, while the write lock is held. */

@@ -6,7 +6,7 @@ import { headerOf, readAt } from "./place.ts"
  * the mark when the WAL is copied back. So the file has the mark from which its WAL began, or one that the WAL gave it.
  * Otherwise the two do not belong together, and SQLite would write pages of one database into another.
  */
-export interface Mark {
+interface Mark {
   readonly before: string
   readonly now: string
 }
@@ -158,7 +158,7 @@ const columnsOf = (page: Buffer, start: number): ReadonlyArray<Buffer> => {
 }
 
 /** The records of a leaf page. */
-export const records = (page: Buffer, header: number): ReadonlyArray<ReadonlyArray<Buffer>> => {
+const records = (page: Buffer, header: number): ReadonlyArray<ReadonlyArray<Buffer>> => {
   if (page[header] !== leafTable) return []
   const count = page.readUInt16BE(header + 3)
   const found: Array<ReadonlyArray<Buffer>> = []
