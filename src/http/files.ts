@@ -14,7 +14,7 @@ import { open, readFile, unlink } from "node:fs/promises"
 import { join } from "node:path"
 import { Api } from "../api/Api.ts"
 import { badField } from "../api/errors.ts"
-import type { FilesResponse, ImportResponse } from "../api/Files.ts"
+import { exportType, type FilesResponse, type ImportResponse } from "../api/Files.ts"
 import { current, mustUse } from "../Caller.ts"
 import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
@@ -47,7 +47,7 @@ export const sourceOf = (prefix: string, name: string): Either.Either<string, st
 
 const knownFields: ReadonlyArray<string> = ["collection", "prefix"]
 
-const exportTypes = ["application/x-ndjson", "application/jsonl", "application/gzip", "application/x-gzip"]
+const exportTypes = [exportType, "application/jsonl", "application/gzip", "application/x-gzip"]
 
 /** Documents, skipped and failed files that a response names. */
 const mostNamed = 1000
