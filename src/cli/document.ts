@@ -6,7 +6,7 @@ import * as path from "node:path"
 import { Collections } from "../Collections.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import { whyPassedOver } from "../files/Walker.ts"
-import { similarSources } from "../filterHint.ts"
+import { asGlob, documentsLike, similarSources } from "../filterHint.ts"
 import { isBelow } from "../files/below.ts"
 import { DocumentId } from "../model/Document.ts"
 import { Store } from "../Store.ts"
@@ -19,8 +19,6 @@ import { Terminal } from "./terminal.ts"
 const named = 5
 
 const asId = Schema.decodeOption(DocumentId)
-
-const literal = (text: string): string => text.replace(/[*?[\]\\]/g, "?")
 
 /** The document with a source (a relative path or as stored), an id, or the end of a source. */
 export const lookFor = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
@@ -42,15 +40,7 @@ export const lookFor = Effect.fnUntraced(function* (source: string, collection: 
       if (Option.isSome(found)) return [{ collection: name, docId: found.value.docId, source }]
     }
   }
-  const found = yield* Effect.forEach(collections, ({ name }) =>
-    Effect.map(store.list(name, { limit: named + 1, filter: { source: `*${literal(source)}` } }), (documents) =>
-      documents.map((document) => ({
-        collection: name,
-        docId: document.docId,
-        source: document.source ?? document.docId
-      }))
-    )
-  )
+  const found = yield* Effect.forEach(collections, ({ name }) => documentsLike(name, `*${asGlob(source)}`, named + 1))
   return found.flat()
 })
 
