@@ -9,6 +9,7 @@ import { whyPassedOver } from "../files/Walker.ts"
 import { asGlob, documentsLike, similarSources } from "../filterHint.ts"
 import { isBelow } from "../files/below.ts"
 import { DocumentId } from "../model/Document.ts"
+import { citedIn } from "../model/Locator.ts"
 import { Store } from "../Store.ts"
 import { recorded } from "../Why.ts"
 import { exitCode, stop } from "./exit.ts"
@@ -76,6 +77,18 @@ const unmet = Effect.fnUntraced(function* (file: string, collection: CollectionN
     }
   }
   return `neither the file nor a folder above it was indexed: clew index ${displayPath(cwd, file)} indexes it`
+})
+
+/**
+ * The one document that is cited as `SOURCE`, `SOURCE:LINE` or `SOURCE#PLACE`, and the place; if there is none or more than
+ * one, says so and exits with 3.
+ */
+export const theCited = Effect.fnUntraced(function* (given: string, collection: CollectionName | undefined) {
+  const cited = citedIn(given)
+  // A source may itself end like a place.
+  const isWhole = cited === undefined || (yield* lookFor(given, collection)).length > 0
+  const found = yield* theDocument(isWhole ? given : cited.source, collection)
+  return { ...found, cited: isWhole ? undefined : cited }
 })
 
 /** The one document that matches; if there is none or more than one, says so and exits with 3. */

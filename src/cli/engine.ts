@@ -13,7 +13,7 @@ import type { Check } from "../model/Check.ts"
 import type { Doctor } from "../upkeep/Doctor.ts"
 import type { Meeting } from "../mcp/meeting.ts"
 import type { Globals } from "./arguments.ts"
-import { printable } from "./terminal.ts"
+import { printableLine } from "./terminal.ts"
 
 /** Where and how the program was started. */
 export class Place extends Context.Tag("clew/cli/Place")<
@@ -37,7 +37,7 @@ export class Place extends Context.Tag("clew/cli/Place")<
  */
 export const displayPath = (cwd: string, source: string): string => {
   const relative = path.isAbsolute(source) ? path.relative(cwd, source) || "." : source
-  return printable(relative.length < source.length || relative === "." ? relative : source).replaceAll("\n", " ")
+  return printableLine(relative.length < source.length || relative === "." ? relative : source)
 }
 
 /** Collections, and a sample of sources. */

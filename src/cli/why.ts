@@ -9,8 +9,8 @@ import { lookFor, notIndexed, theDocument } from "./document.ts"
 import { Place, reading, displayPath } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { count, printJson } from "./output.ts"
-import { oneLine, whereIn } from "./query.ts"
-import { Terminal } from "./terminal.ts"
+import { whereIn } from "./query.ts"
+import { printableLine, Terminal } from "./terminal.ts"
 import { wrapped } from "./wrap.ts"
 
 export const why = define(
@@ -69,7 +69,7 @@ export const why = define(
               ? [`  ${parts.join(" + ").replaceAll("+ -", "- ")}`]
               : []
             : [`  the reranker's score; before it #${explain.rerank.rank}, score ${explain.rerank.score.toFixed(3)}`]),
-          ...(via === undefined ? [] : [`  by the knowledge graph, via ${oneLine(way(via))}`]),
+          ...(via === undefined ? [] : [`  by the knowledge graph, via ${printableLine(way(via))}`]),
           ...(relevance === undefined
             ? []
             : [row("relevance", `${relevance.toFixed(2)}, the chance that it answers the question`)])
