@@ -141,11 +141,14 @@ const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody | Invali
       )
     : new MalformedBody({ reason: "The message is not JSON in a text frame" })
 
-/** Splits a text into parts of at most about a thousand characters, at line ends if possible. */
-const fragments = function* (text: string, size = 1000): Iterable<string> {
+/** Characters of a part of a prompt, about. */
+const partLength = 1000
+
+/** Splits a text into parts, at line ends if possible. */
+const fragments = function* (text: string): Iterable<string> {
   for (let at = 0; at < text.length;) {
-    const line = text.lastIndexOf("\n", at + size)
-    const whole = line > at ? line + 1 : Math.min(text.length, at + size)
+    const line = text.lastIndexOf("\n", at + partLength)
+    const whole = line > at ? line + 1 : Math.min(text.length, at + partLength)
     // A surrogate pair stays together.
     const end = whole < text.length && /[\uD800-\uDBFF]/.test(text[whole - 1]!) ? whole + 1 : whole
     yield text.slice(at, end)

@@ -102,7 +102,7 @@ export interface Output {
   readonly pending: () => number
 }
 
-export interface StdioOptions {
+interface StdioOptions {
   readonly input: Readable
   readonly output: Output
   /** Serves messages of the second era, which say that they are; called for the first of them. */

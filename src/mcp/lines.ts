@@ -10,7 +10,7 @@ export const maxMessageBytes = 32 * 1024 * 1024
 export const kept = 512
 const lineFeed = 0x0a
 
-export interface Splitter {
+interface Splitter {
   /** Returns the lines that end in this chunk. */
   readonly push: (chunk: Buffer) => ReadonlyArray<Frame>
   /** Returns the rest as a line, at the end of input. */
