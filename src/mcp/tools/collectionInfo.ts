@@ -50,7 +50,7 @@ export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Setting
 })
 
 const sizeText = (bytes: number): string =>
-  bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
+  bytes < 999_500 ? `${(bytes / 1e3).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
 
 const lineOf = ({ chunks, documents, name }: CollectionInfo): string =>
   `- ${name}: ${plural(documents, "document")}, ${plural(chunks, "passage")}`
