@@ -85,8 +85,9 @@ const alternatives = (text: string, cwd: string): ReadonlyArray<Part> | undefine
 const filterOf = (entries: Iterable<readonly [string, Filter[string]]>): Filter => Object.fromEntries(entries) as Filter
 
 /**
- * A filter from `--filter` values: `key=value`, `key=a,b` for any of, `key!=value`, `key>=value` and the like,
- * `key exists`, several bounds of one key together, alternatives joined by ` or `, or a filter as JSON. A value quoted as JSON is taken literally: `year="2020"`, `tags=["a, b"]`.
+ * A filter from `--filter` values: `key=value`, `key=a,b` for any of them, `key!=value`, `key>=value` and the like,
+ * `key exists`, several bounds of one key together, alternatives joined by ` or `, or a filter as JSON. A value quoted as
+ * JSON is taken literally: `year="2020"`, `tags=["a, b"]`.
  */
 export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.Either<Filter, string> => {
   const filter = new Map<string, Condition>()

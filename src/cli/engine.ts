@@ -63,16 +63,18 @@ type ConfigError = Layer.Layer.Error<ReturnType<typeof layerServer>>
 export class Engine extends Context.Tag("clew/cli/Engine")<
   Engine,
   {
-    /**
-     * `pooled`: reads run in separate threads, for a long-running server. `exact`: every vector is scored, whatever the configuration says. `config`: another configuration file than that of the command line. `db`: the index in this file; false: that of the configuration, whatever the command line says. `copy`: another index, with this embedder in place of the configured one.
-     */
     readonly open: (
       purpose: Purpose,
       options?: {
+        /** Reads run in separate threads, for a long-running server. */
         readonly pooled?: boolean
+        /** Every vector is scored, whatever the configuration says. */
         readonly exact?: boolean
+        /** Another configuration file than that of the command line. */
         readonly config?: string | undefined
+        /** The index in this file; false: that of the configuration, whatever the command line says. */
         readonly db?: string | false | undefined
+        /** Another index, with its own embedder in place of the configured one. */
         readonly copy?: Copy | undefined
       }
     ) => Layer.Layer<OpenIndex, ConfigError | StoreUnavailable | PlatformError>

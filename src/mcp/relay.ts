@@ -40,7 +40,7 @@ const paramsOf = ({ params }: Message): Message =>
 const lost =
   "The server that was to do this has ended or does not answer, and whether it was done is unknown: look at what is indexed, with list_sources, before you send it again"
 
-/** Longest line that is kept to be sent again, and all of them together. */
+/** Bytes of the longest line that is kept to be sent again, and of all such lines together. */
 const kept = { line: 65_536, all: 8 * 1024 * 1024 }
 
 /** Longest answer that is passed on whole. */
@@ -58,7 +58,7 @@ class Conversation {
   private count = 0
   writing: ReadonlySet<string> = new Set()
 
-  /** Whether all is answered but what never is. */
+  /** Whether everything is answered, except subscriptions, which never are. */
   get isIdle(): boolean {
     return (
       this.unasked.size === 0 &&
@@ -66,7 +66,7 @@ class Conversation {
     )
   }
 
-  /** A request after which all that came before is answered, also what is not a request. */
+  /** A ping for the engine: once it is answered, so is every line sent before it. */
   last(): string {
     return `${JSON.stringify(this.unaskedFor({ jsonrpc: "2.0", method: "ping" }))}\n`
   }
@@ -171,7 +171,7 @@ const grace = 30_000
 
 const parentPoll = 250
 
-/** How often an engine that says nothing is looked at while a request waits, and how often it may be silent then. */
+/** While a request waits: how often the engine is checked for silence, and how many silent checks end the connection. */
 const silence = { poll: 10_000, most: 3 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
