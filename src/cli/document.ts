@@ -84,16 +84,19 @@ const unmet = Effect.fnUntraced(function* (file: string, collection: CollectionN
  * one, says so and exits with 3.
  */
 export const theCited = Effect.fnUntraced(function* (given: string, collection: CollectionName | undefined) {
+  const whole = yield* lookFor(given, collection)
   const cited = citedIn(given)
   // A source may itself end like a place.
-  const isWhole = cited === undefined || (yield* lookFor(given, collection)).length > 0
-  const found = yield* theDocument(isWhole ? given : cited.source, collection)
-  return { ...found, cited: isWhole ? undefined : cited }
+  if (cited === undefined || whole.length > 0) return { ...(yield* theOne(whole, given, collection)), cited: undefined }
+  return { ...(yield* theOne(yield* lookFor(cited.source, collection), cited.source, collection)), cited }
 })
 
-/** The one document that matches; if there is none or more than one, says so and exits with 3. */
-export const theDocument = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
-  const found = yield* lookFor(source, collection)
+/** The one document that was found for a source; if there is none or more than one, says so and exits with 3. */
+export const theOne = Effect.fnUntraced(function* (
+  found: Effect.Effect.Success<ReturnType<typeof lookFor>>,
+  source: string,
+  collection: CollectionName | undefined
+) {
   const [only] = found
   if (found.length === 1 && only !== undefined) return only
   const { cwd } = yield* Place
