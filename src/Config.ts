@@ -36,9 +36,6 @@ export class PipelineConfig extends Context.Tag("clew/Config/Pipeline")<Pipeline
 /** Defaults of a search. */
 export class SearchConfig extends Context.Tag("clew/Config/Search")<SearchConfig, Settings["search"]>() {}
 
-/** How vectors are scanned. */
-export class VectorConfig extends Context.Tag("clew/Config/Vector")<VectorConfig, Settings["vector"]>() {}
-
 /** Where the database is; the path is absolute. */
 export class StoreConfig extends Context.Tag("clew/Config/Store")<StoreConfig, Settings["store"]>() {}
 
@@ -111,7 +108,6 @@ export const layer = ({ apiKeys, settings }: Parts) =>
     Layer.succeed(RerankConfig, { ...settings.rerank, apiKey: apiKeys.rerank }),
     Layer.succeed(PipelineConfig, settings.pipeline),
     Layer.succeed(SearchConfig, settings.search),
-    Layer.succeed(VectorConfig, settings.vector),
     Layer.succeed(StoreConfig, settings.store),
     Layer.succeed(LimitsConfig, settings.limits),
     Layer.succeed(WatchConfig, settings.watch),

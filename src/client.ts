@@ -14,22 +14,20 @@ import * as Stream from "effect/Stream"
 import { Api } from "./api/Api.ts"
 import { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "./api/Ask.ts"
 import { ReindexRequest } from "./api/Collections.ts"
-import { IndexRequest, ListOrder } from "./api/Documents.ts"
-import { CompareRequest } from "./api/Insight.ts"
+import { IndexRequest, ListParams } from "./api/Documents.ts"
+import { CompareRequest, WhyParams } from "./api/Insight.ts"
 import { fromIssues } from "./api/errors.ts"
 import { GraphBuildRequest } from "./api/Graph.ts"
 import type { Job } from "./api/Jobs.ts"
 import { JudgementsRequest } from "./api/Judgements.ts"
 import { Problem, problemBody, problemType } from "./api/Problem.ts"
 import { PromptRequest, QueryRequest, SimilarBody } from "./api/Search.ts"
-import { CollectionName } from "./model/Collection.ts"
-import { DocumentId, Source } from "./model/Document.ts"
 import { aborted, retrying } from "./api/waiting.ts"
 import { began, followed, formOf, type LongWork, problemOf, type SentFiles } from "./api/working.ts"
+import { CollectionName } from "./model/Collection.ts"
+import { DocumentId, Source } from "./model/Document.ts"
 import { Filter } from "./model/Filter.ts"
 import { Relation } from "./model/Graph.ts"
-import { Fusion, QueryText } from "./model/Query.ts"
-import { Since } from "./model/Since.ts"
 
 export { Api } from "./api/Api.ts"
 export type { Job } from "./api/Jobs.ts"
@@ -104,9 +102,12 @@ const decodeSource = Schema.decode(Schema.parseJson(SourceEvent))
 const decodeCitations = Schema.decode(Schema.parseJson(CitationsEvent))
 const decodeError = Schema.decode(Schema.parseJson(ErrorEvent))
 
+/** A problem that this client found itself. */
+const ownProblem = (_tag: string, title: string, status: number, detail: string) =>
+  new Problem({ type: "about:blank", title, status, detail, _tag })
+
 /** The answer was cut short; what came before is valid. */
-const broken = (detail: string) =>
-  new Problem({ type: "about:blank", title: "Answer cut short", status: 200, detail, _tag: "AnswerFailed" })
+const broken = (detail: string) => ownProblem("AnswerFailed", "Answer cut short", 200, detail)
 
 const toEvent = ({ data, event }: Sse.Event) => {
   switch (event) {
@@ -126,10 +127,7 @@ const within = <A, E, R>(timeoutMs: number | undefined, effect: Effect.Effect<A,
     ? effect
     : Effect.timeoutFail(effect, {
         duration: timeoutMs,
-        onTimeout: () => {
-          const detail = `No answer within ${timeoutMs} ms`
-          return new Problem({ type: "about:blank", title: "Timed out", status: 0, detail, _tag: "TimedOut" })
-        }
+        onTimeout: () => ownProblem("TimedOut", "Timed out", 0, `No answer within ${timeoutMs} ms`)
       })
 
 /**
@@ -175,8 +173,7 @@ export const working = (options: ClientOptions) => {
 const toProblem =
   (url: string) =>
   (error: unknown): unknown => {
-    const unreachable = (status: number, detail: string) =>
-      new Problem({ type: "about:blank", title: "Unreachable", status, detail, _tag: "Unreachable" })
+    const unreachable = (status: number, detail: string) => ownProblem("Unreachable", "Unreachable", status, detail)
     if (error instanceof HttpClientError.ResponseError) {
       return unreachable(error.response.status, `${url} answered ${error.response.status}, and is not Clew`)
     }
@@ -193,14 +190,11 @@ const Name = Schema.Struct({ name: CollectionName })
 const InCollection = Schema.Struct(inCollection)
 const ById = Schema.Struct({ doc_id: DocumentId, ...inCollection })
 const ByFilter = Schema.Struct({ filter: Filter, ...inCollection })
+// Numbers and filters are texts only in a query string.
 const Listing = Schema.Struct({
+  ...ListParams.fields,
   filter: Schema.optional(Filter),
-  limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000))),
-  cursor: Schema.optional(Schema.String),
-  since: Schema.optional(Since),
-  source: Schema.optional(Schema.String),
-  sort: Schema.optional(ListOrder),
-  ...inCollection
+  limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000)))
 })
 export type ListRequest = typeof Listing.Encoded
 const Reindexing = Schema.Struct({ ...Name.fields, ...ReindexRequest.fields })
@@ -213,14 +207,9 @@ const Passages = Schema.Struct({
 })
 export type PassagesRequest = Omit<typeof Passages.Encoded, "doc_id">
 const Why = Schema.Struct({
-  query: QueryText,
-  source: Schema.optional(Source),
-  doc_id: Schema.optional(DocumentId),
+  ...WhyParams.from.fields,
   filter: Schema.optional(Filter),
-  since: Schema.optional(Since),
-  fusion: Schema.optional(Fusion),
-  alpha: Schema.optional(Schema.Finite),
-  ...inCollection
+  alpha: Schema.optional(Schema.Finite)
 })
 const Entities = Schema.Struct({
   prefix: Schema.optional(Schema.String),
@@ -259,6 +248,15 @@ export const connect = (options: ClientOptions) => {
       ? signal.reason
       : asProblem(Cause.squash(exit.cause))
   }
+  /** The parts of a stream, until it ends or the signal is given. */
+  const each = async function* <A, E>(
+    stream: Stream.Stream<A, E, HttpClient.HttpClient>,
+    signal: AbortSignal | undefined
+  ): AsyncIterable<A> {
+    const parts = Stream.mapError(stream, asProblem)
+    const stopping = signal === undefined ? parts : Stream.interruptWhen(parts, aborted(signal))
+    yield* Stream.toAsyncIterableRuntime(stopping, await runtime.runtime())
+  }
   /** A method that checks its request before it is sent. */
   const checked =
     <A, I, B, E>(schema: Schema.Schema<A, I>, send: (value: A) => Effect.Effect<B, E>) =>
@@ -294,9 +292,7 @@ export const connect = (options: ClientOptions) => {
       request: typeof AskRequest.Encoded,
       { signal, timeoutMs = options.timeoutMs }: CallOptions = {}
     ): AsyncIterable<AskEvent> {
-      const events = Stream.mapError(ask({ ...options, timeoutMs })(request), asProblem)
-      const stream = signal === undefined ? events : Stream.interruptWhen(events, aborted(signal))
-      yield* Stream.toAsyncIterableRuntime(stream, await runtime.runtime())
+      yield* each(ask({ ...options, timeoutMs })(request), signal)
     },
     query: checked(QueryRequest, (payload) => search.query({ payload })),
     /** Passages like one of the index, or like a text. */
@@ -352,9 +348,7 @@ export const connect = (options: ClientOptions) => {
     cancelJob: (id: string, call?: CallOptions) => run(jobs.cancelJob({ path: { id } }), call),
     /** A job as it comes on, for `for await`, until it has ended. */
     follow: async function* (id: string, { signal }: CallOptions = {}): AsyncIterable<Job> {
-      const states = Stream.mapError(follow(id), asProblem)
-      const stream = signal === undefined ? states : Stream.interruptWhen(states, aborted(signal))
-      yield* Stream.toAsyncIterableRuntime(stream, await runtime.runtime())
+      yield* each(follow(id), signal)
     },
     whoami: (call?: CallOptions) => run(health.whoami({}), call),
     report: (call?: CallOptions) => run(health.report({}), call),

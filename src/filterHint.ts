@@ -26,11 +26,20 @@ const nameOf = (source: string): string => source.slice(source.lastIndexOf("/") 
 /** Most sources with one beginning or end of their names that a mistyped one is compared with. */
 const mostCompared = 500
 
+/** A path as a glob that matches it: special characters match any one character. */
+export const asGlob = (path: string): string => path.replace(/[*?[\]\\]/g, "?")
+
+/** The first documents of a collection whose sources match a glob. */
+export const documentsLike = Effect.fnUntraced(function* (collection: CollectionName, glob: string, limit: number) {
+  const store = yield* Store
+  const found = yield* orEmpty(collection, [])(store.list(collection, { limit, filter: { source: glob } }))
+  return found.map(({ docId, source }) => ({ collection, docId, source: source ?? docId }))
+})
+
 /** At most three documents whose sources end in a name like the given one's, among those that begin or end alike. */
 export const similarSources = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>, source: string) {
-  const store = yield* Store
   const name = nameOf(source)
-  const literal = name.replace(/[*?[\]\\]/g, "?")
+  const literal = asGlob(name)
   const globs = [
     `*${literal.slice(0, 3)}*`,
     `*${literal.slice(-6)}`,
@@ -38,12 +47,7 @@ export const similarSources = Effect.fnUntraced(function* (collections: Readonly
     `*/${literal.slice(0, 1)}*${literal.slice(Math.max(1, literal.lastIndexOf("."), literal.length - 4))}`
   ]
   const found = (yield* Effect.forEach(collections, (collection) =>
-    Effect.forEach(globs, (glob) =>
-      Effect.map(
-        orEmpty(collection, [])(store.list(collection, { limit: mostCompared, filter: { source: glob } })),
-        (documents) => documents.map(({ docId, source }) => ({ collection, docId, source: source ?? docId }))
-      )
-    )
+    Effect.forEach(globs, (glob) => documentsLike(collection, glob, mostCompared))
   )).flat(2)
   const each = [...new Map(found.map((one) => [`${one.collection}/${one.docId}`, one])).values()]
   const near = nearest(name, [...new Set(each.map(({ source }) => nameOf(source)))])

@@ -28,16 +28,6 @@ import {
 import { type Env, home, present, variables, type ApiKeys, apiKeys, read } from "./Env.ts"
 import { type KeyPath, Settings } from "./Settings.ts"
 
-interface SyntaxError {
-  readonly line: number
-  readonly column: number
-  readonly codeblock: string
-  readonly message: string
-}
-
-const isSyntaxError = (error: unknown): error is SyntaxError =>
-  error instanceof Error && "line" in error && "column" in error && "codeblock" in error
-
 /** The tables of a TOML file; a syntax error names file, line and column. Integers beyond 2^53 come as bigint. */
 const parse = (file: string, bytes: Uint8Array): Effect.Effect<Table, ConfigProblem> =>
   Effect.gen(function* () {
@@ -50,7 +40,7 @@ const parse = (file: string, bytes: Uint8Array): Effect.Effect<Table, ConfigProb
     return yield* Effect.try({
       try: (): Table => toml.parse(text, { integersAsBigInt: "asNeeded" }),
       catch: (error): ConfigProblem => {
-        if (!isSyntaxError(error)) throw error
+        if (!(error instanceof toml.TomlError)) throw error
         const what = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "") ?? "invalid TOML"
         return { where: `${file}:${error.line}:${error.column}`, detail: `${what}\n${error.codeblock.trimEnd()}` }
       }

@@ -42,7 +42,7 @@ const sentHeaders = "Headers sent with every request to that server"
 const longestWait = 300_000
 
 /** The embedder. */
-export const embedding = Schema.Struct({
+const embedding = Schema.Struct({
   backend: key(
     "backend",
     oneOf("auto", "builtin", "onnx", "ollama", "openai"),
@@ -77,7 +77,7 @@ const needsFolder = ({ backend, model }: { readonly backend: string; readonly mo
   model !== undefined || { path: ["model"], message: "the path of a model's folder, for backend onnx" }
 
 /** The model that writes answers. */
-export const llm = Schema.Struct({
+const llm = Schema.Struct({
   backend: key(
     "backend",
     oneOf("auto", "ollama", "openai", "extractive"),
@@ -120,7 +120,7 @@ export const llm = Schema.Struct({
 })
 
 /** The reranker. */
-export const rerank = Schema.Struct({
+const rerank = Schema.Struct({
   backend: key(
     "backend",
     oneOf("none", "onnx", "openai"),
@@ -390,26 +390,23 @@ const log = Schema.Struct({
   format: key("format", oneOf("pretty", "json"), "pretty", "Format of log lines on stderr")
 })
 
-/** The keys without a section, and those of each section, under their TypeScript names. */
-export const fields = {
-  top,
-  sections: {
-    embedding: embedding.fields,
-    llm: llm.fields,
-    rerank: rerank.fields,
-    pipeline: pipeline.fields,
-    search: search.fields,
-    graph: graph.fields,
-    vector: vector.fields,
-    store: store.fields,
-    server: server.fields,
-    mcp: mcp.fields,
-    limits: limitsSection.fields,
-    watch: watch.fields,
-    telemetry: telemetry.fields,
-    log: log.fields
-  }
-} as const
+/** The sections, in the order of the documents. */
+const structs = {
+  embedding,
+  llm,
+  rerank,
+  pipeline,
+  search,
+  graph,
+  vector,
+  store,
+  server,
+  mcp,
+  limits: limitsSection,
+  watch,
+  telemetry,
+  log
+}
 
 const section = <A, I>(schema: Schema.Schema<A, I>, fallback: I) =>
   Schema.optionalWith(schema, { exact: true, default: () => Schema.decodeSync(schema)(fallback) })
@@ -496,11 +493,11 @@ const toKeys = (section: string | undefined, of: Readonly<Record<string, Schema.
 
 /** Every key there is, in the order of the documents: those without a section first. */
 export const keys: ReadonlyArray<Key> = [
-  ...toKeys(undefined, fields.top),
-  ...Object.entries(fields.sections).flatMap(([section, of]) => toKeys(section, of))
+  ...toKeys(undefined, top),
+  ...Object.entries(structs).flatMap(([section, { fields }]) => toKeys(section, fields))
 ]
 
-export const sections: ReadonlyArray<string> = Object.keys(fields.sections)
+export const sections: ReadonlyArray<string> = Object.keys(structs)
 
 const byPath = new Map<string, Key>(keys.map((key) => [key.path, key]))
 

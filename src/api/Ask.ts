@@ -12,7 +12,7 @@ import { SearchRequest } from "../model/Query.ts"
 import { freshness, place, provenance, Verdict } from "../model/SearchResult.ts"
 import { about, ofSearches, strict, Authorization } from "./endpoint.ts"
 
-export const ModelName = Schema.NonEmptyString.pipe(
+const ModelName = Schema.NonEmptyString.pipe(
   Schema.maxLength(200),
   Schema.annotations({
     identifier: "ModelName",

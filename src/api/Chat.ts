@@ -150,20 +150,19 @@ export const ChatChunk = Schema.Struct({
 }).annotations({ identifier: "ChatChunk", description: "Data of an event of a streamed answer; the last is [DONE]" })
 export type ChatChunk = typeof ChatChunk.Type
 
-export const ChatModel = Schema.Struct({
+const ChatModel = Schema.Struct({
   id: text("The name for requests"),
   object: Schema.Literal("model").annotations({ description: "Always model" }),
   created: int("Always 0"),
   owned_by: text("clew, or the backend of the model")
 }).annotations({ identifier: "ChatModel", description: "A name for requests" })
 
-export const ModelList = Schema.Struct({
+const ModelList = Schema.Struct({
   object: Schema.Literal("list").annotations({ description: "Always list" }),
   data: Schema.Array(ChatModel).annotations({
     description: "clew, the configured model if there is one, and the packaged model for embeddings"
   })
 }).annotations({ identifier: "ModelList", description: "Names for requests" })
-export type ModelList = typeof ModelList.Type
 
 export class ChatGroup extends HttpApiGroup.make("chat")
   .add(

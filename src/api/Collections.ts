@@ -2,12 +2,23 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { flow } from "effect/Function"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { flag, int, list } from "../model/fields.ts"
 import { CollectionInfo, Embedding } from "../model/Stats.ts"
 import { DeleteResponse } from "./Documents.ts"
-import { about, Authorization, Needs, ofBodies, respondAsync, StatsAuthorization, strict, Writing } from "./endpoint.ts"
+import {
+  about,
+  Authorization,
+  bodyOptional,
+  Needs,
+  ofBodies,
+  respondAsync,
+  StatsAuthorization,
+  strict,
+  Writing
+} from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 const Created = Schema.Struct(CollectionInfo.fields).annotations({
@@ -20,7 +31,7 @@ export const CollectionsResponse = Schema.Struct({
   collections: list(CollectionInfo, "By name")
 }).annotations({ identifier: "CollectionsResponse", description: "All collections" })
 
-export const CreateCollection = Schema.Struct({ name: CollectionName }).annotations({
+const CreateCollection = Schema.Struct({ name: CollectionName }).annotations({
   ...strict,
   identifier: "CreateCollection",
   title: "Create a collection",
@@ -102,10 +113,7 @@ export class CollectionsGroup extends HttpApiGroup.make("collections")
         about(
           "Change a collection's embedder",
           "Switches a collection to the configured embedder, as clew reindex does: searches use the old vectors until all new ones are there. A change that was interrupted goes on where it was.",
-          {
-            transform: (operation) =>
-              respondAsync({ ...operation, requestBody: { ...operation["requestBody"], required: false } })
-          }
+          { transform: flow(bodyOptional, respondAsync) }
         )
       )
   )

@@ -12,7 +12,18 @@ import { Filter } from "../model/Filter.ts"
 import { kindOf } from "../model/kinds.ts"
 import { freshness, Hint, place } from "../model/SearchResult.ts"
 import { Since } from "../model/Since.ts"
-import { about, ofBodies, respondAsync, strict, wholeNumber, Authorization, Writing } from "./endpoint.ts"
+import {
+  about,
+  Authorization,
+  bodyOptional,
+  FilterParam,
+  InCollection,
+  ofBodies,
+  respondAsync,
+  strict,
+  wholeNumber,
+  Writing
+} from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 export const IndexRequest = Schema.Struct({
@@ -89,7 +100,7 @@ const bySource = {
   collection: Schema.optional(CollectionName)
 }
 
-export const DeleteBody = Schema.Struct({
+const DeleteBody = Schema.Struct({
   ...bySource,
   filter: Schema.optional(
     Filter.annotations({ description: "Deletes every matching document, instead of source; must not be empty" })
@@ -102,7 +113,7 @@ export const DeleteBody = Schema.Struct({
   examples: [{ source: "docs/old.md" }]
 })
 
-export const DeleteParams = Schema.Struct(bySource).annotations(strict)
+const DeleteParams = Schema.Struct(bySource).annotations(strict)
 
 export const ListOrder = Schema.Literal(
   "source",
@@ -115,11 +126,7 @@ export const ListOrder = Schema.Literal(
 export type ListOrder = typeof ListOrder.Type
 
 export const ListParams = Schema.Struct({
-  filter: Schema.optional(
-    Schema.parseJson(Filter).annotations({
-      jsonSchema: { type: "string", description: "A filter as in POST /query, as JSON" }
-    })
-  ),
+  filter: Schema.optional(FilterParam),
   since: Schema.optional(Since),
   source: Schema.optional(
     Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)).annotations({
@@ -168,15 +175,13 @@ const docId = HttpApiSchema.param("doc_id", DocumentPath)
 /** Most passages of a page. */
 const mostPassages = 200
 
-export const PassagesParams = Schema.Struct({
+const PassagesParams = Schema.Struct({
   collection: Schema.optional(CollectionName),
   offset: Schema.optional(wholeNumber("offset", 0, 2 ** 32 - 1, "The chunk_index of the first passage; default 0")),
   limit: Schema.optional(wholeNumber("limit", 1, mostPassages, "Passages per page; default 50"))
 }).annotations(strict)
 
-const InCollection = Schema.Struct({ collection: Schema.optional(CollectionName) }).annotations(strict)
-
-export const PassageSpan = Schema.Struct(place).annotations({
+const PassageSpan = Schema.Struct(place).annotations({
   identifier: "PassageSpan",
   description: "The position of a passage in its document"
 })
@@ -248,9 +253,7 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
         about(
           "Delete documents by source or filter",
           "Deletes the documents of a source, named in the body or in the query string, or those that a filter in the body matches, a few hundred at a time. Deleting nothing is not an error.",
-          {
-            transform: (operation) => ({ ...operation, requestBody: { ...operation["requestBody"], required: false } })
-          }
+          { transform: bodyOptional }
         )
       )
   )

@@ -13,7 +13,7 @@ const Input = Schema.String.pipe(
   Schema.annotations({ description: "A text" })
 )
 
-export const EmbeddingsRequest = Schema.Struct({
+const EmbeddingsRequest = Schema.Struct({
   model: text("The packaged model's name, clew-static-en-v1"),
   input: Schema.Union(
     Input,

@@ -51,8 +51,11 @@ export const ImportResponse = Schema.Struct({
 }).annotations({ identifier: "ImportResponse", description: "What was imported" })
 export type ImportResponse = typeof ImportResponse.Type
 
+/** The media type of what `clew export` writes. */
+export const exportType = "application/x-ndjson"
+
 /** What `clew export` writes. Its handler reads it itself. */
-const Lines = HttpApiSchema.Text({ contentType: "application/x-ndjson" }).annotations({
+const Lines = HttpApiSchema.Text({ contentType: exportType }).annotations({
   description: "What clew export writes: JSON Lines, compressed with gzip or not"
 })
 

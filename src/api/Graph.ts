@@ -2,11 +2,12 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { flow } from "effect/Function"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { flag } from "../model/fields.ts"
 import { GraphBuilt, GraphEntities, GraphEntity, GraphPath, Relation } from "../model/Graph.ts"
-import { about, Authorization, ofBodies, respondAsync, strict, wholeNumber, Writing } from "./endpoint.ts"
+import { about, Authorization, bodyOptional, ofBodies, respondAsync, strict, wholeNumber, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 const EntityName = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)).annotations({
@@ -102,10 +103,7 @@ export class GraphGroup extends HttpApiGroup.make("graph")
         about(
           "Build the graph",
           "Adds documents that were indexed without the graph, or relations that a language model reads, as clew graph build does. What was interrupted goes on where it was.",
-          {
-            transform: (operation) =>
-              respondAsync({ ...operation, requestBody: { ...operation["requestBody"], required: false } })
-          }
+          { transform: flow(bodyOptional, respondAsync) }
         )
       )
   )

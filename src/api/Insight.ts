@@ -5,13 +5,12 @@ import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, Source } from "../model/Document.ts"
 import { int, list, number, text } from "../model/fields.ts"
-import { Filter } from "../model/Filter.ts"
 import { Explain, Fusion, QueryText } from "../model/Query.ts"
 import { SearchResponse } from "../model/SearchResult.ts"
 import { Since } from "../model/Since.ts"
 import { Suggestion, suggested } from "../model/Suggestion.ts"
 import { WhyReport } from "../model/Why.ts"
-import { about, Authorization, ofBodies, strict, wholeNumber } from "./endpoint.ts"
+import { about, Authorization, FilterParam, ofBodies, strict, wholeNumber } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 import { QueryRequest } from "./Search.ts"
 
@@ -22,11 +21,7 @@ export const WhyParams = Schema.Struct({
   collection: Schema.optional(
     CollectionName.annotations({ description: "The collection to search, and that of the document; default: all" })
   ),
-  filter: Schema.optional(
-    Schema.parseJson(Filter).annotations({
-      jsonSchema: { type: "string", description: "A filter as in POST /query, as JSON" }
-    })
-  ),
+  filter: Schema.optional(FilterParam),
   since: Schema.optional(Since),
   fusion: Schema.optional(Fusion),
   alpha: Schema.optional(
@@ -95,7 +90,7 @@ export const CompareResponse = Schema.Struct({
 }).annotations({ identifier: "CompareResponse", description: "What two settings find, and what changes between them" })
 export type CompareResponse = typeof CompareResponse.Type
 
-export const SuggestParams = Schema.Struct({
+const SuggestParams = Schema.Struct({
   prefix: Schema.String.pipe(
     Schema.minLength(1),
     Schema.maxLength(suggested.characters),

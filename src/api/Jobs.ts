@@ -41,7 +41,7 @@ export const Job = Schema.Struct({
 }).annotations({ identifier: "Job", description: "Long work that goes on without its client's connection" })
 export type Job = typeof Job.Type
 
-export const JobsResponse = Schema.Struct({
+const JobsResponse = Schema.Struct({
   jobs: list(Job, "The newest first; those that ended are kept for an hour, at most a hundred")
 }).annotations({ identifier: "JobsResponse", description: "The jobs of this process" })
 

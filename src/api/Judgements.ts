@@ -28,7 +28,7 @@ export const JudgementsRequest = Schema.Struct({
   ]
 })
 
-export const JudgementsResponse = Schema.Struct({
+const JudgementsResponse = Schema.Struct({
   saved: int("Judgements added to the file")
 }).annotations({ identifier: "JudgementsResponse", description: "What was saved" })
 

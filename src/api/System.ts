@@ -3,13 +3,12 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { CollectionName } from "../model/Collection.ts"
 import { text } from "../model/fields.ts"
 import { Stats, StoreInfo } from "../model/Stats.ts"
-import { about, Needs, StatsAuthorization, strict } from "./endpoint.ts"
+import { about, InCollection, Needs, StatsAuthorization } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
-export const HealthResponse = Schema.Struct({
+const HealthResponse = Schema.Struct({
   status: Schema.Literal("ok").annotations({ description: "Always ok" }),
   version: text("Clew's version")
 }).annotations({ identifier: "HealthResponse", description: "The process answers" })
@@ -33,18 +32,16 @@ const checks = Schema.Struct({
 
 const store = Schema.optional(StoreInfo).annotations({ description: "Absent if it does not answer" })
 
-export const Ready = Schema.Struct({ status: Schema.Literal("ready"), checks, store }).annotations({
+const Ready = Schema.Struct({ status: Schema.Literal("ready"), checks, store }).annotations({
   identifier: "Ready",
   description: "The server can answer queries"
 })
 
-export const NotReady = Schema.Struct({ status: Schema.Literal("unavailable"), checks, store }).annotations({
+const NotReady = Schema.Struct({ status: Schema.Literal("unavailable"), checks, store }).annotations({
   ...HttpApiSchema.annotations({ status: 503 }),
   identifier: "NotReady",
   description: "The server cannot answer queries now"
 })
-
-export const StatsParams = Schema.Struct({ collection: Schema.optional(CollectionName) }).annotations(strict)
 
 export class SystemGroup extends HttpApiGroup.make("system")
   .add(
@@ -71,7 +68,7 @@ export class SystemGroup extends HttpApiGroup.make("system")
   )
   .add(
     HttpApiEndpoint.get("stats", "/stats")
-      .setUrlParams(StatsParams)
+      .setUrlParams(InCollection)
       .addSuccess(Stats)
       .addError(failures.InvalidRequest)
       .addError(failures.CollectionNotFound)

@@ -3,6 +3,8 @@ import * as HttpApiSecurity from "@effect/platform/HttpApiSecurity"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
+import { CollectionName } from "../model/Collection.ts"
+import { Filter } from "../model/Filter.ts"
 import { mustBeObject, valueText } from "../model/kinds.ts"
 import type { Right } from "../model/Key.ts"
 import * as failures from "./failures.ts"
@@ -58,6 +60,12 @@ export const about = (
   more: Partial<Parameters<typeof OpenApi.annotations>[0]> = {}
 ) => OpenApi.annotations({ summary, description, ...more })
 
+/** Says in an operation of the OpenAPI document that it needs no body. */
+export const bodyOptional = (operation: Record<string, any>): Record<string, any> => ({
+  ...operation,
+  requestBody: { ...operation["requestBody"], required: false }
+})
+
 /** Adds to an operation of the OpenAPI document that it may answer at once with a job. */
 export const respondAsync = (operation: Record<string, any>): Record<string, any> => ({
   ...operation,
@@ -89,6 +97,14 @@ export const respondInEvents =
     const content = { ...answer.content, "text/event-stream": { schema: { type: "string", description } } }
     return { ...operation, responses: { ...operation["responses"], 200: { ...answer, content } } }
   }
+
+/** A query string that names a collection, if it names any. */
+export const InCollection = Schema.Struct({ collection: Schema.optional(CollectionName) }).annotations(strict)
+
+/** A filter in the query string. */
+export const FilterParam = Schema.parseJson(Filter).annotations({
+  jsonSchema: { type: "string", description: "A filter as in POST /query, as JSON" }
+})
 
 /** A whole number in the query string. */
 export const wholeNumber = (name: string, min: number, max: number, description: string) =>

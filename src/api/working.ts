@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { IndexRequest } from "./Documents.ts"
 import type { GraphBuildRequest } from "./Graph.ts"
+import { exportType } from "./Files.ts"
 import { Job } from "./Jobs.ts"
 import { Problem, ProblemBody } from "./Problem.ts"
 
@@ -34,8 +35,6 @@ export const formOf = ({ collection, files, prefix }: SentFiles): FormData => {
   }
   return form
 }
-
-export const exportType = "application/x-ndjson"
 
 /** Long work that a server can do as a job. */
 export type LongWork =

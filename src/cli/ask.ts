@@ -23,7 +23,7 @@ const numbers = (verdicts: ReadonlyArray<Checked>): string =>
     .map((n) => `[${n}]`)
     .join(" ")
 
-const shortened = (text: string, most = 100): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
+const shortened = (text: string): string => (text.length > 100 ? `${text.slice(0, 99)}…` : text)
 
 const isMentioned = ({ verdict }: Checked): boolean => verdict === "mentioned"
 

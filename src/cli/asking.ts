@@ -19,11 +19,10 @@ import { Terminal } from "./terminal.ts"
 const bounds = { ">=": "gte", "<=": "lte", ">": "gt", "<": "lt" } as const
 
 const shape = /^([^=<>!]+)(>=|<=|!=|=|>|<)(.*)$/s
-const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 /** The values that a word may mean: a number or a boolean also matches as text, since metadata may hold either. */
 const meanings = (word: string): ReadonlyArray<Scalar> =>
-  decimal.test(word) ? [Number(word), word] : word === "true" || word === "false" ? [word === "true", word] : [word]
+  Cli.decimal.test(word) ? [Number(word), word] : word === "true" || word === "false" ? [word === "true", word] : [word]
 
 /** A relative path also matches below the working directory, since files are stored with absolute paths. */
 const sources = (cwd: string, word: string): ReadonlyArray<string> =>
@@ -61,7 +60,7 @@ const partOf = (text: string, cwd: string): Part | undefined => {
     if (key === "" || value === "") return undefined
     if (operator === "=") return { key, condition: values(cwd, key, value) }
     if (operator === "!=") return { key, condition: { not: values(cwd, key, value) } }
-    const bound = decimal.test(value) ? Number(value) : value
+    const bound = Cli.decimal.test(value) ? Number(value) : value
     return { key, condition: { [bounds[operator as keyof typeof bounds]]: bound } }
   }
   const words = text.trim().split(/\s+/)
@@ -86,8 +85,9 @@ const alternatives = (text: string, cwd: string): ReadonlyArray<Part> | undefine
 const filterOf = (entries: Iterable<readonly [string, Filter[string]]>): Filter => Object.fromEntries(entries) as Filter
 
 /**
- * A filter from `--filter` values: `key=value`, `key=a,b` for any of, `key!=value`, `key>=value` and the like,
- * `key exists`, several bounds of one key together, alternatives joined by ` or `, or a filter as JSON. A value quoted as JSON is taken literally: `year="2020"`, `tags=["a, b"]`.
+ * A filter from `--filter` values: `key=value`, `key=a,b` for any of them, `key!=value`, `key>=value` and the like,
+ * `key exists`, several bounds of one key together, alternatives joined by ` or `, or a filter as JSON. A value quoted as
+ * JSON is taken literally: `year="2020"`, `tags=["a, b"]`.
  */
 export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.Either<Filter, string> => {
   const filter = new Map<string, Condition>()

@@ -211,12 +211,7 @@ export const benchmark = Cli.define(
         min: 1,
         max: 100_000
       }),
-      seed: Cli.integer("seed", {
-        value: "N",
-        summary: "Seed that selects queries of the index, or samples of the judged ones (default: 1)",
-        min: 0,
-        max: 2 ** 31 - 1
-      }),
+      seed: options.seed("Seed that selects queries of the index, or samples of the judged ones"),
       dataset: Cli.repeated("dataset", {
         value: "DIR",
         summary: "Folder in BEIR layout to measure quality with"

@@ -76,7 +76,7 @@ export const choice = <const C extends ReadonlyArray<string>>(
   flag({ ...about, name, value: name.replace(/^.*-/, "").toUpperCase() }, Options.choice(name, about.choices), optional)
 
 /** A number in decimal notation. */
-const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
+export const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 type Bounded = Valued & { readonly min: number; readonly max: number }
 

@@ -10,10 +10,10 @@ import { StoreInfo } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
 import { define, file, integer, number } from "./command.ts"
 import { inIndex, Place, displayPath } from "./engine.ts"
-import { exitCode, FileUnusable, stop } from "./exit.ts"
+import { cannot, exitCode, FileUnusable, stop } from "./exit.ts"
 import * as options from "./flags.ts"
 import { count, drawn, numberText, printResult } from "./output.ts"
-import { printable, Terminal } from "./terminal.ts"
+import { printable, printableLine, Terminal } from "./terminal.ts"
 
 const Mode = Schema.Struct({
   overlap_at_10: Schema.Finite.annotations({ description: "Mean share of the ten best that both have" }),
@@ -110,10 +110,7 @@ const rendered = Effect.fnUntraced(function* ({ a, b, different, modes, question
     yield* drawn(columns, rows),
     ...different
       .slice(0, mostShown)
-      .map(
-        ({ mode, overlap_at_10, query }) =>
-          `  ${overlap_at_10.toFixed(1)} ${mode}: ${printable(query).replaceAll("\n", " ")}`
-      ),
+      .map(({ mode, overlap_at_10, query }) => `  ${overlap_at_10.toFixed(1)} ${mode}: ${printableLine(query)}`),
     ...(different.length > mostShown ? [`  and ${numberText(different.length - mostShown)} more that differ`] : [])
   ].join("\n")
 })
@@ -121,7 +118,7 @@ const rendered = Effect.fnUntraced(function* ({ a, b, different, modes, question
 const readQuestions = (name: string) =>
   Effect.try({
     try: () => fs.readFileSync(name, "utf8"),
-    catch: (error) => new FileUnusable({ message: `cannot read ${name}: ${(error as Error).message}` })
+    catch: cannot("read", name)
   }).pipe(
     Effect.map((text) => [...new Set(text.split(/\r?\n/).map((line) => line.trim()))].filter((line) => line !== "")),
     Effect.filterOrFail(
@@ -151,12 +148,7 @@ export const compare = define(
         min: 1,
         max: 10_000
       }),
-      seed: integer("seed", {
-        value: "N",
-        summary: "Seed that selects the questions (default: 1)",
-        min: 0,
-        max: 2 ** 31 - 1
-      }),
+      seed: options.seed("Seed that selects the questions"),
       minOverlap: number("min-overlap", {
         value: "X",
         summary: "Exit with 4 if the overlap of the ten best is lower in any mode (default: 0.99)",

@@ -6,9 +6,10 @@ import * as path from "node:path"
 import { Collections } from "../Collections.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import { whyPassedOver } from "../files/Walker.ts"
-import { similarSources } from "../filterHint.ts"
+import { asGlob, documentsLike, similarSources } from "../filterHint.ts"
 import { isBelow } from "../files/below.ts"
 import { DocumentId } from "../model/Document.ts"
+import { citedIn } from "../model/Locator.ts"
 import { Store } from "../Store.ts"
 import { recorded } from "../Why.ts"
 import { exitCode, stop } from "./exit.ts"
@@ -19,8 +20,6 @@ import { Terminal } from "./terminal.ts"
 const named = 5
 
 const asId = Schema.decodeOption(DocumentId)
-
-const literal = (text: string): string => text.replace(/[*?[\]\\]/g, "?")
 
 /** The document with a source (a relative path or as stored), an id, or the end of a source. */
 export const lookFor = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
@@ -42,15 +41,7 @@ export const lookFor = Effect.fnUntraced(function* (source: string, collection: 
       if (Option.isSome(found)) return [{ collection: name, docId: found.value.docId, source }]
     }
   }
-  const found = yield* Effect.forEach(collections, ({ name }) =>
-    Effect.map(store.list(name, { limit: named + 1, filter: { source: `*${literal(source)}` } }), (documents) =>
-      documents.map((document) => ({
-        collection: name,
-        docId: document.docId,
-        source: document.source ?? document.docId
-      }))
-    )
-  )
+  const found = yield* Effect.forEach(collections, ({ name }) => documentsLike(name, `*${asGlob(source)}`, named + 1))
   return found.flat()
 })
 
@@ -88,9 +79,24 @@ const unmet = Effect.fnUntraced(function* (file: string, collection: CollectionN
   return `neither the file nor a folder above it was indexed: clew index ${displayPath(cwd, file)} indexes it`
 })
 
-/** The one document that matches; if there is none or more than one, says so and exits with 3. */
-export const theDocument = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
-  const found = yield* lookFor(source, collection)
+/**
+ * The one document that is cited as `SOURCE`, `SOURCE:LINE` or `SOURCE#PLACE`, and the place; if there is none or more than
+ * one, says so and exits with 3.
+ */
+export const theCited = Effect.fnUntraced(function* (given: string, collection: CollectionName | undefined) {
+  const whole = yield* lookFor(given, collection)
+  const cited = citedIn(given)
+  // A source may itself end like a place.
+  if (cited === undefined || whole.length > 0) return { ...(yield* theOne(whole, given, collection)), cited: undefined }
+  return { ...(yield* theOne(yield* lookFor(cited.source, collection), cited.source, collection)), cited }
+})
+
+/** The one document that was found for a source; if there is none or more than one, says so and exits with 3. */
+export const theOne = Effect.fnUntraced(function* (
+  found: Effect.Effect.Success<ReturnType<typeof lookFor>>,
+  source: string,
+  collection: CollectionName | undefined
+) {
   const [only] = found
   if (found.length === 1 && only !== undefined) return only
   const { cwd } = yield* Place

@@ -13,7 +13,7 @@ import type { Check } from "../model/Check.ts"
 import type { Doctor } from "../upkeep/Doctor.ts"
 import type { Meeting } from "../mcp/meeting.ts"
 import type { Globals } from "./arguments.ts"
-import { printable } from "./terminal.ts"
+import { printableLine } from "./terminal.ts"
 
 /** Where and how the program was started. */
 export class Place extends Context.Tag("clew/cli/Place")<
@@ -37,7 +37,7 @@ export class Place extends Context.Tag("clew/cli/Place")<
  */
 export const displayPath = (cwd: string, source: string): string => {
   const relative = path.isAbsolute(source) ? path.relative(cwd, source) || "." : source
-  return printable(relative.length < source.length || relative === "." ? relative : source).replaceAll("\n", " ")
+  return printableLine(relative.length < source.length || relative === "." ? relative : source)
 }
 
 /** Collections, and a sample of sources. */
@@ -63,16 +63,18 @@ type ConfigError = Layer.Layer.Error<ReturnType<typeof layerServer>>
 export class Engine extends Context.Tag("clew/cli/Engine")<
   Engine,
   {
-    /**
-     * `pooled`: reads run in separate threads, for a long-running server. `exact`: every vector is scored, whatever the configuration says. `config`: another configuration file than that of the command line. `db`: the index in this file; false: that of the configuration, whatever the command line says. `copy`: another index, with this embedder in place of the configured one.
-     */
     readonly open: (
       purpose: Purpose,
       options?: {
+        /** Reads run in separate threads, for a long-running server. */
         readonly pooled?: boolean
+        /** Every vector is scored, whatever the configuration says. */
         readonly exact?: boolean
+        /** Another configuration file than that of the command line. */
         readonly config?: string | undefined
+        /** The index in this file; false: that of the configuration, whatever the command line says. */
         readonly db?: string | false | undefined
+        /** Another index, with its own embedder in place of the configured one. */
         readonly copy?: Copy | undefined
       }
     ) => Layer.Layer<OpenIndex, ConfigError | StoreUnavailable | PlatformError>

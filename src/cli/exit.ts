@@ -26,5 +26,9 @@ export const usage = (message: string) => new UsageError({ message })
 /** A file given to a command cannot be read or written, although the command line is valid. */
 export class FileUnusable extends Data.TaggedError("FileUnusable")<{ readonly message: string }> {}
 
+/** That a file cannot be read or written, and why. */
+export const cannot = (what: "read" | "write", file: string) => (error: unknown) =>
+  new FileUnusable({ message: `cannot ${what} ${file}: ${(error as Error).message}` })
+
 /** A client's configuration file was left as it is; the message says why, and what to do. */
 export class Unwritable extends Data.TaggedError("Unwritable")<{ readonly message: string }> {}

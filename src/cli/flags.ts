@@ -39,6 +39,9 @@ export const builtIns = {
 /** Understood everywhere, in the order help shows them. */
 export const everywhere: ReadonlyArray<Cli.FlagInfo> = [...Object.values(globalFlags), ...Object.values(builtIns)]
 
+export const seed = (summary: string) =>
+  Cli.integer("seed", { value: "N", summary: `${summary} (default: 1)`, min: 0, max: 2 ** 31 - 1 })
+
 const collectionFlag = (summary: string) =>
   Cli.text("collection", { alias: "c", value: "NAME", summary, decode: decodeCollection })
 

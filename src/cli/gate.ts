@@ -8,7 +8,7 @@ import * as path from "node:path"
 import { type Answered, type JudgedMode, judgedModes, type Scores, isRelevant, Judging } from "../measuring/Judging.ts"
 import { percentile } from "../measuring/Benchmark.ts"
 import { bootstrap, mean } from "../measuring/evaluation.ts"
-import { printable, Terminal } from "./terminal.ts"
+import { printable, printableLine, Terminal } from "./terminal.ts"
 import { count, drawn, printResult } from "./output.ts"
 import { Judgements } from "../measuring/Judgements.ts"
 import type { CollectionName } from "../model/Collection.ts"
@@ -134,10 +134,7 @@ const rendered = ({ after, before, changed, difference, questions, with: name }:
     `(${signed(difference.low)} to ${signed(difference.high)}) over ${count(questions, "question")}, of which ${changed.length} changed`,
   ...changed
     .slice(0, mostShown)
-    .map(
-      (change) =>
-        `  ${change.before.toFixed(3)} to ${change.after.toFixed(3)}  ${printable(change.query).replaceAll("\n", " ")}`
-    ),
+    .map((change) => `  ${change.before.toFixed(3)} to ${change.after.toFixed(3)}  ${printableLine(change.query)}`),
   ...(changed.length > mostShown ? [`  and ${changed.length - mostShown} more`] : [])
 ]
 

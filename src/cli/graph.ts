@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as Struct from "effect/Struct"
 import { resolve } from "node:path"
 import { Graph } from "../Graph.ts"
 import { oneLine } from "../citations/prompt.ts"
@@ -250,7 +251,7 @@ const exported = Cli.define(
     flags: {
       collection: options.collection,
       format: Cli.choice("format", {
-        choices: ["graphml", "json", "dot"],
+        choices: Struct.keys(formats),
         summary: "GraphML (default; Gephi opens it), JSON (node-link) or DOT (Graphviz)"
       }),
       output: out

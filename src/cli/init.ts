@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { packagedConfig } from "../packaged/model.ts"
 import * as Cli from "./command.ts"
 import { Place, displayPath } from "./engine.ts"
-import { FileUnusable } from "./exit.ts"
+import { cannot, FileUnusable } from "./exit.ts"
 import { printResult } from "./output.ts"
 
 /** What `init --json` prints. */
@@ -37,12 +37,9 @@ export const init = Cli.define(
       try: () =>
         fs.writeFileSync(file, commented(fs.readFileSync(packagedConfig, "utf8")), { flag: force ? "w" : "wx" }),
       catch: (error) =>
-        new FileUnusable({
-          message:
-            (error as NodeJS.ErrnoException).code === "EEXIST"
-              ? `${displayPath(cwd, file)} already exists; --force overwrites it`
-              : `cannot write ${displayPath(cwd, file)}: ${(error as Error).message}`
-        })
+        (error as NodeJS.ErrnoException).code === "EEXIST"
+          ? new FileUnusable({ message: `${displayPath(cwd, file)} already exists; --force overwrites it` })
+          : cannot("write", displayPath(cwd, file))(error)
     })
     yield* printResult(InitReport, { file }, `Wrote ${displayPath(cwd, file)}; every key in it is commented out`)
   }

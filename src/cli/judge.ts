@@ -15,11 +15,11 @@ import { headingPath } from "../model/SearchResult.ts"
 import { nothingFound, parseFilter } from "./asking.ts"
 import { filterHint } from "../filterHint.ts"
 import { lookFor } from "./document.ts"
-import { oneLine, titleOf } from "./query.ts"
+import { titleOf } from "./query.ts"
 import { Engine, Place, displayPath } from "./engine.ts"
 import { exitCode, stop, usage } from "./exit.ts"
 import { unmatchedNote } from "./gate.ts"
-import { printable, Terminal } from "./terminal.ts"
+import { printable, printableLine, Terminal } from "./terminal.ts"
 import * as options from "./flags.ts"
 import { count, printJson } from "./output.ts"
 
@@ -112,7 +112,7 @@ const rendered = Effect.fnUntraced(function* (query: string, { hit }: Pooled, pl
   const title = titleOf(hit)
   return [
     "",
-    `${colors.bold(oneLine(query))}  ${colors.dim(place)}`,
+    `${colors.bold(printableLine(query))}  ${colors.dim(place)}`,
     colors.cyan(`${displayPath(cwd, hit.document.source)}:${startLine}-${endLine}`),
     ...(title === "" ? [] : [colors.bold(title)]),
     printable(text)

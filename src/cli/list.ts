@@ -1,5 +1,6 @@
 import * as Clock from "effect/Clock"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import * as path from "node:path"
 import { Collections } from "../Collections.ts"
 import { filterHint } from "../filterHint.ts"
@@ -103,7 +104,7 @@ export const list = Cli.define(
       since: options.since,
       sort: Cli.choice("sort", {
         summary: "Order: by source (default), most passages, longest or newest first",
-        choices: ["source", "passages", "size", "indexed"]
+        choices: Struct.keys(orders)
       })
     },
     examples: [

@@ -4,6 +4,7 @@ import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as List from "effect/List"
 import * as LogLevel from "effect/LogLevel"
+import { capitalize } from "effect/String"
 import * as Logger from "effect/Logger"
 import type { LogConfig } from "../Config.ts"
 import { printable, type Terminal } from "./terminal.ts"
@@ -52,15 +53,7 @@ export const loggerOf = (format: Log["format"], to: To): Logger.Logger<unknown, 
 
 /** Logs to standard error, with the configured level and format. */
 export const logging = ({ format, level }: Log, to: To) =>
-  Layer.merge(Logger.replace(Logger.defaultLogger, loggerOf(format, to)), Logger.minimumLogLevel(levels[level]))
-
-const levels = {
-  all: LogLevel.All,
-  trace: LogLevel.Trace,
-  debug: LogLevel.Debug,
-  info: LogLevel.Info,
-  warning: LogLevel.Warning,
-  error: LogLevel.Error,
-  fatal: LogLevel.Fatal,
-  none: LogLevel.None
-} as const
+  Layer.merge(
+    Logger.replace(Logger.defaultLogger, loggerOf(format, to)),
+    Logger.minimumLogLevel(LogLevel.fromLiteral(capitalize(level)))
+  )

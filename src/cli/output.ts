@@ -34,9 +34,10 @@ const units = ["B", "KB", "MB", "GB", "TB"] as const
 
 /** 1,234,567 bytes as "1.2 MB". */
 export const bytesText = (bytes: number): string => {
-  const power = Math.min(units.length - 1, bytes < 1000 ? 0 : Math.floor(Math.log10(bytes) / 3))
-  const value = bytes / 1000 ** power
-  return `${power === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[power]}`
+  let value = bytes
+  let unit = 0
+  for (; unit < units.length - 1 && Math.round(value) >= 1000; unit++) value /= 1000
+  return `${unit === 0 ? value : value.toFixed(value < 9.95 ? 1 : 0)} ${units[unit]}`
 }
 
 const grouped = lazily(() => new Intl.NumberFormat("en-US"))
@@ -59,9 +60,10 @@ export const count = (value: number, one: string, many = `${one}s`): string =>
 /** Milliseconds as "0.4 s", "1 m 20 s" or "2 h 5 m". */
 export const durationText = (ms: number): string => {
   const seconds = ms / 1000
-  if (seconds < 60) return `${seconds.toFixed(1)} s`
-  const minutes = Math.floor(seconds / 60)
-  return minutes < 60 ? `${minutes} m ${Math.floor(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} m`
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`
+  const whole = Math.max(60, Math.floor(seconds))
+  const minutes = Math.floor(whole / 60)
+  return minutes < 60 ? `${minutes} m ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} m`
 }
 
 /** No lines around a table's cells, two blanks between them. */

@@ -21,7 +21,7 @@ import { Engine, Place, displayPath } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { numberText, printJson } from "./output.ts"
 import { readable } from "./tables.ts"
-import { type Colors, type Face, Terminal, printable } from "./terminal.ts"
+import { type Colors, type Face, Terminal, printable, printableLine } from "./terminal.ts"
 import { wrapLine, wrapped } from "./wrap.ts"
 
 /** Characters of a passage that are shown. */
@@ -30,11 +30,9 @@ const excerptCharacters = 400
 /** Where there is no terminal, tables that are wider have their rows as `name: value`. */
 const pipeColumns = 120
 
-export const oneLine = (text: string): string => printable(text).replaceAll("\n", " ")
-
 /** What stands behind the name of a passage's file. */
 export const whereIn = ({ locator, startLine }: Hit["passage"], line = startLine): string =>
-  locator === undefined ? `:${line}` : oneLine(fragment(locator))
+  locator === undefined ? `:${line}` : printableLine(fragment(locator))
 
 const marked = (text: string, spans: ReadonlyArray<TextSpan>, { end, start }: TextSpan, colors: Colors): string => {
   let shownText = ""
@@ -64,12 +62,12 @@ const underline = /^\s*(?:={3,}|-{3,}|~{3,})\s*$/
 /** The documents of the results, each once, best first. */
 export const renderFiles = (hits: ReadonlyArray<Hit>) =>
   Effect.map(Place, ({ cwd }) =>
-    [...new Set(hits.map(({ document }) => oneLine(displayPath(cwd, document.source))))].join("\n")
+    [...new Set(hits.map(({ document }) => printableLine(displayPath(cwd, document.source))))].join("\n")
   )
 
 /** A passage's title and headings, the title once; empty if it has none. */
 export const titleOf = ({ document: { title }, passage }: Hit): string =>
-  oneLine(
+  printableLine(
     [title, headingPath(passage.heading.filter((heading) => heading !== title))]
       .filter((part) => part !== undefined && part !== "")
       .join(" > ")
@@ -103,21 +101,23 @@ export const renderHits = Effect.fnUntraced(function* (
       const repeated = new Set([document.title, ...passage.heading].flatMap((part) => (part ? [bare(part)] : [])))
       while (lines.length > 1 && (repeated.has(bare(lines[0]!)) || underline.test(lines[0]!))) lines.shift()
       const line = Math.min(passage.endLine, passage.startLine + linesBefore(excerpt.start))
-      const where = `${oneLine(displayPath(cwd, document.source))}${whereIn(passage, line)}`
+      const where = `${printableLine(displayPath(cwd, document.source))}${whereIn(passage, line)}`
       const title = titleOf(hit)
       return [
         `${`${index + 1}.`.padEnd(gutter.length)}${fit(`${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${relevance === undefined ? "" : `  relevance ${relevance.toFixed(2)}`}${collection === defaultCollection ? "" : `  in ${collection}`}`)}${colors.yellow(state(hit, "  "))}`).join(`\n${gutter}`)}`,
         ...(explain === undefined ? [] : fit(explanationOf(explain)).map(colors.dim)),
         ...(foundBy === undefined
           ? []
-          : fit(oneLine(`found by ${foundBy.map((query) => JSON.stringify(queries[query])).join(", ")}`)).map(
+          : fit(printableLine(`found by ${foundBy.map((query) => JSON.stringify(queries[query])).join(", ")}`)).map(
               colors.dim
             )),
-        ...(via === undefined ? [] : fit(oneLine(`via ${way(via)}`)).map(colors.dim)),
+        ...(via === undefined ? [] : fit(printableLine(`via ${way(via)}`)).map(colors.dim)),
         ...(title === "" ? [] : fit(title).map(colors.bold)),
-        ...(passage.tableHeader === undefined || isNamed ? [] : fit(oneLine(passage.tableHeader)).map(colors.dim)),
+        ...(passage.tableHeader === undefined || isNamed
+          ? []
+          : fit(printableLine(passage.tableHeader)).map(colors.dim)),
         ...`${cut[0]}${lines.join("\n")}${cut[1]}`.split("\n").flatMap(fit),
-        ...(same === "" ? [] : fit(oneLine(same)).map(colors.dim))
+        ...(same === "" ? [] : fit(printableLine(same)).map(colors.dim))
       ].join(`\n${gutter}`)
     })
     .join("\n\n")

@@ -28,12 +28,19 @@ const isRunning = (pid: number): boolean => {
   }
 }
 
-interface Told {
+interface Served {
   readonly url: string
   readonly pid: number
 }
 
-const toldIn = (file: string): Told => JSON.parse(fs.readFileSync(file, "utf8")) as Told
+/** What a file says; nobody's process if it was left half written. */
+const servedIn = (file: string): Served => {
+  try {
+    return JSON.parse(fs.readFileSync(file, "utf8")) as Served
+  } catch {
+    return { url: "", pid: Number.NaN }
+  }
+}
 
 /** Files of servers that were killed are removed, so many at most at a time. */
 const swept = 64
@@ -44,7 +51,7 @@ const sweep = (folder: string): void => {
     .filter((name) => name.endsWith(".http"))
     .slice(0, swept)) {
     const file = path.join(folder, name)
-    if (!isRunning(toldIn(file).pid)) fs.rmSync(file, { force: true })
+    if (!isRunning(servedIn(file).pid)) fs.rmSync(file, { force: true })
   }
 }
 
@@ -58,7 +65,7 @@ export const tellWhere = (store: Store, url: string): Effect.Effect<void, never,
     Effect.acquireRelease(
       attempt(() => {
         const file = fileOf(store)
-        const text = JSON.stringify({ url, pid: process.pid } satisfies Told)
+        const text = JSON.stringify({ url, pid: process.pid } satisfies Served)
         if (file === undefined) return undefined
         fs.mkdirSync(path.dirname(file), { recursive: true })
         sweep(path.dirname(file))
@@ -86,7 +93,7 @@ export const servedAt = (
     Effect.tryPromise(async () => {
       const file = fileOf(store)
       if (file === undefined || !fs.existsSync(file)) return undefined
-      const { pid, url } = toldIn(file)
+      const { pid, url } = servedIn(file)
       if (!isRunning(pid)) return undefined
       const health = (await (await answerOf(`${url}/health`, "application/json")).json()) as {
         readonly status?: unknown

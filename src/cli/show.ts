@@ -4,25 +4,26 @@ import { spawn } from "node:child_process"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
 import { type Lines, linesOf } from "../chunking/located.ts"
-import { citedIn, fragment, locatorOf, passagesAt } from "../model/Locator.ts"
+import { fragment, locatorOf, passagesAt } from "../model/Locator.ts"
 import { freshness, toFreshness } from "../model/SearchResult.ts"
 import { state } from "../citations/prompt.ts"
 import type { StoredDocument } from "../model/Stored.ts"
 import * as Cli from "./command.ts"
-import { lookFor, theDocument } from "./document.ts"
+import { theCited } from "./document.ts"
 import { Place, reading, displayPath } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import * as options from "./flags.ts"
 import { count, printJson } from "./output.ts"
-import { Terminal, forTerminal, printable } from "./terminal.ts"
+import { Terminal, forTerminal, printable, printableLine } from "./terminal.ts"
 import { wrapLine } from "./wrap.ts"
 
 /** Prints a long text through $PAGER in a terminal; elsewhere, or if that fails, directly. */
-const page = Effect.fnUntraced(function* (text: string, rows = process.stdout.rows ?? 24) {
+const page = Effect.fnUntraced(function* (text: string) {
   const { env } = yield* Place
   const { out, print } = yield* Terminal
   const pager = env["PAGER"] ?? "less -R"
-  if (!out.isTerminal || pager.trim() === "" || text.split("\n").length < rows) return yield* print(text)
+  if (!out.isTerminal || pager.trim() === "" || text.split("\n").length < (process.stdout.rows ?? 24))
+    return yield* print(text)
   const shown = yield* Effect.async<boolean>((resume) => {
     const child = spawn(pager, { shell: true, stdio: ["pipe", "inherit", "inherit"] })
     child.on("error", () => resume(Effect.succeed(false)))
@@ -150,17 +151,15 @@ export const show = Cli.define(
     const { cwd, globals } = yield* Place
     const { out } = yield* Terminal
     yield* reading(function* () {
-      const cited = citedIn(given)
-      // A source may itself end like a place.
-      const isWhole = cited === undefined || (yield* lookFor(given, collection)).length > 0
-      const found = yield* theDocument(isWhole ? given : cited.source, collection)
+      const { cited, ...found } = yield* theCited(given, collection)
       const document = yield* (yield* Store).get(found.collection, found.docId)
       const lines = linesOf(document)
-      const passage = isWhole
-        ? undefined
-        : typeof cited.at === "string"
-          ? yield* placed(document, cited.at)
-          : yield* lined(document, lines, cited.at.startLine, cited.at.endLine)
+      const passage =
+        cited === undefined
+          ? undefined
+          : typeof cited.at === "string"
+            ? yield* placed(document, cited.at)
+            : yield* lined(document, lines, cited.at.startLine, cited.at.endLine)
       const start = Math.max(lines.first, (passage?.startLine ?? lines.first) - (passage ? context : 0))
       const end = Math.min(lines.last, (passage?.endLine ?? lines.last) + (passage ? context : 0))
       const text = document.content.slice(lines.startOf(start), lines.startOf(end + 1))
@@ -197,7 +196,7 @@ export const show = Cli.define(
         const [first = "", ...rest] = fit(printable(row))
         return [`${mark} ${dim(String(line ?? "").padStart(width))}  ${first}`, ...rest.map((part) => gutter + part)]
       })
-      const head = `${cyan(displayPath(cwd, source))}${document.title === undefined ? "" : `  ${bold(printable(document.title).replaceAll("\n", " "))}`}`
+      const head = `${cyan(displayPath(cwd, source))}${document.title === undefined ? "" : `  ${bold(printableLine(document.title))}`}`
       const stale = state(dated, "clew: the ")
       if (stale !== "") yield* (yield* Terminal).note(`${stale}; what is shown is what was indexed`)
       yield* page([head, "", ...body].join("\n"))

@@ -1,9 +1,8 @@
 import * as Effect from "effect/Effect"
 import { Search } from "../Search.ts"
-import { citedIn } from "../model/Locator.ts"
 import { flags, requestOf } from "./asking.ts"
 import * as Cli from "./command.ts"
-import { lookFor, theDocument } from "./document.ts"
+import { theCited } from "./document.ts"
 import { reading } from "./engine.ts"
 import { usage } from "./exit.ts"
 import { printFound } from "./query.ts"
@@ -45,23 +44,14 @@ export const similar = Cli.define(
       return yield* usage("--chunk names a passage of a document: leave it out with --text")
     const { query, ...request } = yield* requestOf(given, [text ?? place!])
     yield* reading(function* () {
-      const cited = place === undefined ? undefined : citedIn(place)
-      // A source may itself end like a place.
-      const isWhole = cited === undefined || (yield* lookFor(place!, given.collection)).length > 0
-      const named =
-        place === undefined ? undefined : yield* theDocument(isWhole ? place : cited.source, given.collection)
+      const named = place === undefined ? undefined : yield* theCited(place, given.collection)
       const found = yield* Effect.flatMap(Search, (search) =>
         search.similar({
           ...request,
           perDocument: files ? 1 : undefined,
           ...(named === undefined
             ? { text: query }
-            : {
-                docId: named.docId,
-                home: named.collection,
-                chunkIndex: chunk,
-                cited: isWhole ? undefined : cited
-              })
+            : { docId: named.docId, home: named.collection, chunkIndex: chunk, cited: named.cited })
         })
       )
       yield* printFound(found, files, text ?? "")

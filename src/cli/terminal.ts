@@ -16,6 +16,9 @@ import { wrapped } from "./wrap.ts"
 // oxlint-disable-next-line no-control-regex
 export const printable = (text: string): string => text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, " ")
 
+/** The same, on one line. */
+export const printableLine = (text: string): string => printable(text).replaceAll("\n", " ")
+
 /** Escape sequences except those for colours, and control characters except tab and line feed. */
 const unsafe =
   // oxlint-disable-next-line no-control-regex

@@ -16,7 +16,7 @@ import { define } from "./command.ts"
 import { Engine, Place, displayPath, inIndex } from "./engine.ts"
 import * as options from "./flags.ts"
 import { count, numberText, printResult } from "./output.ts"
-import { usage, FileUnusable } from "./exit.ts"
+import { cannot, FileUnusable, usage } from "./exit.ts"
 import { UpkeepStore } from "../Store.ts"
 import { Terminal } from "./terminal.ts"
 
@@ -34,9 +34,6 @@ export const TransferReport = Schema.Struct({
 const decodeEnd = Schema.decodeSync(Schema.parseJson(ExportEnd))
 
 const head = '{"format":"clew-export"'
-
-const cannot = (file: string) => (error: unknown) =>
-  new FileUnusable({ message: `cannot write ${file}: ${(error as Error).message}` })
 
 /** Whether a file begins like an export, compressed or not, or is empty. */
 const isExport = (file: string): boolean => {
@@ -61,7 +58,7 @@ const unlessTaken = (file: string) =>
       const stat = fs.statSync(file, { throwIfNoEntry: false })
       return stat === undefined || (stat.isFile() && isExport(file))
     },
-    catch: cannot(file)
+    catch: cannot("write", file)
   }).pipe(
     Effect.filterOrFail(
       (isFree) => isFree,
@@ -90,7 +87,7 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
             gzip.pipe(last)
             return [gzip, last] as const
           },
-          catch: cannot(file)
+          catch: cannot("write", file)
         }),
         ([first, last]) =>
           Effect.sync(() => {
@@ -101,7 +98,7 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
       )
       const write = (line: string) =>
         Effect.async<void, FileUnusable>((resume) => {
-          first.write(`${line}\n`, (error) => resume(error ? Effect.fail(cannot(file)(error)) : Effect.void))
+          first.write(`${line}\n`, (error) => resume(error ? Effect.fail(cannot("write", file)(error)) : Effect.void))
         })
       yield* Stream.runForEach(lines, write)
       yield* Effect.tryPromise({
@@ -110,7 +107,7 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
           await finished(last)
           fs.renameSync(name, file)
         },
-        catch: cannot(file)
+        catch: cannot("write", file)
       })
     })
   )
@@ -160,21 +157,21 @@ export const exportIndex = define(
 type Opened = fs.promises.FileHandle
 
 /** An open file, closed with the scope. */
-const opened = (open: () => Promise<Opened>, cannot: (error: unknown) => FileUnusable) =>
-  Effect.acquireRelease(Effect.tryPromise({ try: open, catch: cannot }), (file) => Effect.promise(() => file.close()))
+const opened = (open: () => Promise<Opened>, unusable: (error: unknown) => FileUnusable) =>
+  Effect.acquireRelease(Effect.tryPromise({ try: open, catch: unusable }), (file) => Effect.promise(() => file.close()))
 
 /** Writes what the configured index has to a new index file, by way of an export beside it. */
 export const copyTo = Effect.fnUntraced(function* (db: string, collection: CollectionName | undefined) {
   const name = `${db}.export`
-  const cannot = (error: unknown) => new FileUnusable({ message: `cannot read ${name}: ${(error as Error).message}` })
+  const unreadable = cannot("read", name)
   yield* inIndex("read", function* () {
     yield* writeLines(name, (yield* Transfer).lines(collection))
   })
-  const file = yield* opened(() => fs.promises.open(name), cannot)
+  const file = yield* opened(() => fs.promises.open(name), unreadable)
   yield* inIndex(
     "write",
     function* () {
-      yield* (yield* Transfer).take(Stream.suspend(() => Stream.fromAsyncIterable(linesOf(file), cannot)))
+      yield* (yield* Transfer).take(Stream.suspend(() => Stream.fromAsyncIterable(linesOf(file), unreadable)))
       yield* (yield* UpkeepStore).settle()
     },
     { db }
@@ -188,15 +185,15 @@ const kept = Effect.fnUntraced(function* (source: Readable, what: string) {
   const beside = path.dirname(store.path)
   // Where the index grows there is room; the system's folder may be memory.
   const folder = !isOnServer(store) && fs.existsSync(beside) ? beside : tmpdir()
-  const cannot = (error: unknown) =>
+  const unusable = (error: unknown) =>
     new FileUnusable({ message: `cannot keep ${what} in ${folder} to check it first: ${(error as Error).message}` })
   const file = yield* opened(async () => {
     const name = path.join(folder, `clew-import-${process.pid}`)
     const made = await fs.promises.open(name, "wx+", 0o600)
     fs.rmSync(name)
     return made
-  }, cannot)
-  yield* Effect.tryPromise({ try: (signal) => fs.promises.writeFile(file, source, { signal }), catch: cannot })
+  }, unusable)
+  yield* Effect.tryPromise({ try: (signal) => fs.promises.writeFile(file, source, { signal }), catch: unusable })
   return file
 })
 
@@ -205,22 +202,22 @@ const imported = Effect.fnUntraced(function* (name: string) {
   const { stdin } = (yield* Terminal).streams
   if (name === "-" && stdin.isTTY === true) return yield* usage("- reads standard input: pipe an export into it")
   const file = name === "-" ? "standard input" : path.resolve(cwd, name)
-  const cannot = (error: unknown) => new FileUnusable({ message: `cannot read ${file}: ${(error as Error).message}` })
+  const unreadable = cannot("read", file)
   // Before an index is created for it.
   const content = yield* name === "-"
     ? kept(stdin, file)
-    : Effect.flatMap(Effect.try({ try: () => fs.statSync(file), catch: cannot }), (stat) =>
+    : Effect.flatMap(Effect.try({ try: () => fs.statSync(file), catch: unreadable }), (stat) =>
         stat.isFile() || stat.isDirectory()
-          ? opened(() => fs.promises.open(file), cannot)
+          ? opened(() => fs.promises.open(file), unreadable)
           : kept(fs.createReadStream(file), file)
       )
-  const { size } = yield* Effect.tryPromise({ try: () => content.stat(), catch: cannot })
+  const { size } = yield* Effect.tryPromise({ try: () => content.stat(), catch: unreadable })
   if (size === 0) {
     return yield* new FileUnusable({ message: `${file} is empty: the program that was to write the export has failed` })
   }
   yield* inIndex("write", function* () {
     const { take } = yield* Transfer
-    const taken = yield* take(Stream.suspend(() => Stream.fromAsyncIterable(linesOf(content), cannot)))
+    const taken = yield* take(Stream.suspend(() => Stream.fromAsyncIterable(linesOf(content), unreadable)))
     yield* (yield* UpkeepStore).settle()
     const { documents, passages, skipped, unchanged } = taken
     yield* printResult(

@@ -5,12 +5,12 @@ import { toWhyReport, why as explained } from "../Why.ts"
 import { way } from "../citations/remarks.ts"
 import { flags, requestOf } from "./asking.ts"
 import { define } from "./command.ts"
-import { lookFor, notIndexed, theDocument } from "./document.ts"
+import { lookFor, notIndexed, theOne } from "./document.ts"
 import { Place, reading, displayPath } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { count, printJson } from "./output.ts"
-import { oneLine, whereIn } from "./query.ts"
-import { Terminal } from "./terminal.ts"
+import { whereIn } from "./query.ts"
+import { printableLine, Terminal } from "./terminal.ts"
 import { wrapped } from "./wrap.ts"
 
 export const why = define(
@@ -30,13 +30,14 @@ export const why = define(
     const { note, out, print } = yield* Terminal
     const request = yield* requestOf({ fusion, filter, collection }, [question])
     yield* reading(function* () {
-      if ((yield* lookFor(given, collection)).length === 0) {
+      const matching = yield* lookFor(given, collection)
+      if (matching.length === 0) {
         const reason = yield* notIndexed(given, collection)
         if (globals.json) yield* printJson(WhyReport, { source: given, indexed: false, reason })
         else yield* note(`clew: ${given} is not indexed: ${reason}`)
         return yield* stop(exitCode.nothingFound)
       }
-      const found = yield* theDocument(given, collection)
+      const found = yield* theOne(matching, given, collection)
       const outcome = yield* explained(request, found)
       const report = toWhyReport(found, outcome)
       if (globals.json) return yield* printJson(WhyReport, report)
@@ -69,7 +70,7 @@ export const why = define(
               ? [`  ${parts.join(" + ").replaceAll("+ -", "- ")}`]
               : []
             : [`  the reranker's score; before it #${explain.rerank.rank}, score ${explain.rerank.score.toFixed(3)}`]),
-          ...(via === undefined ? [] : [`  by the knowledge graph, via ${oneLine(way(via))}`]),
+          ...(via === undefined ? [] : [`  by the knowledge graph, via ${printableLine(way(via))}`]),
           ...(relevance === undefined
             ? []
             : [row("relevance", `${relevance.toFixed(2)}, the chance that it answers the question`)])

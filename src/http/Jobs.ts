@@ -17,7 +17,7 @@ import type { Job } from "../api/Jobs.ts"
 import { type Caller, current, mustHave } from "../Caller.ts"
 import { makeTurns } from "../runtime/Turn.ts"
 import { named } from "../runtime/Unhandled.ts"
-import { event, respond } from "./events.ts"
+import { event, eventStream } from "./events.ts"
 import { type Audit, makeAudit } from "./audit.ts"
 import { errorOf, failed, idOf } from "./respond.ts"
 
@@ -236,9 +236,7 @@ export const layer = HttpApiBuilder.group(Api, "jobs", (handlers) =>
     return handlers
       .handle("listJobs", () => Effect.map(list, (jobs) => ({ jobs })))
       .handle("getJob", ({ path: { id }, request }) =>
-        (request.headers["accept"] ?? "").includes("text/event-stream")
-          ? Effect.map(follow(id), (write) => respond(write))
-          : get(id)
+        (request.headers["accept"] ?? "").includes("text/event-stream") ? Effect.map(follow(id), eventStream) : get(id)
       )
       .handle("cancelJob", ({ path: { id } }) => cancel(id))
   })

@@ -13,7 +13,7 @@ import { type LlmIdentity, LlmUnavailable } from "../Llm.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { fragment } from "../model/Locator.ts"
 import { type Provenance, type Hit, toFreshness } from "../model/SearchResult.ts"
-import { comment, event, respond } from "./events.ts"
+import { comment, event, eventStream } from "./events.ts"
 import { Listener } from "./Listener.ts"
 import { failed, idOf, withoutInside } from "./respond.ts"
 import { byContract, outside } from "./search.ts"
@@ -160,7 +160,7 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
         const generation = yield* Effect.either(answering.generation)
         // The model that answers is certain only now.
         const certain = Either.isRight(generation) ? { ...answering, llm: generation.right.llm } : answering
-        return respond(write({ ...certain, generation }, payload, idOf(request)), headersOf(originOf(certain)))
+        return eventStream(write({ ...certain, generation }, payload, idOf(request)), headersOf(originOf(certain)))
       })
     )
   })

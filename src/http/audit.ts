@@ -9,7 +9,7 @@ import { LogConfig } from "../Config.ts"
 import { idOf } from "./respond.ts"
 
 /** What is written, beside what was done. */
-export interface Audited {
+interface Audited {
   readonly collection?: string | undefined
   readonly job?: string | undefined
 }

@@ -283,7 +283,7 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
 )
 
 /** A model folder is shown by its name only. */
-export const named = <E extends Pick<EmbedderIdentity, "model">>(embedder: E): E => ({
+export const withoutFolder = <E extends Pick<EmbedderIdentity, "model">>(embedder: E): E => ({
   ...embedder,
   model: withoutPaths(embedder.model)
 })
@@ -291,8 +291,8 @@ export const named = <E extends Pick<EmbedderIdentity, "model">>(embedder: E): E
 /** Its model folders are shown by their names only. */
 export const withoutFolders = (collection: CollectionSummary): CollectionSummary => ({
   ...collection,
-  embedder: named(collection.embedder),
-  next: collection.next && { ...collection.next, embedder: named(collection.next.embedder) }
+  embedder: withoutFolder(collection.embedder),
+  next: collection.next && { ...collection.next, embedder: withoutFolder(collection.next.embedder) }
 })
 
 const toInfo = (collection: CollectionSummary) => toCollectionInfo(withoutFolders(collection))
@@ -316,8 +316,8 @@ export const collectionsLayer = HttpApiBuilder.group(Api, "collections", (handle
       const { changed, done, from, to } = Option.getOrThrow(last)
       return {
         collection: name,
-        from: toEmbedding(named(from)),
-        to: toEmbedding(named(to)),
+        from: toEmbedding(withoutFolder(from)),
+        to: toEmbedding(withoutFolder(to)),
         changed,
         chunks: done,
         reindex_time_ms: (yield* Clock.currentTimeMillis) - started
@@ -337,10 +337,9 @@ export const collectionsLayer = HttpApiBuilder.group(Api, "collections", (handle
       .handle("dropCollection", ({ path: { name } }) =>
         name === defaultCollection
           ? new CollectionProtected()
-          : store.dropCollection(name).pipe(
-              audit("drop collection", { collection: name }),
-              Effect.tap(({ documents }) => metrics.deleted(documents)),
-              Effect.map(toDeleteResponse)
+          : Effect.map(
+              audit("drop collection", { collection: name })(counted(store.dropCollection(name))),
+              toDeleteResponse
             )
       )
   })

@@ -33,7 +33,7 @@ const headers = {
  * Streams what `write` emits; emitting waits for a slow reader. Headers and a first comment go out at once, and a
  * comment every 15 s keeps the connection alive. When the reader goes, `write` is interrupted.
  */
-export const respond = (
+export const eventStream = (
   write: (emit: (text: string) => Effect.Effect<void>) => Effect.Effect<void>,
   more: Readonly<Record<string, string>> = {}
 ): HttpServerResponse.HttpServerResponse =>

@@ -14,18 +14,18 @@ import { open, readFile, unlink } from "node:fs/promises"
 import { join } from "node:path"
 import { Api } from "../api/Api.ts"
 import { badField } from "../api/errors.ts"
-import type { FilesResponse, ImportResponse } from "../api/Files.ts"
+import { exportType, type FilesResponse, type ImportResponse } from "../api/Files.ts"
 import { current, mustUse } from "../Caller.ts"
 import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
 import { Tally } from "../files/Tally.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { Source } from "../model/Document.ts"
-import { StoreUnavailable, UpkeepStore } from "../Store.ts"
+import { UpkeepStore } from "../Store.ts"
 import { linesOf } from "../upkeep/exportLines.ts"
 import { Transfer } from "../upkeep/Transfer.ts"
 import { bodyStream } from "./body.ts"
-import { type Form, type FormFile, readForm } from "./form.ts"
+import { cannotKeep, type Form, type FormFile, readForm } from "./form.ts"
 import { Jobs, type Told } from "./Jobs.ts"
 import * as metrics from "./metrics.ts"
 
@@ -47,7 +47,7 @@ export const sourceOf = (prefix: string, name: string): Either.Either<string, st
 
 const knownFields: ReadonlyArray<string> = ["collection", "prefix"]
 
-const exportTypes = ["application/x-ndjson", "application/jsonl", "application/gzip", "application/x-gzip"]
+const exportTypes = [exportType, "application/jsonl", "application/gzip", "application/x-gzip"]
 
 /** Documents, skipped and failed files that a response names. */
 const mostNamed = 1000
@@ -55,12 +55,15 @@ const mostNamed = 1000
 /** What an export may unpack to, as a multiple of the largest body: text with vectors shrinks to a third or so. */
 const mostUnpacked = 32
 
-const cannotKeep = (error: unknown) =>
-  new StoreUnavailable({ reason: `What was sent cannot be kept until it is read: ${(error as Error).message}` })
-
 /** A folder of its own, deleted with the scope. */
 const folder = (prefix: string) =>
   Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.mapError(fs.makeTempDirectoryScoped({ prefix }), cannotKeep))
+
+/** An open file, closed with the scope. */
+const opened = (...how: Parameters<typeof open>) =>
+  Effect.acquireRelease(Effect.tryPromise({ try: () => open(...how), catch: cannotKeep }), (file) =>
+    Effect.promise(() => file.close())
+  )
 
 /** Receives what the work needs, and hands it on with what deletes it. */
 const receiving = <A, E, R, B, E2, R2>(
@@ -177,10 +180,7 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
     const take = (path: string, told: Told) =>
       Effect.gen(function* () {
         const started = yield* Clock.currentTimeMillis
-        const file = yield* Effect.acquireRelease(
-          Effect.tryPromise({ try: () => open(path), catch: cannotKeep }),
-          (file) => Effect.promise(() => file.close())
-        )
+        const file = yield* opened(path)
         let total: number | undefined
         /** Read twice: the first time it is counted. The first line and the last are no documents. */
         const lines = Stream.suspend(() => {
@@ -230,10 +230,7 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
       yield* jobs.room
       const receive = Effect.gen(function* () {
         const path = join(yield* folder("clew-import-"), "export")
-        const file = yield* Effect.acquireRelease(
-          Effect.tryPromise({ try: () => open(path, "wx", 0o600), catch: cannotKeep }),
-          (file) => Effect.promise(() => file.close())
-        )
+        const file = yield* opened(path, "wx", 0o600)
         yield* Stream.runForEach(
           bodyStream(request, { limit: maxBodyBytes, types: exportTypes, encodings: ["gzip"] }),
           (chunk) => Effect.tryPromise({ try: () => file.writeFile(chunk), catch: cannotKeep })

@@ -91,8 +91,9 @@ const fault = (error: MultipartError, mostFiles: number): MalformedBody | Invali
     : badField("", `a field that is no file may have at most ${longestField} bytes`)
 }
 
-const cannotKeep = (error: unknown) =>
-  new StoreUnavailable({ reason: `The files cannot be kept until they are read: ${(error as Error).message}` })
+/** The disk has no room for what was sent, or cannot be written. */
+export const cannotKeep = (error: unknown) =>
+  new StoreUnavailable({ reason: `What was sent cannot be kept until it is read: ${(error as Error).message}` })
 
 /** Fields beside the files: a few more parts than files are taken. */
 const otherParts = 16

@@ -20,7 +20,7 @@ const fresh = { metadata: Duration.hours(1), keys: 600_000, failure: Duration.se
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
 
 /** Fetches within the bounds, and goes nowhere else. */
-const bounded = async (url: string, init: RequestInit = {}): Promise<Response> => {
+const bounded = async (url: string, init: RequestInit): Promise<Response> => {
   const signal = AbortSignal.timeout(limits.ms)
   const response = await fetch(url, { ...init, redirect: "error", signal })
   const parts: Array<Uint8Array> = []

@@ -28,7 +28,7 @@ import { packagedDimensions, packagedModel } from "../packaged/model.ts"
 import { Tokenizer } from "../packaged/Tokenizer.ts"
 import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 import { endOf, headersOf, originOf } from "./ask.ts"
-import { respond } from "./events.ts"
+import { eventStream } from "./events.ts"
 import { failed, idOf, openAiError } from "./respond.ts"
 import { byContract } from "./search.ts"
 
@@ -208,7 +208,7 @@ export const chatLayer = HttpApiBuilder.group(Api, "chat", (handlers) =>
           const generation = yield* answering.generation
           const isCounted = payload.streamOptions?.includeUsage === true
           const origin = originOf({ ...answering, llm: generation.llm })
-          return respond(write(answering, generation, id, isCounted), headersOf(origin))
+          return eventStream(write(answering, generation, id, isCounted), headersOf(origin))
         })
       )
       .handle("models", () => Effect.map(listed, (data) => ({ object: "list" as const, data })))

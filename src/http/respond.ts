@@ -54,7 +54,7 @@ export const withoutInside = (text: string): string =>
 /** The request's id in the log and in the response; the edge has set it. */
 export const idOf = ({ headers }: HttpServerRequest.HttpServerRequest): string => headers["x-request-id"] ?? ""
 
-export interface Rendered {
+interface Rendered {
   readonly body: ProblemBody
   readonly headers: Readonly<Record<string, string>>
   /** Set for a defect, which must be logged. */

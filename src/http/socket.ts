@@ -112,7 +112,7 @@ export const makePulse = (): ((signs: Signs) => boolean) => {
 }
 
 /** A message as received: a string; bytes are never a valid message. */
-export type Incoming = string | Uint8Array
+type Incoming = string | Uint8Array
 
 const isType = Schema.is(Schema.Literal("search", "prompt", "ping"))
 const isId = Schema.is(MessageId)
@@ -141,11 +141,14 @@ const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody | Invali
       )
     : new MalformedBody({ reason: "The message is not JSON in a text frame" })
 
-/** Splits a text into parts of at most about a thousand characters, at line ends if possible. */
-const fragments = function* (text: string, size = 1000): Iterable<string> {
+/** Characters of a part of a prompt, about. */
+const partLength = 1000
+
+/** Splits a text into parts, at line ends if possible. */
+const fragments = function* (text: string): Iterable<string> {
   for (let at = 0; at < text.length;) {
-    const line = text.lastIndexOf("\n", at + size)
-    const whole = line > at ? line + 1 : Math.min(text.length, at + size)
+    const line = text.lastIndexOf("\n", at + partLength)
+    const whole = line > at ? line + 1 : Math.min(text.length, at + partLength)
     // A surrogate pair stays together.
     const end = whole < text.length && /[\uD800-\uDBFF]/.test(text[whole - 1]!) ? whole + 1 : whole
     yield text.slice(at, end)
@@ -157,7 +160,7 @@ const fragments = function* (text: string, size = 1000): Iterable<string> {
  * The sender of a message: its key for the rate limit, and the id of the request that opened the connection, for the
  * log.
  */
-export interface Caller {
+interface Sender {
   readonly client: string
   readonly requestId: string
 }
@@ -170,7 +173,7 @@ const makeAnswer = Effect.gen(function* () {
 
   return (
     incoming: Incoming,
-    { client, requestId }: Caller,
+    { client, requestId }: Sender,
     send: (message: ServerMessage) => Effect.Effect<void>
   ): Effect.Effect<void> => {
     let id: { readonly id?: MessageId } = {}
@@ -297,7 +300,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
     let open = 0
 
     /** Runs until the client goes or the server shuts down; at shutdown the current message is still answered. */
-    const converse = Effect.fnUntraced(function* ({ closed, take, webSocket }: Connection, caller: Caller) {
+    const converse = Effect.fnUntraced(function* ({ closed, take, webSocket }: Connection, sender: Sender) {
       const send = sendTo(webSocket)
       const shutdown = Effect.as(Deferred.await(closing), undefined)
       const work = Effect.gen(function* () {
@@ -307,7 +310,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
           // Immediate answers would starve other work, and this loop would not notice that the client has gone.
           yield* nextTurn
           if (webSocket.readyState !== webSocket.OPEN) return yield* closed
-          const answered = answer(message, caller, send)
+          const answered = answer(message, sender, send)
           const late = Effect.zipRight(shutdown, Effect.sleep(patience.answer))
           yield* Effect.raceFirst(answered, late)
         }
@@ -334,8 +337,8 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
         const listen = yield* makeListen(upgrade.socket)
         const connection = yield* Effect.onError(handshake(request, upgrade, listen), () => Effect.sync(() => open--))
         yield* metrics.socketOpened
-        const caller = { client: clientOf(request, trustProxy), requestId: idOf(request) }
-        yield* Effect.forkDaemon(Effect.interruptible(Effect.ensuring(converse(connection, caller), leave)))
+        const sender = { client: clientOf(request, trustProxy), requestId: idOf(request) }
+        yield* Effect.forkDaemon(Effect.interruptible(Effect.ensuring(converse(connection, sender), leave)))
         return HttpServerResponse.empty({ status: 101 })
         // A client that goes during the handshake must release its slot.
       }).pipe(Effect.uninterruptible)

@@ -17,7 +17,7 @@ import { Reranker } from "../Reranker.ts"
 import { Store } from "../Store.ts"
 import { version } from "../version.ts"
 import { Access } from "./Access.ts"
-import { named, withoutFolders } from "./documents.ts"
+import { withoutFolder, withoutFolders } from "./documents.ts"
 import { gauge, processSamples, prometheus, type Sample, watchSamples } from "./metrics.ts"
 import { withoutInside } from "./respond.ts"
 
@@ -100,7 +100,7 @@ export const makeState = Effect.gen(function* () {
         store: yield* store.about(),
         ...(yield* graph.linkageIn(shownOne)),
         languages,
-        embedding: toEmbedding(named(yield* identity(shownOne))),
+        embedding: toEmbedding(withoutFolder(yield* identity(shownOne))),
         read_only: readOnly,
         version,
         uptime_seconds: Math.floor(process.uptime()),

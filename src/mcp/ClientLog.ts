@@ -6,6 +6,7 @@ import * as HashSet from "effect/HashSet"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
+import { capitalize } from "effect/String"
 import type { LogConfig } from "../Config.ts"
 
 /** A log level of the configuration. */
@@ -74,7 +75,7 @@ export const makeOwn = (loggerOf: (format: Format) => Logger.Logger<unknown, voi
     /** Sets the level and format of the program's own log. */
     setOwn: (level: OwnLevel, format: Format) => {
       ownLogger = loggerOf(format)
-      own = LogLevel.fromLiteral(`${level.charAt(0).toUpperCase()}${level.slice(1)}` as Capitalize<OwnLevel>)
+      own = LogLevel.fromLiteral(capitalize(level))
     },
     /** Lets through everything that the client wants to see, even if the program's own log wants less. */
     within: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

@@ -81,11 +81,11 @@ const sessionGone = { code: code.sessionNotFound, message: "The session is gone:
 /** How many sources are looked at, of how many collections, to name the index's folders. */
 const looked = { sources: 60, collections: 10 }
 
-const sortOf = ({ collections, rights }: Caller): string =>
+const permissionsOf = ({ collections, rights }: Caller): string =>
   JSON.stringify([[...rights].sort(), collections === undefined ? null : [...collections].sort()])
 
-const ofSort = (sort: string): Caller => {
-  const [rights, collections] = JSON.parse(sort) as readonly [ReadonlyArray<Right>, ReadonlyArray<string> | null]
+const callerWith = (permissions: string): Caller => {
+  const [rights, collections] = JSON.parse(permissions) as readonly [ReadonlyArray<Right>, ReadonlyArray<string> | null]
   return { rights: new Set(rights), collections: collections === null ? undefined : new Set(collections) }
 }
 
@@ -143,12 +143,12 @@ export const make = (options: Options) =>
         )
         // One caller that goes away would leave its interruption to all.
       }).pipe(Effect.uninterruptible)
-    /** What each sort of caller is told, who are told the same if they may do the same. */
+    /** One service for all callers that may do the same, by what they may do. */
     const services = yield* Cache.make({
       capacity: 100,
       timeToLive: fresh,
-      lookup: (sort: string) => {
-        const caller = ofSort(sort)
+      lookup: (permissions: string) => {
+        const caller = callerWith(permissions)
         return workingFor(caller)(serviceFor(caller))
       }
     })
@@ -242,11 +242,11 @@ export const make = (options: Options) =>
         const invalid = messages.find((message) => message._tag === "Invalid")
         if (invalid !== undefined) return refuse(400, invalid, invalid.id)
         const caller = yield* FiberRef.get(current)
-        const sort = sortOf(caller)
-        const service = yield* services.get(sort)
+        const permissions = permissionsOf(caller)
+        const service = yield* services.get(permissions)
         const { handler, isFirstEra } = yield* second
         const now = yield* Clock.currentTimeMillis
-        const extra = { caller, service, owner: `${caller.name} ${sort}` }
+        const extra = { caller, service, owner: `${caller.name} ${permissions}` }
         const authInfo = { token: "", clientId: client, scopes: [], extra }
         return yield* Effect.promise(async () => {
           if (await isFirstEra(request, body)) return inSession(request, messages, isBatch, now, authInfo)

@@ -67,4 +67,4 @@ export const withoutTag = <A extends { readonly _tag: string }>({ _tag, ...rest 
   ...rest
 })
 
-export const refusal = ({ code, id, message }: Invalid) => ({ jsonrpc: "2.0", id, error: { code, message } })
+export const toErrorResponse = ({ code, id, message }: Invalid) => ({ jsonrpc: "2.0", id, error: { code, message } })

@@ -3,6 +3,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { randomUUID } from "node:crypto"
+import type { FieldError } from "../api/Problem.ts"
 import { NotPermitted } from "../Caller.ts"
 
 /** JSON-RPC's codes, and MCP's own for a missing resource. */
@@ -17,12 +18,6 @@ export const code = {
 } as const
 export type Code = (typeof code)[keyof typeof code]
 
-/** A fault of one argument; the path uses dots and `[n]`. */
-export interface Problem {
-  readonly path: string
-  readonly message: string
-}
-
 /** A failure as a JSON-RPC error. The SDK sends `code`, `message` and `data` unchanged. */
 export class RpcError extends Data.TaggedError("RpcError")<{
   readonly code: Code
@@ -30,12 +25,12 @@ export class RpcError extends Data.TaggedError("RpcError")<{
   readonly data?: unknown
 }> {}
 
-/** -32602 with every problem in the message and in `data.errors`. */
-export const invalidParams = (problems: ReadonlyArray<Problem>): RpcError =>
+/** -32602 with every fault in the message and in `data.errors`. */
+export const invalidParams = (faults: ReadonlyArray<FieldError>): RpcError =>
   new RpcError({
     code: code.invalidParams,
-    message: problems.map(({ message }) => message).join("; "),
-    data: { errors: problems }
+    message: faults.map(({ message }) => message).join("; "),
+    data: { errors: faults }
   })
 
 /** -32602 for one argument. */
@@ -89,7 +84,7 @@ export const toRpcError = (cause: Cause.Cause<unknown>): Effect.Effect<RpcError>
     const hint = tag === "CollectionNotFound" ? "; collection_info lists all" : ""
     const reason = say(error)
     const message = reason.startsWith(`${argument} `) ? reason : `${argument}: ${reason}`
-    return Effect.succeed(invalidParams([{ path: argument, message: `${message}${hint}` }]))
+    return Effect.succeed(refuse(argument, `${message}${hint}`))
   }
   const hint = advice[tag]
   const message = hint === undefined ? say(error) : `${say(error)}. ${hint}`

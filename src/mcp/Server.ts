@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
-import { type Caller as Permitted, mustHave, owner, workingFor } from "../Caller.ts"
+import { type Caller, mustHave, owner, workingFor } from "../Caller.ts"
 import { pathText } from "../model/kinds.ts"
 import { working } from "../runtime/Turn.ts"
 import { named } from "../runtime/Unhandled.ts"
@@ -106,13 +106,13 @@ const instructions = (tools: ReadonlyArray<string>, { details, what }: Overview)
 export type Audit = <A, E, R>(tool: string, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** Who asks, and what an answer needs of the connection. */
-export interface Caller {
+export interface Asking {
   readonly id: Id
   readonly signal: AbortSignal
   /** Whose turn it is, where several clients take turns. */
   readonly client?: string | undefined
   /** What they may do; everything unless given. */
-  readonly by?: Permitted | undefined
+  readonly by?: Caller | undefined
   readonly log?: ClientLog | undefined
   /** What a client of the first era watches. */
   readonly watches?: Watches | undefined
@@ -139,9 +139,9 @@ export interface Service {
   readonly info: Mcp.Implementation
   readonly instructions: string
   /** The result of a request, or an RpcError. */
-  readonly answer: (request: { readonly method: string }, caller: Caller) => Promise<Mcp.Result>
+  readonly answer: (request: { readonly method: string }, asking: Asking) => Promise<Mcp.Result>
   /** Watches what `subscriptions/listen` of the second era asks for, until what it returns is called; or an RpcError. */
-  readonly listen: (params: unknown, changed: (uri: string) => void, by?: Permitted) => Promise<() => void>
+  readonly listen: (params: unknown, changed: (uri: string) => void, by?: Caller) => Promise<() => void>
   /** Loads what the first call needs. */
   readonly prepare: () => void
 }
@@ -195,14 +195,14 @@ export const make = (options: {
         const fault = checkCount("uri", watches.stops.size + 1)
         if (watches.stops.has(uri)) return {}
         if (fault !== undefined) return yield* fault
-        const watched = yield* (yield* loaded).watched(uri)
+        const watched = yield* (yield* loaded).locate(uri)
         const stop = yield* watching.watch([watched], watches.changed)
         if (watches.isOver || watches.stops.has(uri)) stop()
         else watches.stops.set(uri, stop)
         return {}
       })
 
-    const work = (request: Mcp.ClientRequest, call: Call, { by = owner, log, watches }: Caller) =>
+    const work = (request: Mcp.ClientRequest, call: Call, { by = owner, log, watches }: Asking) =>
       Effect.flatMap(loaded, (methods): Effect.Effect<unknown, unknown> => {
         switch (request.method) {
           case "tools/list":
@@ -247,8 +247,8 @@ export const make = (options: {
     return {
       info: { name: "clew", title: name === undefined ? "Clew" : `Clew: ${name}`, version },
       instructions: instructions(tools, overview),
-      answer: async (request, caller) => {
-        const { by = owner, client, id, log, notify, progressToken, signal } = caller
+      answer: async (request, asking) => {
+        const { by = owner, client, id, log, notify, progressToken, signal } = asking
         const call: Call = {
           progress: (progress, total, message) =>
             progressToken === undefined
@@ -259,7 +259,7 @@ export const make = (options: {
         }
         const wrong = check(request)
         if (wrong !== undefined) throw wrong
-        const worked = Effect.catchAllCause(work(request as Mcp.ClientRequest, call, caller), (cause) =>
+        const worked = Effect.catchAllCause(work(request as Mcp.ClientRequest, call, asking), (cause) =>
           Effect.flatMap(toRpcError(cause), Effect.fail)
         )
         const logged = log === undefined ? worked : log.within(worked)
@@ -274,8 +274,8 @@ export const make = (options: {
           Effect.gen(function* () {
             const fault = checkCount("notifications.resourceSubscriptions", uris.length)
             if (fault !== undefined) return yield* fault
-            const { watched } = yield* loaded
-            return yield* watching.watch(yield* Effect.forEach(uris, watched), changed)
+            const { locate } = yield* loaded
+            return yield* watching.watch(yield* Effect.forEach(uris, locate), changed)
           }).pipe(
             Effect.catchAllCause((cause) => Effect.flatMap(toRpcError(cause), Effect.fail)),
             workingFor(by)
@@ -300,8 +300,8 @@ export const formless = {
 }
 
 /** For whom a request is answered: whoever brings requests puts it there. */
-export const callerOf = (info: { readonly extra?: Record<string, unknown> } | undefined): Permitted | undefined =>
-  info?.extra?.["caller"] as Permitted | undefined
+export const callerOf = (info: { readonly extra?: Record<string, unknown> } | undefined): Caller | undefined =>
+  info?.extra?.["caller"] as Caller | undefined
 
 /** The SDK's server for one client of the first era, which begins with `initialize`. */
 export const firstEra = ({ answer, info, instructions, prepare }: Service, log: ClientLog): Server => {

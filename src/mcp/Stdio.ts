@@ -8,12 +8,12 @@ import {
   isId,
   type Message,
   readValue,
-  refusal,
   type Request,
+  toErrorResponse,
   wantsAnswer,
   withoutTag
 } from "./Message.ts"
-import { type Frame, makeSplitter } from "./lines.ts"
+import { type Frame, kept, makeSplitter, maxMessageBytes } from "./lines.ts"
 import { pathText } from "../model/kinds.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
 
@@ -56,14 +56,11 @@ const idPlaces = [
   new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 ]
 
-/** Bytes of each end of a line that are searched for its id. */
-const near = 512
-
 /** The id of an incomplete message, if it is certain. */
 const idOf = (head: Buffer, tail: Buffer): Id | null => {
   const found =
-    idPlaces[0]?.exec(head.toString("latin1", 0, near)) ??
-    idPlaces[1]?.exec(tail.toString("latin1", Math.max(0, tail.length - near)))
+    idPlaces[0]?.exec(head.toString("latin1", 0, kept)) ??
+    idPlaces[1]?.exec(tail.toString("latin1", Math.max(0, tail.length - kept)))
   if (found?.[1] === undefined) return null
   const read = readJsonAtOnce(Buffer.from(found[1], "latin1"))
   return "value" in read && isId(read.value) ? read.value : null
@@ -98,9 +95,6 @@ const readTooLong = ({ head, tail }: Frame & { readonly _tag: "TooLong" }, maxBy
   return unreadable(code.invalidRequest, `A message must be at most ${limit}; send less at a time`, idOf(head, tail))
 }
 
-/** Longest accepted message, in bytes. */
-const maxMessageBytes = 32 * 1024 * 1024
-
 export interface Output {
   /** Calls back when the text has left the process or cannot leave. */
   readonly write: (text: string, done: () => void) => void
@@ -108,7 +102,7 @@ export interface Output {
   readonly pending: () => number
 }
 
-export interface StdioOptions {
+interface StdioOptions {
   readonly input: Readable
   readonly output: Output
   /** Serves messages of the second era, which say that they are; called for the first of them. */
@@ -226,7 +220,7 @@ export class StdioTransport implements Transport {
       case "Response":
         return
       case "Invalid":
-        return void this.answer(refusal(message), batch)
+        return void this.answer(toErrorResponse(message), batch)
       case "Notification":
         if (message.method === "notifications/cancelled") return this.cancel(message.params)
         return this.deliver(withoutTag(message), versionKey in metaOf(message.params))

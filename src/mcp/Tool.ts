@@ -14,9 +14,10 @@ import type { Prompt } from "../Prompt.ts"
 import type { Search } from "../Search.ts"
 import type { Store } from "../Store.ts"
 import { didYouMean } from "../terms/nearest.ts"
+import type { FieldError } from "../api/Problem.ts"
 import { withoutNulls } from "./Message.ts"
 import type { Overview } from "./overview.ts"
-import { invalidParams, type Problem, type RpcError } from "./RpcError.ts"
+import { invalidParams, type RpcError } from "./RpcError.ts"
 
 /** A JSON Schema without references. */
 export type Json = { readonly [key: string]: unknown }
@@ -169,8 +170,8 @@ const unexpected = (json: Json, path: ReadonlyArray<PropertyKey>): string => {
 }
 
 /** One message for each fault: the field, what is allowed, what was found. */
-const problems = (value: unknown, json: Json, issues: ReadonlyArray<ParseResult.ArrayFormatterIssue>) => {
-  const found = new Map<string, Problem>()
+const faultsIn = (value: unknown, json: Json, issues: ReadonlyArray<ParseResult.ArrayFormatterIssue>) => {
+  const found = new Map<string, FieldError>()
   for (const issue of issues) {
     // The other half of an optional property; the informative issue came before.
     if (issue.message.startsWith("Expected undefined")) continue
@@ -197,7 +198,7 @@ const problems = (value: unknown, json: Json, issues: ReadonlyArray<ParseResult.
 }
 
 /** Reports a list with too many items before decoding, which would check each of them. */
-const tooLong = (value: unknown, json: Json): ReadonlyArray<Problem> =>
+const tooLong = (value: unknown, json: Json): ReadonlyArray<FieldError> =>
   Object.entries(value ?? {}).flatMap(([name, inner]) => {
     const { schema } = schemaAt(json, [name])
     const maxItems = schema["maxItems"]
@@ -214,7 +215,7 @@ export const decoder = <A, I>(schema: Schema.Schema<A, I>, json: Json) => {
     const long = tooLong(given, json)
     if (long.length > 0) return invalidParams(long)
     return Effect.mapError(decode(given), (error) =>
-      invalidParams(problems(given, json, ParseResult.ArrayFormatter.formatErrorSync(error)))
+      invalidParams(faultsIn(given, json, ParseResult.ArrayFormatter.formatErrorSync(error)))
     )
   }
 }

@@ -3,11 +3,14 @@ export type Frame =
   | { readonly _tag: "Line"; readonly bytes: Buffer }
   | { readonly _tag: "TooLong"; readonly head: Buffer; readonly tail: Buffer }
 
+/** The longest message that is accepted, in bytes. */
+export const maxMessageBytes = 32 * 1024 * 1024
+
 /** Bytes kept of each end of a line that is too long; enough for its id. */
-const kept = 512
+export const kept = 512
 const lineFeed = 0x0a
 
-export interface Splitter {
+interface Splitter {
   /** Returns the lines that end in this chunk. */
   readonly push: (chunk: Buffer) => ReadonlyArray<Frame>
   /** Returns the rest as a line, at the end of input. */

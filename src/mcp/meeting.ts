@@ -212,10 +212,10 @@ const listen = (file: string): Promise<Meeting> =>
     })
   })
 
-/** Longer than any process is at it. */
+/** Milliseconds after which a turn's folder was left by a process that was killed. */
 const stale = 5000
 
-/** Whether nobody listens there. A process that is only too busy to take the connection does. */
+/** Whether nobody listens there. A process that is too busy to take the connection still listens. */
 const isRefused = (file: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = net.connect(file)
@@ -226,7 +226,7 @@ const isRefused = (file: string): Promise<boolean> =>
     })
   })
 
-/** Those who try at once take turns by a folder, which is made by one of them only; undefined for the others. */
+/** Does this if no other process does it now, which a folder shows that only one of them can make; else undefined. */
 const inTurn = async <A>(file: string, use: () => Promise<A>): Promise<A | undefined> => {
   const lock = `${file}.lock`
   try {
@@ -253,10 +253,10 @@ const isFree = async (file: string): Promise<boolean> => {
   return true
 }
 
-/** Sockets beside it that are looked at: those who were killed left them. */
+/** How many other sockets are looked at, which killed processes may have left. */
 const swept = 64
 
-/** Listens there, unless another process does or begins to, and removes what killed ones have left in the folder. */
+/** Listens there, unless another process does or begins to. Removes sockets that killed processes left in the folder. */
 export const claim = async (file: string): Promise<Meeting | undefined> => {
   const meeting = await inTurn(file, async () => ((await isFree(file)) ? listen(file) : undefined))
   if (meeting === undefined) return undefined

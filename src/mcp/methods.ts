@@ -107,7 +107,7 @@ export const methods = (settings: Settings) => {
     listResources: (cursor: string | undefined) => resources.list(settings, cursor),
     listTemplates: Effect.sync(() => ({ resourceTemplates: [...resources.templates(settings)] })),
     readResource: (uri: string) => resources.read(settings, uri),
-    watched: (uri: string) => resources.watched(settings, uri),
+    locate: (uri: string) => resources.locate(settings, uri),
     listPrompts: Effect.sync(() => ({ prompts: [...prompts.listed] })),
     getPrompt: (name: string, args: unknown) => prompts.get(name, args ?? {}, settings),
     complete: (params: CompleteRequest["params"]) => complete(params, settings)

@@ -1,5 +1,5 @@
 import { isatty } from "node:tty"
-import { makeSplitter } from "./lines.ts"
+import { makeSplitter, maxMessageBytes } from "./lines.ts"
 import { claim, join, type Meeting, nameOf, socketOf, valueOf } from "./meeting.ts"
 
 // The program itself, with everything it needs, is loaded only where no other process can be joined.
@@ -40,14 +40,14 @@ const paramsOf = ({ params }: Message): Message =>
 const lost =
   "The server that was to do this has ended or does not answer, and whether it was done is unknown: look at what is indexed, with list_sources, before you send it again"
 
-/** Longest line that is kept to be sent again, and all of them together. */
+/** Bytes of the longest line that is kept to be sent again, and of all such lines together. */
 const kept = { line: 65_536, all: 8 * 1024 * 1024 }
 
 /** Longest answer that is passed on whole. */
 const longest = 256 * 1024 * 1024
 
 /** What a client has begun and said, as far as another engine must know it. */
-class Session {
+class Conversation {
   private readonly open = new Set<Open>()
   private readonly byId = new Map<string, Open>()
   private held = 0
@@ -58,7 +58,7 @@ class Session {
   private count = 0
   writing: ReadonlySet<string> = new Set()
 
-  /** Whether all is answered but what never is. */
+  /** Whether everything is answered, except subscriptions, which never are. */
   get isIdle(): boolean {
     return (
       this.unasked.size === 0 &&
@@ -66,7 +66,7 @@ class Session {
     )
   }
 
-  /** A request after which all that came before is answered, also what is not a request. */
+  /** A ping for the engine: once it is answered, so is every line sent before it. */
   last(): string {
     return `${JSON.stringify(this.unaskedFor({ jsonrpc: "2.0", method: "ping" }))}\n`
   }
@@ -171,7 +171,7 @@ const grace = 30_000
 
 const parentPoll = 250
 
-/** How often an engine that says nothing is looked at while a request waits, and how often it may be silent then. */
+/** While a request waits: how often the engine is checked for silence, and how many silent checks end the connection. */
 const silence = { poll: 10_000, most: 3 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
@@ -185,8 +185,8 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
   const write = stdout.write.bind(stdout)
   // From here on, nothing else may print there.
   stdout.write = process.stderr.write.bind(process.stderr)
-  const session = new Session()
-  const toEngine = makeSplitter(32 * 1024 * 1024)
+  const conversation = new Conversation()
+  const toEngine = makeSplitter(maxMessageBytes)
   let socket = first.socket
   let hasEnded = false
 
@@ -198,26 +198,26 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
 
   const move = async () => {
     const found = await again()
-    for (const change of session.changes()) tell(change)
-    found.socket.write(Buffer.concat([session.replay(), toEngine.rest()]))
-    if (hasEnded) found.socket.write(session.last())
+    for (const change of conversation.changes()) tell(change)
+    found.socket.write(Buffer.concat([conversation.replay(), toEngine.rest()]))
+    if (hasEnded) found.socket.write(conversation.last())
     attach(found)
   }
 
   const attach = ({ socket: next, welcome }: Joined) => {
     socket = next
-    session.writing = new Set(welcome.writing)
+    conversation.writing = new Set(welcome.writing)
     const toClient = makeSplitter(longest)
     let silent = 0
     next.on("data", (chunk: Buffer) => {
       silent = 0
       for (const frame of toClient.push(chunk)) {
-        if (frame._tag !== "Line" || !session.isAnswer(frame.bytes)) continue
+        if (frame._tag !== "Line" || !conversation.isAnswer(frame.bytes)) continue
         if (write(Buffer.concat([frame.bytes, Buffer.of(0x0a)]))) continue
         next.pause()
         stdout.once("drain", () => next.resume())
       }
-      if (hasEnded && session.isIdle) finish()
+      if (hasEnded && conversation.isIdle) finish()
     })
     let isLost = false
     const lose = () => {
@@ -226,14 +226,14 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
       clearInterval(listening)
       next.destroy()
       stdin.pause()
-      for (const error of session.refuseWrites()) tell(error)
-      if (hasEnded && session.isIdle) return finish()
+      for (const error of conversation.refuseWrites()) tell(error)
+      if (hasEnded && conversation.isIdle) return finish()
       void move()
     }
     // A process may be stopped, or hang, and keep its connections. Nothing may be sent within a line of the client.
     const listening = setInterval(() => {
-      if (session.isIdle || next.isPaused() || toEngine.rest().length > 0) silent = 0
-      else if (++silent === 1) next.write(session.last())
+      if (conversation.isIdle || next.isPaused() || toEngine.rest().length > 0) silent = 0
+      else if (++silent === 1) next.write(conversation.last())
       else if (silent > silence.most) lose()
     }, silence.poll).unref()
     next.on("error", lose).on("end", lose).on("close", lose)
@@ -242,7 +242,7 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
   }
 
   stdin.on("data", (chunk: Buffer) => {
-    for (const frame of toEngine.push(chunk)) if (frame._tag === "Line") session.asked(frame.bytes)
+    for (const frame of toEngine.push(chunk)) if (frame._tag === "Line") conversation.asked(frame.bytes)
     if (socket.write(chunk)) return
     stdin.pause()
     socket.once("drain", () => stdin.resume())
@@ -250,8 +250,8 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
   const onEnd = () => {
     if (hasEnded) return
     hasEnded = true
-    for (const frame of toEngine.end()) if (frame._tag === "Line") session.asked(frame.bytes)
-    socket.write(`\n${session.last()}`)
+    for (const frame of toEngine.end()) if (frame._tag === "Line") conversation.asked(frame.bytes)
+    socket.write(`\n${conversation.last()}`)
     setTimeout(leave, grace).unref()
   }
   stdin.on("end", onEnd).on("close", onEnd).on("error", onEnd)

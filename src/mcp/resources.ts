@@ -76,43 +76,30 @@ export const list = (settings: Settings, cursor: string | undefined) =>
 
 const documentUri = /^clew:\/\/(?:collections\/([^/]+)\/)?documents\/([^/]+)$/
 
-const decodeName = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** The resource that a client would watch, which need not exist yet; fails with -32002 for what can be none. */
-export const watched = (settings: Settings, uri: string): Effect.Effect<Watched, RpcError> => {
-  if (uri === statsUri) return Effect.succeed({ uri })
-  const parts = servesDocuments(settings) ? documentUri.exec(uri) : null
-  return parts === null
-    ? unknown(uri)
-    : Effect.map(
-        Effect.mapError(named(parts), () => unknown(uri)),
-        (document) => ({ uri, document })
-      )
-}
-
-/** The document that a URI names. */
-const named = ([, collection = defaultCollection, id = ""]: RegExpExecArray) =>
-  Effect.all({
-    collection: Schema.decodeUnknown(CollectionName)(decodeName(collection)),
-    docId: Schema.decodeUnknown(DocumentId)(decodeName(id))
+const decodeDocument = Schema.decodeUnknown(
+  Schema.Struct({
+    collection: Schema.compose(Schema.StringFromUriComponent, CollectionName),
+    docId: Schema.compose(Schema.StringFromUriComponent, DocumentId)
   })
+)
+
+/** The resource that a URI names, which need not exist yet; fails with -32002 for what can be none. */
+export const locate = (settings: Settings, uri: string): Effect.Effect<Watched, RpcError> => {
+  if (uri === statsUri) return Effect.succeed({ uri })
+  const [, collection = defaultCollection, docId] = (servesDocuments(settings) && documentUri.exec(uri)) || []
+  return Effect.mapBoth(decodeDocument({ collection, docId }), {
+    onFailure: () => unknown(uri),
+    onSuccess: (document) => ({ uri, document })
+  })
+}
 
 /** Fails with -32002 for a missing resource. */
 export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourceResult, unknown, Needs> =>
   Effect.gen(function* () {
-    if (uri === statsUri) {
-      const { describe: _, ...info } = yield* indexInfo(settings)
-      return { contents: [{ uri, mimeType: "application/json", text: JSON.stringify(info, null, 2) }] }
-    }
-    const parts = servesDocuments(settings) ? documentUri.exec(uri) : null
-    if (parts === null) return yield* unknown(uri)
-    return yield* documentAt(uri, parts)
+    const { document } = yield* locate(settings, uri)
+    if (document !== undefined) return yield* documentAt(uri, document)
+    const { describe: _, ...info } = yield* indexInfo(settings)
+    return { contents: [{ uri, mimeType: "application/json", text: JSON.stringify(info, null, 2) }] }
   })
 
 const unknown = (uri: string, reason?: string) =>
@@ -122,9 +109,8 @@ const unknown = (uri: string, reason?: string) =>
     data: { uri }
   })
 
-const documentAt = (uri: string, parts: RegExpExecArray) =>
+const documentAt = (uri: string, { collection, docId }: NonNullable<Watched["document"]>) =>
   Effect.gen(function* () {
-    const { collection, docId } = yield* named(parts)
     const where = collection === defaultCollection ? "" : ` collection=${collection},`
     const { structured, text } = yield* readDocument(
       { docId, collection },
@@ -133,7 +119,6 @@ const documentAt = (uri: string, parts: RegExpExecArray) =>
     return { contents: [{ uri, mimeType: mimeType(structured.source), text: text.join("\n") }] }
   }).pipe(
     Effect.catchTags({
-      ParseError: () => unknown(uri),
       CollectionNotFound: ({ message }) => unknown(uri, message),
       RpcError: () => unknown(uri)
     })

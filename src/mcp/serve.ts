@@ -190,7 +190,7 @@ export const host = <R>(options: {
         )
         const made = yield* make({ version, ...offered, use, watching })
         const client = `joined ${++count}`
-        const service: Service = { ...made, answer: (request, caller) => made.answer(request, { ...caller, client }) }
+        const service: Service = { ...made, answer: (request, asking) => made.answer(request, { ...asking, client }) }
         socket.write(`${JSON.stringify({ writing: writingTools } satisfies Welcome)}\n`)
         const transport = yield* attend(service, ClientLog.make(), socket, {
           write: (text, done) => void socket.write(text, () => done()),

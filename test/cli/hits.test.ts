@@ -1,31 +1,11 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import { renderHits } from "../../src/cli/query.ts"
-import { Place } from "../../src/cli/engine.ts"
-import { faceOf, logTo, Terminal } from "../../src/cli/terminal.ts"
+import { faceOf } from "../../src/cli/terminal.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Hit } from "../../src/model/SearchResult.ts"
-
-const face = (isTTY: boolean) => faceOf({ isTTY }, { TERM: "xterm" })
-
-const around = (isTTY: boolean) =>
-  Layer.merge(
-    Layer.mock(Terminal, {
-      out: face(isTTY),
-      err: face(isTTY),
-      streams: process,
-      isInteractive: false,
-      log: logTo(process.stderr)
-    }),
-    Layer.succeed(Place, {
-      cwd: "/here",
-      env: {},
-      globals: { config: undefined, db: undefined, json: false, logLevel: undefined },
-      command: "clew"
-    })
-  )
+import { around } from "./around.ts"
 
 const hit = (text: string, document: Partial<Hit["document"]> = {}, span = { startLine: 10, endLine: 10 }): Hit => ({
   score: 0.75,
@@ -35,36 +15,34 @@ const hit = (text: string, document: Partial<Hit["document"]> = {}, span = { sta
   document: { docId: DocumentId.make("d"), source: "/here/docs/sea.md", metadata: {}, indexedAt: 0, ...document }
 })
 
-const shown = renderHits
-
-describe("renderHits", () => {
+it.layer(around({}))("renderHits", (it) => {
   it.effect("shows place, score, headings and text", () =>
     Effect.gen(function* () {
       assert.strictEqual(
-        yield* shown([hit("The tide rises.\n\n  Twice a day.")], "tides"),
+        yield* renderHits([hit("The tide rises.\n\n  Twice a day.")], "tides"),
         "1. docs/sea.md:10  0.750\n   Sea > Tides\n   The tide rises.\n     Twice a day."
       )
-    }).pipe(Effect.provide(around(false)))
+    })
   )
 
   it.effect("marks the query's words in all their forms on a terminal", () =>
     Effect.gen(function* () {
-      const { bold, yellow } = face(true).colors
-      assert.include(yield* shown([hit("The tide rises.")], "tides"), `The ${bold(yellow("tide"))} rises.`)
-    }).pipe(Effect.provide(around(true)))
+      const { bold, yellow } = faceOf({ isTTY: true }, { TERM: "xterm" }).colors
+      assert.include(yield* renderHits([hit("The tide rises.")], "tides"), `The ${bold(yellow("tide"))} rises.`)
+    }).pipe(Effect.provide(around({ isTTY: true })))
   )
 
   it.effect("names the line that the excerpt begins in, but never one after the passage", () =>
     Effect.gen(function* () {
       const long = `${"Nothing here.\n".repeat(60)}The tide rises.`
-      const record = yield* shown([hit(long, {}, { startLine: 7, endLine: 7 })], "tide")
+      const record = yield* renderHits([hit(long, {}, { startLine: 7, endLine: 7 })], "tide")
       assert.include(record, "docs/sea.md:7 ")
       const line = Number(
-        /sea\.md:(\d+)/.exec(yield* shown([hit(long, {}, { startLine: 1, endLine: 61 })], "tide"))?.[1]
+        /sea\.md:(\d+)/.exec(yield* renderHits([hit(long, {}, { startLine: 1, endLine: 61 })], "tide"))?.[1]
       )
       assert.isAbove(line, 20)
       assert.isAtMost(line, 61)
-    }).pipe(Effect.provide(around(false)))
+    })
   )
 
   const wide = (cell: string) => cell.padEnd(90)
@@ -82,28 +60,31 @@ describe("renderHits", () => {
   it.effect("shows the rows of wide tables as `name: value`, without padding and lines of dashes", () =>
     Effect.gen(function* () {
       const text = ["Settings:", "", ...settings].join("\n")
-      const lines = (yield* shown([hit(text, {}, { startLine: 10, endLine: 15 })], "port")).split("\n")
+      const lines = (yield* renderHits([hit(text, {}, { startLine: 10, endLine: 15 })], "port")).split("\n")
       assert.deepStrictEqual(lines, ["1. docs/sea.md:10  0.750", "   Sea > Tides", "   Settings:", ...rows])
-    }).pipe(Effect.provide(around(false)))
+    })
   )
 
   it.effect("names the columns also where a passage begins within the table, and the line of its row", () =>
     Effect.gen(function* () {
       const one = hit(settings.slice(2).join("\n"), {}, { startLine: 12, endLine: 13 })
       const within = { ...one, passage: { ...one.passage, tableHeader: "key | what it does" } }
-      assert.deepStrictEqual((yield* shown([within], "host")).split("\n").slice(1), ["   Sea > Tides", ...rows])
+      assert.deepStrictEqual((yield* renderHits([within], "host")).split("\n").slice(1), ["   Sea > Tides", ...rows])
       const unknown = { ...one, passage: { ...one.passage, tableHeader: "key" } }
-      assert.include(yield* shown([unknown], "host"), "\n   key\n   - server.port: Port to listen on")
+      assert.include(yield* renderHits([unknown], "host"), "\n   key\n   - server.port: Port to listen on")
       const many = [settings[0], settings[1], ...Array.from({ length: 30 }, () => settings[2]), settings[3]].join("\n")
-      assert.include(yield* shown([hit(many, {}, { startLine: 1, endLine: 33 })], "host loopback"), "docs/sea.md:31 ")
-    }).pipe(Effect.provide(around(false)))
+      assert.include(
+        yield* renderHits([hit(many, {}, { startLine: 1, endLine: 33 })], "host loopback"),
+        "docs/sea.md:31 "
+      )
+    })
   )
 
   it.effect("shows narrow tables as tables, and code as it is", () =>
     Effect.gen(function* () {
       const text =
         "| tide  |    m |\n| :---- | ---: |\n| high  |  3.1 |\n| spring |     |\n\n```\n|  a |   b |\n|----|-----|\n```"
-      assert.deepStrictEqual((yield* shown([hit(text)], "tide")).split("\n").slice(2), [
+      assert.deepStrictEqual((yield* renderHits([hit(text)], "tide")).split("\n").slice(2), [
         "   | tide | m |",
         "   | high | 3.1 |",
         "   | spring | |",
@@ -112,7 +93,7 @@ describe("renderHits", () => {
         "   |----|-----|",
         "   ```"
       ])
-    }).pipe(Effect.provide(around(false)))
+    })
   )
 
   it.effect("says what each leg thought of it", () =>
@@ -121,18 +102,18 @@ describe("renderHits", () => {
       const keyword = { score: 3, contribution: 0.15, terms: [term], name_bonus: 0.2 }
       const explain = { vector: { rank: 2, score: 0.5, contribution: 0.25 }, keyword }
       assert.include(
-        yield* shown([{ ...hit("The tide."), explain }], "tide"),
+        yield* renderHits([{ ...hit("The tide."), explain }], "tide"),
         "0.250 by meaning: #2, score 0.500; 0.150 by words: not ranked, score 3.000 (tide 2.50 in heading and text, +20 % for names as written)"
       )
-    }).pipe(Effect.provide(around(false)))
+    })
   )
 
   it.effect("does not let a document write on the terminal", () =>
     Effect.gen(function* () {
       const evil = "\u001b[2J\u0007\u009b31m"
-      const text = yield* shown([hit(`tide ${evil}`, { source: `/x${evil}\n.md`, title: evil })], "tide")
+      const text = yield* renderHits([hit(`tide ${evil}`, { source: `/x${evil}\n.md`, title: evil })], "tide")
       // oxlint-disable-next-line no-control-regex
       assert.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
-    }).pipe(Effect.provide(around(false)))
+    })
   )
 })

@@ -1,31 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import * as Layer from "effect/Layer"
-import { forTerminal, faceOf, logTo, Terminal } from "../../src/cli/terminal.ts"
+import { forTerminal, faceOf } from "../../src/cli/terminal.ts"
 import { define } from "../../src/cli/command.ts"
 import { help } from "../../src/cli/help.ts"
 import { renderFiles, renderHits } from "../../src/cli/query.ts"
-import { Place, displayPath } from "../../src/cli/engine.ts"
+import { displayPath } from "../../src/cli/engine.ts"
 import { widthOf, wrapLine } from "../../src/cli/wrap.ts"
 import { hit } from "../hits.ts"
-
-const around = (columns: number) =>
-  Layer.merge(
-    Layer.mock(Terminal, {
-      out: faceOf({ isTTY: true, columns }, { TERM: "xterm" }),
-      err: faceOf({}, {}),
-      streams: process,
-      isInteractive: false,
-      log: logTo(process.stderr)
-    }),
-    Layer.succeed(Place, {
-      cwd: "/here",
-      env: {},
-      globals: { config: undefined, db: undefined, json: false, logLevel: undefined },
-      command: "clew"
-    })
-  )
+import { around } from "./around.ts"
 
 describe("output", () => {
   it.prop(
@@ -76,7 +59,7 @@ describe("output", () => {
             ],
             "tides rise"
           ),
-          around(columns)
+          around({ isTTY: true, columns })
         )
         for (const line of shown.split("\n")) assert.isAtMost(widthOf(line), columns, line)
       }
@@ -94,7 +77,7 @@ describe("output", () => {
       assert.notInclude(shown, "##")
       assert.strictEqual(shown.split("Tides").length, 2)
       assert.strictEqual(yield* renderFiles(hits), "a.md\nb [31m.md")
-    }).pipe(Effect.provide(around(80)))
+    }).pipe(Effect.provide(around({ isTTY: true, columns: 80 })))
   )
 
   it("lets no escape sequence of a name through, wherever it is printed", () => {

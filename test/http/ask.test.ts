@@ -10,7 +10,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser"
 import OpenAI, { APIError } from "openai"
 import * as Http from "node:http"
 import { eventually, startOllama } from "../ollama.ts"
-import { event, respond } from "../../src/http/events.ts"
+import { event, eventStream } from "../../src/http/events.ts"
 import { type Llm, LlmUnavailable } from "../../src/Llm.ts"
 import * as Ollama from "../../src/Llm/Ollama.ts"
 import { ask, type Given, start } from "./server.ts"
@@ -677,7 +677,7 @@ it.scopedLive("asks no model where nothing was found", () =>
 
 it.effect("a comment every 15 s keeps a silent stream open, and ends with it", () =>
   Effect.gen(function* () {
-    const { body } = respond((emit) => Effect.delay(emit(event("done", "{}")), "50 seconds"))
+    const { body } = eventStream((emit) => Effect.delay(emit(event("done", "{}")), "50 seconds"))
     if (body._tag !== "Stream") return assert.fail("not a stream")
     const all = yield* Effect.fork(Stream.runCollect(Stream.decodeText(body.stream)))
     yield* TestClock.adjust("2 minutes")

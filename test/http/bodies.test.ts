@@ -129,10 +129,9 @@ it.scopedLive("refuses what could not be kept as it is, and says where it stands
 
 it.scopedLive("counts characters, not halves of them", () =>
   Effect.gen(function* () {
-    const { port } = yield* start()
     const docId = "😀".repeat(1000)
     const documents = [{ content: "x", doc_id: docId, metadata: { source: "😀".repeat(4096) } }]
-    assert.strictEqual((yield* ask(port, "POST", "/index", { body: { documents } })).status, 200)
+    const { port } = yield* start({ documents })
     assert.strictEqual((yield* ask(port, "GET", `/documents/${encodeURIComponent(docId)}`)).status, 200)
     assert.strictEqual((yield* ask(port, "POST", "/query", { body: { query: "😀".repeat(10_000) } })).status, 200)
     assert.strictEqual((yield* ask(port, "POST", "/query", { body: { query: "😀".repeat(10_001) } })).status, 400)

@@ -4,13 +4,11 @@ import * as Effect from "effect/Effect"
 import { type Answer, ask, start } from "./server.ts"
 
 const indexed = Effect.gen(function* () {
-  const { port } = yield* start()
   const documents = Array.from({ length: 25 }, (_, n) => ({
     content: `tide number ${n}`,
     metadata: { source: `docs/${String(n).padStart(2, "0")}.md`, title: `T${n}`, even: n % 2 === 0 }
   }))
-  assert.strictEqual((yield* ask(port, "POST", "/index", { body: { documents } })).status, 200)
-  return port
+  return (yield* start({ documents })).port
 })
 
 const sources = ({ json }: Answer): ReadonlyArray<string> =>
@@ -70,13 +68,12 @@ it.scopedLive("deletes what a filter matches, and never all by an empty one", ()
 
 it.scopedLive("keeps what has the key, whatever JSON it has, when it deletes what has it not", () =>
   Effect.gen(function* () {
-    const { port } = yield* start()
     const values: ReadonlyArray<unknown> = ["x", "", 0, false, null, { name: "Ada" }, {}, ["x"], [], [{ a: 1 }], [null]]
     const documents = [
       ...values.map((author, n) => ({ content: `tide ${n}`, metadata: { source: JSON.stringify(author), author } })),
       { content: "tide without", metadata: { source: "none" } }
     ]
-    assert.strictEqual((yield* ask(port, "POST", "/index", { body: { documents } })).status, 200)
+    const { port } = yield* start({ documents })
     const filter = { author: { exists: false } }
     const { json } = yield* ask(port, "DELETE", "/documents", { body: { filter } })
     assert.strictEqual(json.deleted_documents, 1)
@@ -193,10 +190,9 @@ it.scopedLive("sorts by figures, page by page, and finds sources by a part of th
 
 it.scopedLive("shows a document's passages as they were cut", () =>
   Effect.gen(function* () {
-    const { port } = yield* start()
     const content = Array.from({ length: 5 }, (_, n) => `# Part ${n}\n\n${`tide ${n} `.repeat(150)}`).join("\n\n")
-    yield* ask(port, "POST", "/index", {
-      body: { documents: [{ content, doc_id: "a/b", metadata: { source: "tides.md", title: "Tides" } }] }
+    const { port } = yield* start({
+      documents: [{ content, doc_id: "a/b", metadata: { source: "tides.md", title: "Tides" } }]
     })
     const whole = yield* ask(port, "GET", "/documents/a%2Fb/passages")
     assert.strictEqual(whole.status, 200, whole.text)

@@ -120,14 +120,13 @@ it.scopedLive("writes a prompt, and says what a budget leaves out", () =>
 
 it.scopedLive("gives a document back, and deletes it by id", () =>
   Effect.gen(function* () {
-    const { port } = yield* start()
     const id = "a/b c?d#é%"
     const document = {
       content: "One line.\nAnother line.",
       metadata: { source: "x", title: "T", own: { deep: [1] } },
       doc_id: id
     }
-    yield* ask(port, "POST", "/index", { body: { documents: [document] } })
+    const { port } = yield* start({ documents: [document] })
     const path = `/documents/${encodeURIComponent(id)}`
     const { json, status } = yield* ask(port, "GET", path)
     assert.strictEqual(status, 200)
@@ -313,12 +312,9 @@ it.scopedLive("stores nothing of a batch that contradicts itself", () =>
 
 it.scopedLive("answers with documents whose metadata have the service's names for something else", () =>
   Effect.gen(function* () {
-    const { port } = yield* start()
     const own = { page: true, slide: "no", heading: 3, locator: {}, sheet: [1], table_header: null, year: 2020 }
-    yield* ask(port, "POST", "/index", {
-      body: { documents: [{ content: "Bees make honey.", metadata: { ...own, title: "Bees" } }] }
-    })
-    yield* ask(port, "POST", "/index", { body: { documents: [{ content: "Bees.", metadata: { page: 7 } }] } })
+    const bee = { content: "Bees make honey.", metadata: { ...own, title: "Bees" } }
+    const { port } = yield* start({ documents: [bee, { content: "Bees.", metadata: { page: 7 } }] })
     const { json, status } = yield* ask(port, "POST", "/query", { body: { query: "honey of bees" } })
     assert.strictEqual(status, 200)
     const [bees, page] = json.results.map((result: any) => result.metadata)

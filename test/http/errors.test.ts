@@ -214,10 +214,9 @@ it.scopedLive("takes what is just within the limits", () =>
     const frame = JSON.stringify({ query: "" }).length
     assert.strictEqual(yield* status({ query: "x".repeat(2000 - frame) }), 200)
     assert.strictEqual(yield* status({ query: "x".repeat(2001 - frame) }), 413)
-    const large = yield* start()
+    const large = yield* start({ documents: [{ content: "x" }] })
     const keys = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`k${n}`, n]))
     const values = Array.from({ length: 1000 }, (_, n) => `v${n}`)
-    yield* ask(large.port, "POST", "/index", { body: { documents: [{ content: "x" }] } })
     for (const filter of [
       keys,
       { source: values, k: values },
@@ -268,8 +267,7 @@ it.scopedLive("says which methods an address answers", () =>
 it.scopedLive("degrades to words when the embedder is down, and says so", () =>
   Effect.gen(function* () {
     const faults: NonNullable<Given["faults"]> = {}
-    const { port } = yield* start({ faults })
-    yield* ask(port, "POST", "/index", { body: { documents: [{ content: "bees make honey" }] } })
+    const { port } = yield* start({ faults, documents: [{ content: "bees make honey" }] })
     faults.embedder = "nobody answers"
     const hybrid = yield* ask(port, "POST", "/query", { body: { query: "honey", hybrid: true } })
     assert.deepInclude(hybrid.json, { mode: "keyword", degraded: "embedder unavailable: nobody answers" })
@@ -299,8 +297,7 @@ it.scopedLive("keeps addresses of other servers in the log", () =>
   Effect.gen(function* () {
     const faults: NonNullable<Given["faults"]> = {}
     const log: Array<Line> = []
-    const { port } = yield* start({ faults, log })
-    yield* ask(port, "POST", "/index", { body: { documents: [{ content: "bees make honey" }] } })
+    const { port } = yield* start({ faults, log, documents: [{ content: "bees make honey" }] })
     for (const inside of [
       "Ollama does not answer at http://10.1.2.3:11434/x; start it",
       "getaddrinfo ENOTFOUND models.corp",

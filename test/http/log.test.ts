@@ -31,8 +31,7 @@ const settings = { log: { format: "json" } } as const
 const filled = (given: Given) =>
   Effect.gen(function* () {
     const log: Array<Line> = []
-    const server = yield* start({ ...given, settings, log })
-    yield* ask(server.port, "POST", "/index", { body: { documents: [{ content: "a maze" }] } })
+    const server = yield* start({ ...given, settings, log, documents: [{ content: "a maze" }] })
     log.length = 0
     return { ...server, log }
   })

@@ -8,6 +8,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import { secondEra } from "../mcp/client.ts"
 import { type Answer, ask, type Given, type Line, start } from "./server.ts"
 
 const documents = [
@@ -38,17 +39,9 @@ const post = (port: number, body: unknown, headers: Readonly<Record<string, stri
 const begin = (port: number) =>
   Effect.map(post(port, initialize), ({ headers }) => ({ "mcp-session-id": String(headers["mcp-session-id"]) }))
 
-const second = {
-  _meta: {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
-    "io.modelcontextprotocol/clientCapabilities": {}
-  }
-}
-
 const ofSecond = (method: string, params: { readonly name?: string } = {}) =>
   [
-    rpc(method, { ...second, ...params }),
+    rpc(method, { _meta: secondEra, ...params }),
     {
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": method,

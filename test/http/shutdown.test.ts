@@ -14,9 +14,8 @@ for (const path of ["/query", "/prompt", "/index"]) {
       const never = yield* Deferred.make<void>()
       const reached = yield* Deferred.make<void>()
       const log: Array<Line> = []
-      const held = path === "/index" ? { writing: never } : { gate: never }
+      const held = path === "/index" ? { writing: never } : { gate: never, documents }
       const { port, stop } = yield* start({ ...held, reached, log, grace: Duration.millis(500) })
-      if (path !== "/index") yield* ask(port, "POST", "/index", { body: { documents } })
       const body = path === "/index" ? { documents } : { query: "honey" }
       const asked = yield* Effect.fork(ask(port, "POST", path, { body }))
       yield* Deferred.await(reached)
@@ -38,8 +37,7 @@ it.scopedLive("answers 503 also for what cannot be interrupted when it shuts dow
     const gate = yield* Deferred.make<void>()
     const reached = yield* Deferred.make<void>()
     const given = { gate, reached, stubborn: true, grace: Duration.millis(500) }
-    const { port, stop } = yield* start(given)
-    yield* ask(port, "POST", "/index", { body: { documents } })
+    const { port, stop } = yield* start({ ...given, documents })
     const asked = yield* Effect.fork(ask(port, "POST", "/query", { body: { query: "honey" } }))
     yield* Deferred.await(reached)
     const stopping = yield* Effect.fork(stop)

@@ -234,9 +234,8 @@ it.scopedLive("holds to its limits", () =>
 
 /** A server whose answers are about 200 kB each, and its figures. */
 const heavy = Effect.gen(function* () {
-  const { port } = yield* start()
   const long = Array.from({ length: 100 }, (_, n) => ({ content: `maze ${n} ${"words and more words ".repeat(100)}` }))
-  yield* ask(port, "POST", "/index", { body: { documents: long } })
+  const { port } = yield* start({ documents: long })
   const figure = (name: string) =>
     Effect.map(ask(port, "GET", "/metrics"), ({ text }) =>
       Number(
@@ -294,8 +293,7 @@ it.scopedLive("finishes the answer in hand and says goodbye when the server shut
   Effect.gen(function* () {
     const gate = yield* Deferred.make<void>()
     const reached = yield* Deferred.make<void>()
-    const { port, stop } = yield* start({ gate, reached })
-    yield* ask(port, "POST", "/index", { body: { documents } })
+    const { port, stop } = yield* start({ gate, reached, documents })
     const idle = yield* open(port)
     const busy = yield* open(port)
     busy.send({ type: "search", id: 1, query: "maze", top_k: 2 })

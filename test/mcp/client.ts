@@ -38,6 +38,13 @@ export interface StartOptions {
   readonly folder?: string
 }
 
+/** What a message of the second era says of itself. */
+export const secondEra = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {}
+}
+
 /** `clew mcp`, seen as raw lines: what a client library would hide is what is tested. */
 export class Client {
   readonly folder: string
@@ -123,6 +130,11 @@ export class Client {
     const answer = await this.request(method, params)
     if (answer.error === undefined) throw new Error(`${method} did not fail: ${JSON.stringify(answer.result)}`)
     return answer.error
+  }
+
+  /** Asks for a tool's work under this id, and waits for nothing. */
+  ask(id: string | number, name: string, args: unknown, more: object = {}): void {
+    this.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args, ...more } })
   }
 
   call(name: string, args: unknown = {}): Promise<Json> {

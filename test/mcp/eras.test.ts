@@ -2,13 +2,7 @@ import { Client as SecondClient } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { assert, describe, it } from "@effect/vitest"
 import { join } from "node:path"
-import { bin, cleanEnv, Client, connectWith, sea } from "./client.ts"
-
-const meta = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
-  "io.modelcontextprotocol/clientCapabilities": {}
-}
+import { bin, cleanEnv, Client, connectWith, sea, secondEra } from "./client.ts"
 
 const search = { name: "search", arguments: { query: "tides", top_k: 1 } }
 
@@ -42,7 +36,7 @@ describe("the second era on standard input", () => {
     const client = new Client()
     const from = client.lines.length
     for (const id of ["a", 0]) {
-      client.send({ jsonrpc: "2.0", id, method: "tools/list", params: { _meta: meta } })
+      client.send({ jsonrpc: "2.0", id, method: "tools/list", params: { _meta: secondEra } })
     }
     const listed = await client.find(({ id }) => id === 0, from)
     assert.strictEqual(listed.result.resultType, "complete")
@@ -51,15 +45,15 @@ describe("the second era on standard input", () => {
     await client.initialize()
     const [old] = (await client.result("tools/list")).tools
     assert.deepStrictEqual(listed.result.tools[0], old)
-    const { code, message } = await client.error("tools/call", { _meta: meta, name: "serch" })
+    const { code, message } = await client.error("tools/call", { _meta: secondEra, name: "serch" })
     assert.strictEqual(code, -32602)
     assert.include(message, "search")
     const other = await new Client().error("tools/list", {
-      _meta: { ...meta, "io.modelcontextprotocol/protocolVersion": "2027-01-01" }
+      _meta: { ...secondEra, "io.modelcontextprotocol/protocolVersion": "2027-01-01" }
     })
     assert.strictEqual(other.code, -32022)
     assert.deepStrictEqual(other.data.supported, ["2026-07-28"])
-    assert.strictEqual((await client.error("ping", { _meta: meta })).code, -32601)
+    assert.strictEqual((await client.error("ping", { _meta: secondEra })).code, -32601)
     assert.strictEqual((await client.end()).code, 0)
   })
 
@@ -69,7 +63,7 @@ describe("the second era on standard input", () => {
       jsonrpc: "2.0",
       id: "mine",
       method: "subscriptions/listen",
-      params: { _meta: meta, notifications: { toolsListChanged: true } }
+      params: { _meta: secondEra, notifications: { toolsListChanged: true } }
     })
     const acknowledged = await client.find(({ method }) => method === "notifications/subscriptions/acknowledged")
     assert.strictEqual(acknowledged.params._meta["io.modelcontextprotocol/subscriptionId"], "mine")

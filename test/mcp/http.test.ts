@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { execFile } from "node:child_process"
 import { createRequire } from "node:module"
 import { afterEach } from "vitest"
-import { cleanEnv, temporaryFolder } from "./client.ts"
+import { cleanEnv, secondEra, temporaryFolder } from "./client.ts"
 import { listening, run, type Running, startHere } from "../cli/program/sandbox.ts"
 
 const running: Array<Running> = []
@@ -26,12 +26,6 @@ const serve = async (...args: ReadonlyArray<string>) => {
   return { ...server, url: await listening(server) }
 }
 
-const meta = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
-  "io.modelcontextprotocol/clientCapabilities": {}
-}
-
 const listed = async (url: string) => {
   const response = await fetch(`${url}/mcp`, {
     method: "POST",
@@ -41,7 +35,7 @@ const listed = async (url: string) => {
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": "tools/list"
     },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: meta } })
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: secondEra } })
   })
   const { result } = (await response.json()) as any
   return result.tools.map(({ name }: { readonly name: string }) => name).join()

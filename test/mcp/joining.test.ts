@@ -191,12 +191,7 @@ describe.skipIf(process.platform !== "linux")("when the process with the engine 
 describe.skipIf(process.platform !== "linux")("a process that joined ends", () => {
   it("with its input, once all is answered, also what is not JSON", async () => {
     const [, second] = await party({})
-    second!.send({
-      jsonrpc: "2.0",
-      id: "last",
-      method: "tools/call",
-      params: { name: "search", arguments: { query: "tides" } }
-    })
+    second!.ask("last", "search", { query: "tides" })
     second!.write("garbage\n")
     second!.write('{"jsonrpc":"2.0","id":"unended","method":"ping"}')
     assert.strictEqual((await second!.end()).code, 0)

@@ -157,12 +157,7 @@ describe("the end", () => {
 
   it("comes after what was asked is answered", async () => {
     const client = await connectWith([sea])
-    client.send({
-      jsonrpc: "2.0",
-      id: "last",
-      method: "tools/call",
-      params: { name: "search", arguments: { query: "tides" } }
-    })
+    client.ask("last", "search", { query: "tides" })
     const { code } = await client.end()
     assert.strictEqual(code, 0)
     assert.strictEqual(JSON.parse(client.lines.at(-1) as string).id, "last")
@@ -177,12 +172,7 @@ describe("the end", () => {
   it("comes at SIGTERM while a long document is cut, and others are answered meanwhile", async () => {
     const content = "Some words of a long document stand here, one after the other. ".repeat(160_000)
     const client = await startWith([sea], { nodeArgs: timeless(atSigterm) })
-    client.send({
-      jsonrpc: "2.0",
-      id: "long",
-      method: "tools/call",
-      params: { name: "index_documents", arguments: { documents: [{ content }] } }
-    })
+    client.ask("long", "index_documents", { documents: [{ content }] })
     for (let n = 0; n < 100; n++) await client.result("ping")
     client.child.kill("SIGTERM")
     assert.strictEqual((await client.exited).code, 143)
@@ -235,12 +225,7 @@ describe("the end", () => {
     const waited = later(client)
     const holder = new Database(join(client.folder, "index.db"))
     holder.exec("BEGIN IMMEDIATE")
-    client.send({
-      jsonrpc: "2.0",
-      id: "locked",
-      method: "tools/call",
-      params: { name: "index_documents", arguments: { documents: [{ content: "Neap tides are low." }] } }
-    })
+    client.ask("locked", "index_documents", { documents: [{ content: "Neap tides are low." }] })
     const ended = client.end()
     await waited
     holder.exec("COMMIT")

@@ -149,12 +149,7 @@ describe("ids", () => {
   it("that come twice are each answered", async () => {
     const client = await connectWith([sea])
     const from = client.lines.length
-    client.send({
-      jsonrpc: "2.0",
-      id: 7,
-      method: "tools/call",
-      params: { name: "search", arguments: { query: "tides" } }
-    })
+    client.ask(7, "search", { query: "tides" })
     client.send({ jsonrpc: "2.0", id: 7, method: "ping" })
     client.send({ jsonrpc: "2.0", id: "7", method: "ping" })
     await client.find(({ id, result }) => id === 7 && result.structuredContent !== undefined, from)
@@ -172,12 +167,7 @@ describe("cancelling", () => {
 
   it("interrupts, is not answered, and leaves whole documents; with the id 0 too", async () => {
     const client = await connect()
-    client.send({
-      jsonrpc: "2.0",
-      id: 0,
-      method: "tools/call",
-      params: { name: "index_documents", arguments: { documents }, _meta: { progressToken: "p" } }
-    })
+    client.ask(0, "index_documents", { documents }, { _meta: { progressToken: "p" } })
     await client.find(({ method, params }) => method === "notifications/progress" && params.progress > 0)
     client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 0, reason: "enough" } })
     const info = await client.call("collection_info")

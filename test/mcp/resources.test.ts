@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { bread, connect, connectWith, type Json, sea } from "./client.ts"
+import { bread, connect, connectWith, type Json, sea, secondEra } from "./client.ts"
 
 describe("resources", () => {
   it("give the index's statistics", async () => {
@@ -161,11 +161,6 @@ describe("prompts", () => {
 
 describe("watched resources", () => {
   const uri = "clew://documents/tide-table"
-  const second = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
-    "io.modelcontextprotocol/clientCapabilities": {}
-  }
   const isUpdate = ({ method }: Json) => method === "notifications/resources/updated"
   const document = (content: string) => ({ documents: [{ content, doc_id: "tide-table" }] })
 
@@ -175,7 +170,12 @@ describe("watched resources", () => {
     // It need not be there yet.
     assert.deepStrictEqual(await client.result("resources/subscribe", { uri }), {})
     const notifications = { resourceSubscriptions: [uri, "service://index/stats"] }
-    client.send({ jsonrpc: "2.0", id: "l", method: "subscriptions/listen", params: { _meta: second, notifications } })
+    client.send({
+      jsonrpc: "2.0",
+      id: "l",
+      method: "subscriptions/listen",
+      params: { _meta: secondEra, notifications }
+    })
     const acknowledged = await client.find(({ method }) => method === "notifications/subscriptions/acknowledged")
     assert.deepStrictEqual(acknowledged.params.notifications.resourceSubscriptions, notifications.resourceSubscriptions)
     await other.call("index_documents", document("High at noon."))
@@ -208,7 +208,7 @@ describe("watched resources", () => {
     const error = await client.error("resources/subscribe", { uri: resourceSubscriptions[100] })
     assert.strictEqual(error.code, -32602)
     assert.include(error.message, "at most 100")
-    const params = { _meta: second, notifications: { resourceSubscriptions } }
+    const params = { _meta: secondEra, notifications: { resourceSubscriptions } }
     assert.include((await client.error("subscriptions/listen", params)).message, "got 101")
     const filtered = await connect({ folder: client.folder, args: ["--filter", "search"] })
     assert.strictEqual((await filtered.error("resources/subscribe", { uri })).code, -32002)

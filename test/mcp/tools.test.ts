@@ -11,14 +11,9 @@ import { whileProgressing } from "../../src/mcp/tools/indexDocuments.ts"
 import { packagedTokenizer } from "../../src/packaged/Tokenizer.ts"
 import { songQuestion, songs } from "../songs.ts"
 import { run } from "../cli/program/sandbox.ts"
-import { bread, cleanEnv, connect, connectWith, type Json, sea, temporaryFolder } from "./client.ts"
+import { bread, cleanEnv, connect, connectWith, type Json, sea, secondEra, temporaryFolder } from "./client.ts"
 
 const names = ["search", "similar", "get_prompt", "get_document", "list_sources", "collection_info", "index_documents"]
-const secondEra = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
-  "io.modelcontextprotocol/clientCapabilities": {}
-}
 const listed = async (args: ReadonlyArray<string>): Promise<ReadonlyArray<Json>> =>
   (await (await connect({ args })).result("tools/list")).tools
 

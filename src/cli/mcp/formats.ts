@@ -131,8 +131,8 @@ const added = (text: string, object: Node, key: string, value: unknown): Readonl
 }
 
 /** Removes a member, with the comma that separated it from its neighbour. */
-const dropped = (text: string, object: Node, member: Node): ReadonlyArray<Edit> => {
-  const members = object.children ?? []
+const dropped = (text: string, member: Node): ReadonlyArray<Edit> => {
+  const members = member.parent?.children ?? []
   const previous = members[members.indexOf(member) - 1]
   const comma = commaAfter(text, endOf(member))
   const end = comma === undefined ? endOf(member) : comma + 1
@@ -145,8 +145,6 @@ const dropped = (text: string, object: Node, member: Node): ReadonlyArray<Edit> 
     ? [{ offset: before, length: end - before, content: "" }]
     : [{ offset: before, length: 1, content: "" }, ...edits]
 }
-
-const memberOf = (object: Node, key: string): Node | undefined => findNodeAtLocation(object, [key])?.parent
 
 /** The text with a property of an object set. */
 const set = (text: string, object: Node, key: string, value: unknown): string => {
@@ -183,9 +181,8 @@ export const setJson = (text: string, section: Section, name: string, entry: Tab
 /** The text without `section.name`. Throws if the text is not JSON. */
 export const dropJson = (text: string, section: Section, name: string): string => {
   const root = treeOf(text)
-  const inner = root === undefined ? undefined : findNodeAtLocation(root, [...section])
-  const member = inner === undefined ? undefined : memberOf(inner, name)
-  return inner === undefined || member === undefined ? text : applyEdits(text, [...dropped(text, inner, member)])
+  const member = root && findNodeAtLocation(root, [...section, name])?.parent
+  return member === undefined ? text : applyEdits(text, [...dropped(text, member)])
 }
 
 /** A bare key if TOML allows it, else a quoted one. */
@@ -217,16 +214,18 @@ const linesOf = (
   return [first, next]
 }
 
-const library = Effect.promise(() => import("smol-toml"))
+// Loaded lazily, since few clients have such files.
+const tomlLibrary = Effect.promise(() => import("smol-toml"))
+const yamlLibrary = Effect.promise(() => import("yaml"))
 
 const toml: Format = {
   // Dates and tables become JSON values, so that they compare.
   read: (text) =>
-    Effect.flatMap(library, ({ parse }) =>
+    Effect.flatMap(tomlLibrary, ({ parse }) =>
       attempt(() => JSON.parse(JSON.stringify(parse(withoutMark(text)))) as Table)
     ),
   set: (text, section, name, entry) =>
-    Effect.map(library, ({ stringify }) => {
+    Effect.map(tomlLibrary, ({ stringify }) => {
       const newline = newlineOf(text)
       const own = Object.fromEntries(Object.entries(entry).filter(([, value]) => !isObject(value)))
       const header = headerOf(section, name)
@@ -250,7 +249,7 @@ const toml: Format = {
       return lines.join(newlineOf(text))
     }),
   snippet: (section, name, entry) =>
-    Effect.map(library, ({ stringify }) => `${headerOf(section, name)}\n${stringify(entry).trimEnd()}`)
+    Effect.map(tomlLibrary, ({ stringify }) => `${headerOf(section, name)}\n${stringify(entry).trimEnd()}`)
 }
 
 /** Checks that an edit changed only what it was meant to change. */
@@ -308,7 +307,7 @@ const json = (strict: boolean): Format => ({
 })
 
 const documentOf = Effect.fnUntraced(function* (text: string) {
-  const { parseDocument } = yield* Effect.promise(() => import("yaml"))
+  const { parseDocument } = yield* yamlLibrary
   const document = yield* attempt(() => parseDocument(withoutMark(text)))
   const [wrong] = document.errors
   return wrong === undefined ? document : yield* Effect.fail(wrong.message.split("\n")[0] ?? "")
@@ -319,7 +318,7 @@ const lineAt = (text: string, offset: number): number => text.lastIndexOf("\n", 
 
 /** The section's mapping, as far as it was written, and the entry in it, each by its place in the text. */
 const placesIn = Effect.fnUntraced(function* (text: string, section: Section, name: string) {
-  const { isMap, isScalar } = yield* Effect.promise(() => import("yaml"))
+  const { isMap, isScalar } = yield* yamlLibrary
   const document = yield* documentOf(text)
   const map = section.length === 0 ? document.contents : document.getIn(section, true)
   if (!isMap(map)) return { written: document.hasIn(section), map: undefined, flow: false, pairs: [], pair: undefined }
@@ -345,7 +344,7 @@ const yaml: Format = {
     }),
   set: (text, section, name, entry) =>
     Effect.gen(function* () {
-      const { stringify } = yield* Effect.promise(() => import("yaml"))
+      const { stringify } = yield* yamlLibrary
       const newline = newlineOf(text)
       const block = (value: Table, indent: string) =>
         stringify(value)
@@ -384,10 +383,7 @@ const yaml: Format = {
       return text.slice(0, from) + text.slice(to)
     }),
   snippet: (section, name, entry) =>
-    Effect.map(
-      Effect.promise(() => import("yaml")),
-      ({ stringify }) => stringify(snippet(section, name, entry)).trimEnd()
-    )
+    Effect.map(yamlLibrary, ({ stringify }) => stringify(snippet(section, name, entry)).trimEnd())
 }
 
 export const formats = { json: json(true), jsonc: json(false), toml, yaml }

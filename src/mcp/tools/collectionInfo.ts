@@ -10,7 +10,7 @@ import { Store } from "../../Store.ts"
 import { type Settings, make } from "../Tool.ts"
 import { defaultMaxTokens, described, fitting, maxTokens, plural } from "./answers.ts"
 
-export const IndexInfo = Schema.Struct({
+const IndexInfo = Schema.Struct({
   documents: int("Documents of the index, or of the named collection"),
   chunks: int("Passages of these documents"),
   database_bytes: int("Size of the database"),
@@ -21,7 +21,6 @@ export const IndexInfo = Schema.Struct({
   read_only: Schema.Boolean,
   version: text("Clew's version")
 })
-export type IndexInfo = typeof IndexInfo.Type
 
 /** The contents of the index or of one collection. An embedder that does not answer is left out. */
 export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Settings, collection?: CollectionName) {
@@ -51,7 +50,7 @@ export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Setting
 })
 
 const sizeText = (bytes: number): string =>
-  bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
+  bytes < 999_500 ? `${(bytes / 1e3).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
 
 const lineOf = ({ chunks, documents, name }: CollectionInfo): string =>
   `- ${name}: ${plural(documents, "document")}, ${plural(chunks, "passage")}`

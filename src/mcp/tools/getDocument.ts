@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { orEmpty } from "../../Collections.ts"
-import { similarSources } from "../../filterHint.ts"
+import { asGlob, documentsLike, similarSources } from "../../filterHint.ts"
 import { Indexer } from "../../Indexer.ts"
 import { Search } from "../../Search.ts"
 import { Store } from "../../Store.ts"
@@ -37,9 +37,6 @@ const mostCollections = 50
 
 const isDocumentId = (text: string): text is DocumentId => text.trim() === text && text !== "" && text.length <= 1000
 
-/** Escapes a path for a glob, as far as possible: special characters match any one character. */
-const literal = (text: string): string => text.replace(/[*?[\]\\]/g, "?")
-
 const shownSource = (source: string): string => JSON.stringify(bounded(source, 200))
 
 /** A found document and its collection. */
@@ -55,6 +52,15 @@ const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undef
   return [defaultCollection, ...all.filter((each) => each !== defaultCollection)].slice(0, mostCollections)
 })
 
+/** The id of the document that is meant, if the collection has it. */
+export const idOf = Effect.fnUntraced(function* (
+  collection: CollectionName,
+  ref: Parameters<Store["Type"]["lookup"]>[1][number]
+) {
+  const [found = Option.none()] = yield* orEmpty(collection, [])((yield* Store).lookup(collection, [ref]))
+  return Option.getOrUndefined(found)?.docId
+})
+
 /**
  * Finds a document by source, or by a doc_id given as source, since a result without a source shows its doc_id there.
  */
@@ -64,15 +70,10 @@ const exactly = Effect.fnUntraced(function* (collection: CollectionName, source:
     ...(isDocumentId(source) ? [{ docId: source, derivedId: source }] : [])
   ]
   for (const ref of refs) {
-    const [found = Option.none()] = yield* orEmpty(collection, [])((yield* Store).lookup(collection, [ref]))
-    if (Option.isSome(found)) return [{ collection, docId: found.value.docId } satisfies Found]
+    const docId = yield* idOf(collection, ref)
+    if (docId !== undefined) return [{ collection, docId } satisfies Found]
   }
   return []
-})
-
-const matching = Effect.fnUntraced(function* (collection: CollectionName, glob: string, limit: number) {
-  const found = yield* orEmpty(collection, [])((yield* Store).list(collection, { limit, filter: { source: glob } }))
-  return found.map(({ docId, source }) => ({ collection, docId, source: source ?? docId }))
 })
 
 const named = (found: ReadonlyArray<{ readonly collection: CollectionName; readonly source: string }>): string =>
@@ -101,7 +102,7 @@ const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName |
     )
   }
   const ending = (yield* Effect.forEach(collections, (collection) =>
-    matching(collection, `*${literal(source)}`, candidates + 1)
+    documentsLike(collection, `*${asGlob(source)}`, candidates + 1)
   )).flat()
   if (ending.length === 1) return ending[0]!
   if (ending.length > 1) {
@@ -132,11 +133,9 @@ const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName |
 const findId = Effect.fnUntraced(function* (name: CollectionName | undefined, docId: DocumentId) {
   const having = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>) {
     for (const collection of collections) {
-      const [found = Option.none()] = yield* orEmpty(
-        collection,
-        []
-      )((yield* Store).lookup(collection, [{ docId, derivedId: docId }]))
-      if (Option.isSome(found)) return { collection, docId } satisfies Found
+      if ((yield* idOf(collection, { docId, derivedId: docId })) !== undefined) {
+        return { collection, docId } satisfies Found
+      }
     }
     return undefined
   })

@@ -1,6 +1,5 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { int, text } from "../../model/fields.ts"
 import { bounded, sourceCharacters } from "../../citations/prompt.ts"
@@ -26,6 +25,7 @@ import {
   maxTokens,
   plural
 } from "./answers.ts"
+import { idOf } from "./getDocument.ts"
 
 const defaultLimit = 100
 
@@ -88,17 +88,11 @@ export const listSources = make({
       const store = yield* Store
       const filter = indexedSince(since, yield* Clock.currentTimeMillis, given)
       const lineOf = (document: ListedDocument) => line(document, since !== undefined)
-      if (cursor !== undefined) {
-        const [known = Option.none()] = yield* orEmpty(
-          collection,
-          []
-        )(store.lookup(collection, [{ docId: cursor, derivedId: cursor }]))
-        if (Option.isNone(known)) {
-          return yield* refuse(
-            "cursor",
-            `cursor: the document ${JSON.stringify(cursor)} is gone; start again without a cursor`
-          )
-        }
+      if (cursor !== undefined && (yield* idOf(collection, { docId: cursor, derivedId: cursor })) === undefined) {
+        return yield* refuse(
+          "cursor",
+          `cursor: the document ${JSON.stringify(cursor)} is gone; start again without a cursor`
+        )
       }
       const found = yield* orEmpty(
         collection,
