@@ -11,7 +11,9 @@ export interface Job {
   readonly source: Source
 }
 
-export type Outcome = { readonly id: number; readonly read: Extracted } | { readonly id: number; readonly reason: string }
+export type Outcome =
+  | { readonly id: number; readonly read: Extracted }
+  | { readonly id: number; readonly reason: string }
 
 /** What the worker gets at its start. */
 export interface ThreadData {
