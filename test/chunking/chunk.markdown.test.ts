@@ -1,10 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { assertLaws, countTokens, options } from "./chunkLaws.ts"
-
-const words = (n: number, word = "word"): string => Array.from({ length: n }, (_, i) => `${word}${i}`).join(" ")
-
-const sentences = (n: number, length: number): string =>
-  Array.from({ length: n }, (_, i) => `S${i} ${words(length - 2)}.`).join(" ")
+import { assertLaws, countTokens, options, sentences, words } from "./chunkLaws.ts"
 
 const passages = (content: string, size = 64, overlap = 0) => assertLaws(content, options({ size, overlap }))
 
