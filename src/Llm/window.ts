@@ -21,7 +21,7 @@ const margin = 1.05
 const plausible = { least: 0.4, most: 3 }
 
 /** Estimates the tokens of models, calibrated by the counts of their servers. */
-export interface Calibration {
+interface Calibration {
   readonly countTokens: (model: string) => (text: string) => number
   /** The tokens of these messages, with their template. */
   readonly countMessages: (model: string, messages: ReadonlyArray<Turn>) => number

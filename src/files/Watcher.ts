@@ -82,7 +82,7 @@ class Hints {
   }
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   /** Absolute. */
   readonly paths: ReadonlyArray<string>
   readonly collection: CollectionName

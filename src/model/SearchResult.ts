@@ -45,7 +45,7 @@ export type ReadAs = typeof ReadAs.Type
 /** A limit for the length of an explanation. */
 export const explainedTerms = 32
 
-export const ExplainedTerm = Schema.Struct({
+const ExplainedTerm = Schema.Struct({
   term: text("The term as searched: a word without its ending"),
   score: number("What it adds to the passage's BM25"),
   near: Schema.optional(flag("It replaces a word that matches nothing")),
@@ -184,7 +184,7 @@ export const toProvenance = ({ alsoSearched, degraded, fusion, hint, mode, readA
 })
 
 /** A leg's ranking of a passage: rank from 1, and the leg's own score. */
-export interface LegPlace {
+interface LegPlace {
   readonly rank: number
   readonly score: number
 }
@@ -272,7 +272,7 @@ export const place = {
   table_header: Schema.optional(text("The names of the columns, if it begins within a table"))
 }
 
-export const ResultMetadata = Schema.Struct(
+const ResultMetadata = Schema.Struct(
   {
     source: text("The document's source, or its doc_id if it has none"),
     doc_id: text("The document's id in its collection"),
@@ -285,7 +285,7 @@ export const ResultMetadata = Schema.Struct(
 
 const Span = Struct.pick(place, "chunk_index", "start", "end", "start_line", "end_line")
 
-export const SimilarPlace = Schema.Struct({
+const SimilarPlace = Schema.Struct({
   ...Struct.pick(ResultMetadata.fields, "source", "doc_id", "collection"),
   ...Span,
   locator: place.locator
