@@ -1,6 +1,5 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as asking from "./Graph/asking.ts"
@@ -108,11 +107,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
     return {
       /** Adds passages that are not in the graph yet, step by step. If interrupted, the next run resumes. */
       build: (collection: CollectionName) =>
-        Stream.unfoldEffect(0, (after) =>
-          Effect.map(store.extendGraph(collection, after, buildPage), (step) =>
-            step.seen === 0 ? Option.none() : Option.some([step, step.through] as const)
-          )
-        ),
+        asking.stepping((after) => store.extendGraph(collection, after, buildPage)),
 
       asking: asked,
 
@@ -233,20 +228,20 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           for (const id of ids) read.add(id)
           const passages = yield* store.graphPassages(collection, [...new Set(ids)])
           const goal = passages.find(({ mentions }) => mentions.some(({ entity }) => entity === end.hash))
-          const next = (yield* joined(collection, documents, passages, undefined)).filter(
-            ({ hash }) => !reached.has(hash)
-          )
+          const next = (yield* joined(collection, documents, passages, undefined))
+            .filter(({ hash }) => !reached.has(hash))
+            .slice(0, widest)
           const through = (passage: GraphPassage) =>
             passage.mentions.find(({ entity }) => reached.has(entity))?.entity ?? start.hash
           // The goal may join too many passages to be expanded, but it can still be reached.
           if (goal !== undefined) parents.set(end.hash, { from: through(goal), passage: goal })
-          for (const { hash, name, passage } of next.slice(0, widest)) {
+          for (const { hash, name, passage } of next) {
             names.set(hash, names.get(hash) ?? name)
             if (!parents.has(hash)) parents.set(hash, { from: through(passage), passage })
           }
-          for (const { hash } of next.slice(0, widest)) reached.add(hash)
+          for (const { hash } of next) reached.add(hash)
           if (goal !== undefined) reached.add(end.hash)
-          front = next.slice(0, widest).map(({ entity }) => entity)
+          front = next.map(({ entity }) => entity)
         }
         const steps: Array<GraphPath["steps"][number]> = []
         for (let at = end.hash; at !== start.hash;) {

@@ -181,8 +181,9 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       through,
       /**
        * Indexes a caller's documents slice by slice: each document replaces the one with its source or doc_id
-       * atomically, but the batch is not atomic. Documents without text are skipped, as files are. `progress` gets the number done. Batches run one at a time, so that no
-       * other batch of this process can cause a conflict halfway; fails at once if too many are waiting.
+       * atomically, but the batch is not atomic. Documents without text are skipped, as files are. `progress` gets the
+       * number done. Batches run one at a time, so that no other batch of this process can cause a conflict halfway. It
+       * fails at once if too many are waiting.
        */
       index: Effect.fn("Indexer.index")(function* (
         inputs: ReadonlyArray<DocumentInput>,

@@ -28,7 +28,7 @@ export interface Done {
 }
 
 /** Splits a document in another thread. Interruption ends the job. */
-export type ChunkElsewhere = (job: Job) => Effect.Effect<ReadonlyArray<Passage>>
+type ChunkElsewhere = (job: Job) => Effect.Effect<ReadonlyArray<Passage>>
 
 const entry = { source: "Chunker/chunkWorker.ts", built: "chunkWorker.js" }
 

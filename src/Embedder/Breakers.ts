@@ -16,7 +16,7 @@ const errors = {
   isUp: ({ refused }: EmbedderUnavailable) => refused === true
 }
 
-export interface Guarded {
+interface Guarded {
   /** The key of embedders that fail together: one server and model. */
   readonly name: string
   /** How long an urgent caller waits for the embedder's identity. */

@@ -12,7 +12,7 @@ import { packagedTokenizer } from "../packaged/Tokenizer.ts"
 import { open, openWith } from "../packaged/model2vec/folder.ts"
 import type { StaticModel } from "../packaged/model2vec/staticModel.ts"
 
-export interface BuiltinOptions {
+interface BuiltinOptions {
   /** A folder in Model2Vec's layout; default: the packaged model. */
   readonly folder?: string | undefined
   /** Prefixes of every query and every passage. */

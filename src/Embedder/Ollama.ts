@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
-import { type OllamaError, type OllamaServer, call, digestOf, toKeepAlive } from "../vendors/Ollama.ts"
+import { type OllamaServer, call, digestOf, toKeepAlive } from "../vendors/Ollama.ts"
 import { Numbers, RequestFailed, type ServerOptions, makeRemote } from "./remote.ts"
 
 export interface OllamaOptions extends OllamaServer, ServerOptions {
@@ -30,7 +30,7 @@ export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Serv
       })
     ).pipe(
       Effect.map(({ embeddings, prompt_eval_count }) => ({ vectors: embeddings, tokens: prompt_eval_count })),
-      Effect.mapError(failed)
+      Effect.mapError(RequestFailed.of)
     )
 
   return makeRemote({
@@ -41,6 +41,3 @@ export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Serv
     embedCut: (text) => request([text], true)
   })
 }
-
-const failed = ({ reason, retryable, status, waitMs }: OllamaError) =>
-  new RequestFailed({ reason, retryable, status, waitMs })

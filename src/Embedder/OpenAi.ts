@@ -14,9 +14,6 @@ const Embeddings = Schema.Struct({
   usage: Schema.optional(Schema.NullOr(Schema.Struct({ prompt_tokens: Schema.optional(Schema.Number) })))
 })
 
-const failed = ({ reason, retryable, status, waitMs }: OpenAiError) =>
-  new RequestFailed({ reason, retryable, status, waitMs })
-
 /** Embeddings by any server that speaks OpenAI's `/v1/embeddings`: llama.cpp, vLLM, LM Studio and others. */
 export const make = (
   options: OpenAiOptions
@@ -49,7 +46,7 @@ export const make = (
       backend: "openai",
       embed: (input) =>
         request(input).pipe(
-          Effect.mapError(failed),
+          Effect.mapError(RequestFailed.of),
           Effect.flatMap((response) =>
             Effect.mapError(
               HttpClientResponse.schemaBodyJson(Embeddings)(response),

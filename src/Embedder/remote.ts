@@ -16,7 +16,7 @@ import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
 import type { Turns } from "../runtime/Turn.ts"
 import { counter, labelling } from "../runtime/metrics.ts"
-import { again, isBusy } from "../vendors/again.ts"
+import { again, isBusy, type Passing } from "../vendors/again.ts"
 import { queryTimeout } from "./Breakers.ts"
 import type { Prefixes } from "../Embedders.ts"
 
@@ -30,7 +30,11 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
   waitMs: Schema.optional(Schema.Number),
   /** It timed out, or has more texts than the current batch size: fewer texts may succeed. */
   tooMany: Schema.optional(Schema.Boolean)
-}) {}
+}) {
+  static of(this: void, { reason, retryable, status, waitMs }: Passing & { readonly reason: string }): RequestFailed {
+    return new RequestFailed({ reason, retryable, status, waitMs })
+  }
+}
 
 /** Vectors as a server sends them, and its token count of the texts. */
 interface Embedded {

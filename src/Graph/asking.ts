@@ -34,17 +34,18 @@ const noModel = (why: string | undefined) =>
       "start the one that [llm] names, or build the graph without --llm"
   })
 
+/** Steps through a collection's passages, each from where the last one ended, until one finds none. */
+export const stepping = <Step extends { readonly seen: number; readonly through: number }, E, R>(
+  next: (after: number) => Effect.Effect<Step, E, R>
+) =>
+  Stream.unfoldEffect(0, (after) =>
+    Effect.map(next(after), (step) => (step.seen === 0 ? Option.none() : Option.some([step, step.through] as const)))
+  )
+
 /** Lets a language model read passages for the graph. */
 export const make = (store: GraphStore["Type"], llm: Llm["Type"]) => {
-  const look = (collection: CollectionName, model: string, after: number) =>
-    store.graphUnasked(collection, model, after, page)
-
   const passages = (collection: CollectionName, model: string) =>
-    Stream.unfoldEffect(0, (after) =>
-      Effect.map(look(collection, model, after), (step) =>
-        step.seen === 0 ? Option.none() : Option.some([step, step.through] as const)
-      )
-    )
+    stepping((after) => store.graphUnasked(collection, model, after, page))
 
   const askOne = Effect.fnUntraced(function* (
     collection: CollectionName,

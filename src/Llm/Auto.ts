@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
-import type { Llm, LlmIdentity } from "../Llm.ts"
+import type { Llm } from "../Llm.ts"
 import * as Models from "../vendors/Ollama.ts"
 import * as Extractive from "./Extractive.ts"
 import * as Ollama from "./Ollama.ts"
@@ -74,29 +74,7 @@ export const make = (
       return choice
     })
 
-    const quoting = (reason: string): LlmIdentity => ({ backend: "extractive", why: reason })
-
-    return {
-      identity: (model) =>
-        model === undefined
-          ? Effect.flatMap(chosen, ({ reason }) =>
-              reason === undefined ? ollama.identity() : Effect.succeed(quoting(reason))
-            )
-          : ollama.identity(model),
-      window: (model) =>
-        model === undefined
-          ? Effect.flatMap(chosen, ({ reason }) => (reason === undefined ? ollama.window() : Effect.succeed(undefined)))
-          : ollama.window(model),
-      answer: (question) =>
-        question.model === undefined
-          ? Effect.flatMap(chosen, ({ reason }) =>
-              reason === undefined
-                ? ollama.answer(question)
-                : Effect.map(Extractive.service.answer(question), (generation) => ({
-                    ...generation,
-                    llm: quoting(reason)
-                  }))
-            )
-          : ollama.answer(question)
-    }
+    return Extractive.orQuotes(ollama, (model, then) =>
+      model === undefined ? Effect.flatMap(chosen, ({ reason }) => then(reason)) : then(undefined)
+    )
   })

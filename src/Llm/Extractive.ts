@@ -38,3 +38,32 @@ export const service: typeof Llm.Service = {
       })
     })
 }
+
+/** Runs `then` with why a question that may name a model is not answered by one; undefined if it is. */
+type Decide = <A, E, R>(
+  model: string | undefined,
+  then: (why: string | undefined) => Effect.Effect<A, E, R>
+) => Effect.Effect<A, E, R>
+
+/** A model, or quotes that say why it does not answer, in `closing` too. */
+export const orQuotes = (llm: typeof Llm.Service, decide: Decide, closing?: string): typeof Llm.Service => {
+  const quoting = (why: string): LlmIdentity => ({ backend: "extractive", why })
+  return {
+    identity: (model) =>
+      decide(model, (why) => (why === undefined ? llm.identity(model) : Effect.succeed(quoting(why)))),
+    window: (model) => decide(model, (why) => (why === undefined ? llm.window(model) : Effect.succeed(undefined))),
+    answer: (question) =>
+      decide(question.model, (why) =>
+        why === undefined
+          ? llm.answer(question)
+          : Effect.map(service.answer(question), (generation) => ({
+              ...generation,
+              llm: quoting(why),
+              fragments:
+                closing === undefined
+                  ? generation.fragments
+                  : Stream.concat(generation.fragments, Stream.succeed(closing))
+            }))
+      )
+  }
+}

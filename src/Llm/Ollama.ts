@@ -36,7 +36,7 @@ const wantedOf = (configured: number | undefined, { loaded, longest = Infinity, 
 /** How long a reported window is cached, in milliseconds. */
 const believed = 60_000
 
-export interface OllamaWindows {
+interface OllamaWindows {
   /** The current window; asks Ollama, for at most a second, unless cached. */
   readonly of: (model: string) => Effect.Effect<Wanted>
   /** The same from the cache. */

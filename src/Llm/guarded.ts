@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { type Generation, type Llm, type LlmIdentity, LlmUnavailable, type Question } from "../Llm.ts"
+import { type Generation, type Llm, LlmUnavailable, type Question } from "../Llm.ts"
 import { makeBreaker } from "../runtime/breaker.ts"
 import * as Extractive from "./Extractive.ts"
 
@@ -28,27 +28,10 @@ export const guarded = (llm: typeof Llm.Service, name: string): Effect.Effect<ty
         Stream.tapError((error) => Effect.either(watch(Effect.fail(error), probe)))
       )
     })
-    const quoting = (why: string): LlmIdentity => ({ backend: "extractive", why })
-    /** Why a question is answered without the model; one that names a model waits for it. */
-    const refusal = (model: string | undefined) => (model === undefined ? down() : undefined)
-
-    return {
-      identity: (model) =>
-        Effect.suspend(() => {
-          const why = refusal(model)
-          return why === undefined ? llm.identity(model) : Effect.succeed(quoting(why))
-        }),
-      window: (model) =>
-        Effect.suspend(() => (refusal(model) === undefined ? llm.window(model) : Effect.succeed(undefined))),
-      answer: (question) =>
-        Effect.suspend(() => {
-          const why = refusal(question.model)
-          if (why === undefined) return Effect.map(llm.answer(question), watched)
-          return Effect.map(Extractive.service.answer(question), (generation) => ({
-            ...generation,
-            llm: quoting(why),
-            fragments: Stream.concat(generation.fragments, Stream.succeed(silence))
-          }))
-        })
-    }
+    return Extractive.orQuotes(
+      { ...llm, answer: (question) => Effect.map(llm.answer(question), watched) },
+      // A question that names a model waits for it.
+      (model, then) => Effect.suspend(() => then(model === undefined ? down() : undefined)),
+      silence
+    )
   })

@@ -21,12 +21,10 @@ const margin = 1.05
 const plausible = { least: 0.4, most: 3 }
 
 /** Estimates the tokens of models, calibrated by the counts of their servers. */
-export interface Calibration {
+interface Calibration {
   readonly countTokens: (model: string) => (text: string) => number
   /** The tokens of these messages, with their template. */
   readonly countMessages: (model: string, messages: ReadonlyArray<Turn>) => number
-  /** Whether a server has reported a count for the model. */
-  readonly isLearned: (model: string) => boolean
   /** Records the model's token count for all of these messages. */
   readonly learn: (model: string, messages: ReadonlyArray<Turn>, tokens: number) => void
 }
@@ -41,7 +39,6 @@ export const makeCalibration = (): Calibration => {
   return {
     countTokens: (model) => (text) => count(of(model), charactersOf(text)),
     countMessages: (model, messages) => count(of(model), charactersIn(messages)) + messages.length * aroundMessage,
-    isLearned: (model) => of(model).times > 0,
     learn: (model, messages, tokens) => {
       const { rates, times } = of(model)
       const characters = charactersIn(messages)

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { type Reranker, RerankerUnavailable } from "../Reranker.ts"
 import { endpoint, type OpenAiServer, post } from "../vendors/OpenAi.ts"
 
-export interface RerankerOptions extends OpenAiServer {
+interface RerankerOptions extends OpenAiServer {
   /** Undefined: the server's only model. */
   readonly model?: string | undefined
   readonly top: number

@@ -1,4 +1,5 @@
 import type { Format } from "../model/Document.ts"
+import { atOnce } from "../model/atOnce.ts"
 
 const stretch = 65_536
 
@@ -81,10 +82,4 @@ export function* judgingFormat(name: string | undefined, content: string): Gener
   return "text"
 }
 
-export const formatOf = (name: string | undefined, content: string): Format => {
-  const judging = judgingFormat(name, content)
-  for (;;) {
-    const { done, value } = judging.next()
-    if (done === true) return value
-  }
-}
+export const formatOf = (name: string | undefined, content: string): Format => atOnce(judgingFormat(name, content))

@@ -1,11 +1,6 @@
+import type { TextSpan } from "../model/Passage.ts"
 import { splitQuery } from "../terms/terms.ts"
 import { isLoneCharacter, scan } from "../terms/scan.ts"
-
-/** A part of a text: UTF-16 offsets, end exclusive. */
-export interface TextSpan {
-  readonly start: number
-  readonly end: number
-}
 
 /** Joins a span with those it overlaps or touches; a compound comes after its parts and begins before them. */
 const merge = (spans: Array<{ start: number; end: number }>, start: number, end: number): void => {
@@ -39,9 +34,6 @@ export const highlighter = (query: string): ((text: string) => ReadonlyArray<Tex
     return spans
   }
 }
-
-/** The words of a text that match a query; use `highlighter` for many texts. */
-export const highlight = (text: string, query: string): ReadonlyArray<TextSpan> => highlighter(query)(text)
 
 /** The first of the longest runs of spans that fit into `maxChars`, as its first and last index. */
 const densest = (spans: ReadonlyArray<TextSpan>, maxChars: number): readonly [number, number] => {

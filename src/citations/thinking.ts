@@ -10,7 +10,7 @@ const partOf = (text: string, mark: string): number => {
 }
 
 /** Takes fragments of an answer and returns what can be shown; at the end, `rest` is what was held back. */
-export interface Spoken {
+interface Spoken {
   readonly next: (fragment: string) => string
   readonly rest: () => string
 }

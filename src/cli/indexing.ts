@@ -271,7 +271,8 @@ export const indexPaths = Cli.define(
       const files = yield* FileIndexer
       const tally = new Tally()
       const started = yield* Clock.currentTimeMillis
-      const text = bytes === undefined ? Stream.empty : files.runText({ name: flags.source, bytes }, run)
+      const text =
+        bytes === undefined ? Stream.empty : files.runTexts(Stream.succeed({ name: flags.source, bytes }), run)
       const events = run.paths.length === 0 ? text : Stream.concat(text, files.run({ ...run, dryRun: isPreview }))
 
       const work = Stream.runForEach(events, (event) => {

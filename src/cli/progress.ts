@@ -18,7 +18,7 @@ const measure = (options: WalkOptions, total: Total) =>
   walk(options).pipe(
     Stream.runForEach((event) =>
       Effect.sync(() => {
-        if (event._tag === "File") total.bytes += event.size
+        if (event._tag === "File") total.bytes += event.stamp.size
       })
     ),
     Effect.zipRight(Effect.sync(() => void (total.complete = true)))

@@ -18,7 +18,7 @@ export const rowBytes = (width: number): number => 8 + groupsOf(width) * half
 const normalStep = 0.3352
 
 /** A query in the kernel's form: its product with a row's values is about step * sum. */
-export interface Finer {
+interface Finer {
   readonly values: Int16Array
   readonly groups: number
   readonly step: number

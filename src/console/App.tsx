@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks"
+import { useEffect, useMemo, useState } from "preact/hooks"
 import { type Address, followLinks, go, href, useAddress, type View, views } from "./address.ts"
 import { call, gone, key, locked } from "./api.ts"
 import { Ask } from "./Ask.tsx"
@@ -6,7 +6,7 @@ import { Compare } from "./Compare.tsx"
 import { Documents } from "./Documents.tsx"
 import { Graph } from "./Graph.tsx"
 import { Health } from "./Health.tsx"
-import { unknownCaller, ShellContext, useKeys, useLoad } from "./hooks.ts"
+import { unknownCaller, ShellContext, useEvery, useKeys, useLoad } from "./hooks.ts"
 import { Dialog, Empty } from "./Parts.tsx"
 import { Search } from "./Search.tsx"
 import type { Who } from "./wire.ts"
@@ -113,17 +113,13 @@ export const App = () => {
     }
   }, [])
 
-  useEffect(() => {
-    if (!isGone) return undefined
-    const look = async () => {
-      const response = await fetch("/health").catch(() => undefined)
-      if (response?.ok !== true) return
-      setGone(false)
-      beat((n) => n + 1)
-    }
-    const timer = setInterval(() => void look(), again)
-    return () => clearInterval(timer)
-  }, [isGone])
+  const look = async () => {
+    const response = await fetch("/health").catch(() => undefined)
+    if (response?.ok !== true) return
+    setGone(false)
+    beat((n) => n + 1)
+  }
+  useEvery(again, () => void look(), isGone)
 
   const { value: who } = useLoad<Who>(`who ${pulse}`, (signal) => call<Who>("GET", "/whoami", { signal }))
   useEffect(() => {
@@ -154,8 +150,7 @@ export const App = () => {
     ...(isJudging ? {} : Object.fromEntries(views.map((each, at) => [String(at + 1), () => go(href(each))])))
   })
 
-  const tell = useCallback((text: string) => announce(text), [])
-  const shell = useMemo(() => ({ pulse, who: who ?? unknownCaller, announce: tell }), [pulse, who, tell])
+  const shell = useMemo(() => ({ pulse, who: who ?? unknownCaller, announce }), [pulse, who])
   const Page: ((props: Pick<Address, "given">) => preact.JSX.Element) | undefined = view && pages[view]
   return (
     <ShellContext.Provider value={shell}>

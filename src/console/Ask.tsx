@@ -67,7 +67,7 @@ const Answer = ({
         {state === "asking" && <span class="caret" aria-label="Answering" role="img" />}
       </div>
       {state === "stopped" && <p class="remark">Stopped.</p>}
-      {failure && <Trouble failure={failure} />}
+      <Trouble failure={failure} />
       {citations && (
         <p class="remark">
           {citations.llm.backend === "extractive"

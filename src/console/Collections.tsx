@@ -1,8 +1,8 @@
-import { useEffect, useState } from "preact/hooks"
+import { useState } from "preact/hooks"
 import { href } from "./address.ts"
 import { begin, call } from "./api.ts"
 import { inTypeScript } from "./asking.ts"
-import { useAttempt, useGet, useMay, useShell } from "./hooks.ts"
+import { useAttempt, useEvery, useGet, useMay, useShell } from "./hooks.ts"
 import { count, when } from "./matching.ts"
 import { Columns, Confirm, CopyAs, Field, Progress, Trouble, Waiting } from "./Parts.tsx"
 import type { Collection, Collections, Deleted, Job } from "./wire.ts"
@@ -21,12 +21,7 @@ export const CollectionList = () => {
   const [dropping, drop] = useState<Collection>()
   const [jobs, setJobs] = useState<ReadonlyMap<string, Job | undefined>>(new Map())
   const isChanging = value?.collections.some(({ reindexing }) => reindexing !== undefined) === true
-
-  useEffect(() => {
-    if (!isChanging) return undefined
-    const timer = setInterval(reload, again)
-    return () => clearInterval(timer)
-  }, [isChanging])
+  useEvery(again, reload, isChanging)
 
   const create = () =>
     attempt(async () => {
@@ -46,7 +41,7 @@ export const CollectionList = () => {
   }
   return (
     <section aria-label="Collections">
-      {(failure ?? refusal) && <Trouble failure={(failure ?? refusal)!} />}
+      <Trouble failure={failure ?? refusal} />
       {value === undefined && failure === undefined && <Waiting />}
       {value !== undefined && (
         <div class="wide" tabIndex={0} role="group" aria-label="Table of collections">

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
 import { type Address, go, href, numberIn } from "./address.ts"
-import { call } from "./api.ts"
+import { call, type Given } from "./api.ts"
 import {
   type Choice,
   choiceIn,
@@ -133,8 +133,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
   const topK = numberIn(given["k"], 1, 100) ?? 10
   const collection = given["c"]
   const isJudging = given["judge"] !== undefined && mayJudge
-  const change = (more: Readonly<Record<string, string | number | boolean | undefined>>, replacing = false) =>
-    go(href("compare", { ...given, ...more }), { replacing })
+  const change = (more: Given, replacing = false) => go(href("compare", { ...given, ...more }), { replacing })
 
   const body = {
     query: asked,
@@ -207,7 +206,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
           />
         )}
       </div>
-      {failure && <Trouble failure={failure} />}
+      <Trouble failure={failure} />
       {asked === "" && (
         <Empty title="Two settings side by side">
           <p>

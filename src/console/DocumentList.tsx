@@ -97,7 +97,7 @@ export const DocumentList = ({ chosen, listing, onChoose, opened, to, total }: P
 
   return (
     <section class="list-box" aria-label="Documents">
-      {failure && <Trouble failure={failure} />}
+      <Trouble failure={failure} />
       <div class="row head">
         {onChoose && (
           <input

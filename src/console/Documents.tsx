@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
 import { type Address, go, href } from "./address.ts"
-import { call, query } from "./api.ts"
+import { call, type Given, query } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { CollectionList } from "./Collections.tsx"
 import { DocumentList, type Listing } from "./DocumentList.tsx"
@@ -89,8 +89,7 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
   const { reload, value: stats } = useGet<Statistics>(
     isCollections ? undefined : `/stats${query({ collection: collection ?? "default" })}`
   )
-  const change = (more: Readonly<Record<string, string | undefined>>, replacing = false) =>
-    go(href("documents", { ...given, ...more }), { replacing })
+  const change = (more: Given, replacing = false) => go(href("documents", { ...given, ...more }), { replacing })
   const again = () => {
     choose(new Map())
     setVersion(version + 1)

@@ -2,12 +2,13 @@ import { useState } from "preact/hooks"
 import type { Chosen } from "./asking.ts"
 import type { Facets, FacetValue } from "./wire.ts"
 
-const titles: Readonly<Record<string, string>> = {
-  folder: "Folder",
-  format: "Format",
-  collection: "Collection",
-  indexed: "Indexed in"
-}
+/** Of those that are not metadata, which may have any name. */
+const titles: ReadonlyMap<string, string> = new Map([
+  ["folder", "Folder"],
+  ["format", "Format"],
+  ["collection", "Collection"],
+  ["indexed", "Indexed in"]
+])
 
 /** Values of a facet that are shown at first. */
 const limit = 6
@@ -39,7 +40,7 @@ const Facet = ({
   const rest = values.length - visible.length
   return (
     <fieldset class="facet">
-      <legend>{titles[name] ?? name}</legend>
+      <legend>{titles.get(name) ?? name}</legend>
       {visible.map((each) => (
         <label key={String(each.value)}>
           <input type="checkbox" checked={each.isOn} onChange={() => onToggle(each)} />

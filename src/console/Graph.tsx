@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks"
 import { type Address, go, href } from "./address.ts"
-import { call, query } from "./api.ts"
+import { call, type Given, query } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { Canvas } from "./Canvas.tsx"
 import { type Edge, grown, isPath, type Network, noNetwork, type Picked } from "./drawing.ts"
@@ -13,11 +13,8 @@ import type { Entities, Entity, Path } from "./wire.ts"
 const neighbours = 24
 const pause = 120
 
-const entityPath = (
-  name: string,
-  collection: string | undefined,
-  more: Readonly<Record<string, number>> = {}
-): string => `/graph/entities/${encodeURIComponent(name)}${query({ collection, ...more })}`
+const entityPath = (name: string, collection: string | undefined, more: Given = {}): string =>
+  `/graph/entities/${encodeURIComponent(name)}${query({ collection, ...more })}`
 
 const edgesOf = ({ name, neighbours: all }: Entity): ReadonlyArray<Edge> =>
   all.map((each) => ({ from: name, to: each.name, ...each }))
@@ -166,7 +163,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
   const [picked, pick] = useState<Picked>({})
   const [network, setNetwork] = useState<Network>(noNetwork)
   const isBetween = from !== undefined && to !== undefined
-  const change = (more: Readonly<Record<string, string | undefined>>) => go(href("graph", { ...given, ...more }))
+  const change = (more: Given) => go(href("graph", { ...given, ...more }))
 
   const listed = useGet<Entities>(
     `/graph/entities${query({ collection, prefix: text.trim(), limit: 30 })}`,
@@ -253,7 +250,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
         <CollectionField isOne value={collection} onChange={(c) => change({ c })} />
         {hasGraph && <CopyAs request={request} />}
       </div>
-      {failure && <Trouble failure={failure} />}
+      <Trouble failure={failure} />
       <div class="graph-columns">
         <nav class="entities" aria-label="Names">
           <ul class="names">

@@ -1,9 +1,8 @@
-import { useEffect } from "preact/hooks"
 import { call, isOver } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
-import { useAttempt, useGet, useLoad, useMay, useShell } from "./hooks.ts"
+import { useAttempt, useEvery, useGet, useLoad, useMay, useShell } from "./hooks.ts"
 import { bytes, seconds, when } from "./matching.ts"
-import { Columns, CopyAs, Facts, Progress, Trouble, Waiting } from "./Parts.tsx"
+import { Columns, CopyAs, Facts, Progress, Track, Trouble, Waiting } from "./Parts.tsx"
 import type { Job, Report, Statistics } from "./wire.ts"
 
 /** How often the figures are looked at while the page is in sight, in milliseconds. */
@@ -85,7 +84,7 @@ const Jobs = ({ jobs, onChange }: { readonly jobs: ReadonlyArray<Job>; readonly 
   return (
     <section aria-label="Jobs">
       <h2>Jobs</h2>
-      {failure && <Trouble failure={failure} />}
+      <Trouble failure={failure} />
       {jobs.length === 0 && <p class="remark">None lately.</p>}
       <ul class="jobs">
         {jobs.slice(0, 20).map((job) => (
@@ -140,9 +139,7 @@ const Stages = ({ stages }: { readonly stages: Report["stages"] }) => {
                     <td>{p50.toFixed(2)} ms</td>
                     <td>
                       <span class="bar">
-                        <span class="track">
-                          <span class="fill" style={{ width: `${(100 * p95) / highest}%` }} />
-                        </span>
+                        <Track share={p95 / highest} />
                         {p95.toFixed(2)} ms
                       </span>
                     </td>
@@ -173,12 +170,9 @@ export const Health = () => {
   const ready = useGet<{
     readonly checks: Readonly<Record<string, { readonly status: string; readonly reason?: string }>>
   }>("/ready")
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") report.reload()
-    }, again)
-    return () => clearInterval(timer)
-  }, [])
+  useEvery(again, () => {
+    if (document.visibilityState === "visible") report.reload()
+  })
   const { failure, value } = report
   if (failure !== undefined && value === undefined) return <Trouble failure={failure} />
   if (value === undefined) return <Waiting />

@@ -109,7 +109,8 @@ const Scores = ({
   const a = ndcg(compared.a.results, grades)
   const b = ndcg(compared.b.results, grades)
   const run = (work: () => Promise<unknown>) => void attempt(work).then(() => setProgress(undefined))
-  const few = measured !== undefined && measured !== "none" && measured.questions < 2
+  const known = measured === "none" ? undefined : measured
+  const few = known !== undefined && known.questions < 2
   return (
     <div class="scores">
       <table class="grid">
@@ -121,30 +122,30 @@ const Scores = ({
             <td>{b === undefined ? "–" : b.toFixed(3)}</td>
             <td>{a === undefined || b === undefined ? "–" : (b - a).toFixed(3)}</td>
           </tr>
-          {measured !== undefined && measured !== "none" && (
+          {known !== undefined && (
             <tr>
-              <th scope="row">{count(measured.questions, "question")}</th>
-              <td>{figures(measured.a, few)}</td>
-              <td>{figures(measured.b, few)}</td>
-              <td>{figures(measured.difference, few)}</td>
+              <th scope="row">{count(known.questions, "question")}</th>
+              <td>{figures(known.a, few)}</td>
+              <td>{figures(known.b, few)}</td>
+              <td>{figures(known.difference, few)}</td>
             </tr>
           )}
         </tbody>
       </table>
       {measured === "none" && <p class="remark">No question that was judged here has an answer.</p>}
-      {measured !== undefined && measured !== "none" && (
+      {known !== undefined && (
         <p class="remark">
           {few
             ? "An interval needs several questions."
-            : measured.difference.low > 0
+            : known.difference.low > 0
               ? "B is better: the 95 % interval of the difference is above 0."
-              : measured.difference.high < 0
+              : known.difference.high < 0
                 ? "A is better: the 95 % interval of the difference is below 0."
                 : "The 95 % interval of the difference contains 0: judge more questions to tell them apart."}
         </p>
       )}
       {progress && <Progress label="Searching for all judged questions" done={progress[0]} total={progress[1]} />}
-      {failure && <Trouble failure={failure} />}
+      <Trouble failure={failure} />
       <p class="actions">
         <button
           type="button"
@@ -228,7 +229,7 @@ export const Judge = ({
   const done = pool.filter((each) => graded(each) !== undefined).length
   return (
     <div class="judge">
-      {(unread ?? failure) && <Trouble failure={(unread ?? failure)!} />}
+      <Trouble failure={unread ?? failure} />
       <div class="judged">
         <Progress label={`${done} of ${count(pool.length, "passage")} judged`} done={done} total={pool.length} />
         <button type="button" class="quiet icon" disabled={position === 0} onClick={() => step(-1)} aria-label="Back">

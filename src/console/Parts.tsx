@@ -91,7 +91,7 @@ export const Confirm = ({
         }}
       >
         {children}
-        {failure && <Trouble failure={failure} />}
+        <Trouble failure={failure} />
         {running || (
           <>
             <label>
@@ -119,9 +119,9 @@ export const Confirm = ({
 }
 
 /** What went wrong, and what the server says to do. */
-export const Trouble = ({ failure }: { readonly failure: Failure }) =>
-  // The shell says these two.
-  failure.status === 0 || failure.status === 401 ? null : (
+export const Trouble = ({ failure }: { readonly failure: Failure | undefined }) =>
+  // The shell says the two of these states.
+  failure === undefined || failure.status === 0 || failure.status === 401 ? null : (
     <div class="trouble" role="alert">
       <strong>{failure.message}</strong>
       {failure.errors.length > 1 && (
@@ -239,7 +239,14 @@ export const Field = ({
   </label>
 )
 
-/** A share from 0 to 1 as a bar, with its number. */
+/** A share from 0 to 1 as a line. */
+export const Track = ({ share }: { readonly share: number }) => (
+  <span class="track">
+    <span class="fill" style={{ width: `${100 * share}%` }} />
+  </span>
+)
+
+/** A share as a bar, with its number. */
 export const Bar = ({
   label,
   share,
@@ -260,9 +267,7 @@ export const Bar = ({
       aria-valuenow={part}
       aria-valuetext={text}
     >
-      <span class="track">
-        <span class="fill" style={{ width: `${100 * part}%` }} />
-      </span>
+      <Track share={part} />
       <span class="told">{text}</span>
     </span>
   )

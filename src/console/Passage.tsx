@@ -4,7 +4,7 @@ import { call, query } from "./api.ts"
 import { editor, editorAddress } from "./editors.ts"
 import { placeText } from "./Hit.tsx"
 import { useGet, useKeys, useLoad } from "./hooks.ts"
-import { splitSource, when } from "./matching.ts"
+import { isLikely, splitSource, when } from "./matching.ts"
 import { Copy, Panel, Trouble, Waiting } from "./Parts.tsx"
 import { isCode, Lines, Markdown } from "./Text.tsx"
 import type { Document, Found, Hit, Settings } from "./wire.ts"
@@ -13,7 +13,6 @@ import type { Document, Found, Hit, Settings } from "./wire.ts"
 const around = 5000
 const further = 20_000
 const mostHits = 50
-const weakBelow = 0.1
 
 interface Props {
   readonly docId: string
@@ -77,7 +76,7 @@ export const Passage = ({ closed, collection, docId, index, question, results = 
   const places = useMemo(
     () =>
       (hits.value?.results ?? [])
-        .filter(({ relevance = 1 }) => relevance >= weakBelow)
+        .filter(isLikely)
         .map(({ metadata }) => metadata.chunk_index)
         .concat(index)
         .filter((each, at, all) => all.indexOf(each) === at)
@@ -177,7 +176,7 @@ export const Passage = ({ closed, collection, docId, index, question, results = 
         </>
       }
     >
-      {failure && <Trouble failure={failure} />}
+      <Trouble failure={failure} />
       {document_ === undefined && failure === undefined && <Waiting rows={8} />}
       {document_ !== undefined && passage === undefined && (
         <p class="remark">This document has no passage {index} any more; it was indexed again.</p>

@@ -53,7 +53,7 @@ export const Passages = ({
         </p>
       }
     >
-      {(first.failure ?? failure) && <Trouble failure={(first.failure ?? failure)!} />}
+      <Trouble failure={first.failure ?? failure} />
       <div class="document" tabIndex={0} role="group" aria-label="Passages">
         {first.value === undefined && first.failure === undefined && <Waiting rows={6} />}
         <ol class="cut">

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { type Address, go, href, numberIn } from "./address.ts"
-import { call, query } from "./api.ts"
+import { call, type Given, query } from "./api.ts"
 import {
   choiceIn,
   choiceTo,
@@ -16,16 +16,14 @@ import {
 import { FacetList } from "./Facets.tsx"
 import { HitItem } from "./Hit.tsx"
 import { isWriting, useAfter, useGet, useKeys, useLoad, useShell } from "./hooks.ts"
-import { count, seconds, sentence, wordsToMark } from "./matching.ts"
-import { CopyAs, Empty, NothingIndexed, Trouble, Waiting } from "./Parts.tsx"
+import { count, isLikely, seconds, sentence, wordsToMark } from "./matching.ts"
+import { CopyAs, Empty, NothingIndexed, Track, Trouble, Waiting } from "./Parts.tsx"
 import { Passage } from "./Passage.tsx"
 import { Drawer } from "./Settings.tsx"
 import { keyOf } from "./scoring.ts"
 import type { Found, Hit, Statistics, Suggestions } from "./wire.ts"
 import { WhyNot } from "./Why.tsx"
 
-/** As the server sets a weak match apart (ranking/relevance.ts). */
-const weakBelow = 0.1
 /** Milliseconds after a key in which a next one may come, so that nothing is asked for the first. */
 const pause = 30
 const facetsAtFirst = ["folder", "format", "collection", "indexed"]
@@ -110,9 +108,7 @@ const Stages = ({ found }: { readonly found: Found }) => {
             <div key={name}>
               <dt>{stageNames[name] ?? name}</dt>
               <dd>
-                <span class="track">
-                  <span class="fill" style={{ width: `${(100 * us) / Math.max(1, all)}%` }} />
-                </span>
+                <Track share={us / Math.max(1, all)} />
                 {(us / 1000).toFixed(2)} ms
               </dd>
             </div>
@@ -149,7 +145,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
     if (document.activeElement !== field.current || committed.current) setText(asked)
   }, [asked])
 
-  const change = (more: Readonly<Record<string, string | number | undefined>>, replacing = false) =>
+  const change = (more: Given, replacing = false) =>
     go(href("search", { ...given, open: undefined, in: undefined, n: undefined, ...more }), { replacing })
 
   // The question while it is typed is one step of the history; what follows Enter or an opened passage is the next.
@@ -190,8 +186,8 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   }, [value])
 
   const words = useMemo(() => wordsToMark(value?.of ?? "", value), [value])
-  const strong = results.filter(({ relevance = 1 }) => relevance >= weakBelow)
-  const weak = results.filter(({ relevance = 1 }) => relevance < weakBelow)
+  const strong = results.filter(isLikely)
+  const weak = results.filter((hit) => !isLikely(hit))
 
   const move = (by: number) => (event: KeyboardEvent) => {
     if (isWriting(event.target) && event.target !== field.current) return
@@ -285,7 +281,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
           onClose={() => openDrawer(false)}
           onChange={(next, k, c) =>
             change({
-              ...(choiceTo(next) as Record<string, string | number | undefined>),
+              ...choiceTo(next),
               k: k === 10 ? undefined : k,
               c
             })
@@ -309,7 +305,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
             aria-label="Results"
             aria-busy={isLoading}
           >
-            {failure && <Trouble failure={failure} />}
+            <Trouble failure={failure} />
             {value === undefined && isSlow && <Waiting />}
             {value !== undefined && (
               <>

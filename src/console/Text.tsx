@@ -1,14 +1,17 @@
 import type { ComponentChildren, JSX } from "preact"
 import { useMemo } from "preact/hooks"
 import { type Block, blocksOf, type Inline, inlinesOf } from "./markdown.ts"
-import { excerpt, matchesIn, type Span } from "./matching.ts"
+import type { TextSpan } from "../model/Passage.ts"
+import { excerpt, matchesIn, splitSource } from "./matching.ts"
 
 interface Marking {
   /** The words to mark. */
   readonly words: ReadonlyArray<string>
   /** The span to mark, in the text's own offsets. */
-  readonly span?: Span | undefined
+  readonly span?: TextSpan | undefined
 }
+
+const overlaps = (a: TextSpan, b: TextSpan): boolean => a.start < b.end && a.end > b.start
 
 /** A text as text nodes: matches and the span are elements, and nothing of it is markup. */
 export const Marked = ({ at = 0, span, text, words }: Marking & { readonly text: string; readonly at?: number }) => {
@@ -21,9 +24,10 @@ export const Marked = ({ at = 0, span, text, words }: Marking & { readonly text:
     parts.push(text.slice(from, begin), <span class="cited">{text.slice(begin, end)}</span>, text.slice(end, to))
   }
   let done = 0
-  for (const { end, start } of matchesIn(text, words)) {
+  for (const match of matchesIn(text, words)) {
+    const { end, start } = match
     plain(done, start)
-    const isInside = inSpan !== undefined && start < inSpan.end && end > inSpan.start
+    const isInside = inSpan !== undefined && overlaps(match, inSpan)
     parts.push(<mark class={isInside ? "cited" : undefined}>{text.slice(start, end)}</mark>)
     done = end
   }
@@ -34,7 +38,7 @@ export const Marked = ({ at = 0, span, text, words }: Marking & { readonly text:
 interface Given extends Marking {
   readonly source: string
   /** Blocks of this part alone. */
-  readonly window?: Span | undefined
+  readonly window?: TextSpan | undefined
 }
 
 const Run = ({ part, ...given }: Given & { readonly part: Inline }): JSX.Element => {
@@ -55,7 +59,7 @@ const Run = ({ part, ...given }: Given & { readonly part: Inline }): JSX.Element
 }
 
 /** A line of text with its code, emphasis and links. */
-export const Runs = ({ start, end, ...given }: Given & Span) => (
+export const Runs = ({ start, end, ...given }: Given & TextSpan) => (
   <>
     {inlinesOf(given.source, { start, end }).map((part) => (
       <Run key={part.start} part={part} {...given} />
@@ -114,15 +118,13 @@ const Shown = ({ block, ...given }: Given & { readonly block: Block }) => {
   }
 }
 
-const Code = ({ end, language, source, span, start, words }: Given & Span & { readonly language: string }) => (
+const Code = ({ end, language, source, span, start, words }: Given & TextSpan & { readonly language: string }) => (
   <pre data-language={language === "" ? undefined : language.slice(0, 20)} tabIndex={0}>
     <code>
       <Marked text={source.slice(start, end)} at={start} words={words} span={span} />
     </code>
   </pre>
 )
-
-const overlaps = (a: Span, b: Span): boolean => a.start < b.end && a.end > b.start
 
 /** A document's Markdown as elements, made one by one: no markup of it is ever parsed as HTML. */
 export const Markdown = (given: Given) => {
@@ -204,6 +206,6 @@ const prose =
 
 /** Whether a source is read as lines of code rather than as text. */
 export const isCode = (source: string): boolean => {
-  const name = source.slice(Math.max(source.lastIndexOf("/"), source.lastIndexOf("\\")) + 1)
+  const [, name] = splitSource(source)
   return /\.[a-z0-9]{1,10}$/i.test(name) && !prose.test(name)
 }

@@ -219,7 +219,7 @@ export const Upload = ({
           {state.isRunning && (
             <Progress label={`${state.done} of ${count(state.files, "file")}`} done={state.done} total={state.files} />
           )}
-          {state.failure && <Trouble failure={state.failure} />}
+          <Trouble failure={state.failure} />
           <p>
             {count(state.indexed, "document")} indexed, {count(state.chunks, "passage")}
             {state.unchanged > 0 && `; ${state.unchanged} unchanged`}

@@ -3,7 +3,7 @@ import { go, href } from "./address.ts"
 import { type Choice, settingsOf } from "./asking.ts"
 import { query } from "./api.ts"
 import { useGet } from "./hooks.ts"
-import { Columns, Facts, Field, Trouble, Waiting } from "./Parts.tsx"
+import { Columns, Facts, Field, Track, Trouble, Waiting } from "./Parts.tsx"
 import type { Filter, Hit, Why } from "./wire.ts"
 
 const signed = (value: number): string => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`
@@ -70,9 +70,7 @@ export const WhyHit = ({ hit }: { readonly hit: Hit }) => {
                 {term.term}
                 {term.near === true && " (similar spelling)"}
               </span>
-              <span class="track">
-                <span class="fill" style={{ width: `${Math.max(0, (100 * term.score) / highest)}%` }} />
-              </span>
+              <Track share={Math.max(0, term.score / highest)} />
               <span class="told">
                 {term.score.toFixed(2)},{" "}
                 {[
@@ -182,7 +180,7 @@ export const WhyNot = ({
         <button type="submit">Explain</button>
       </form>
       {isLoading && !isCurrent && <Waiting rows={2} />}
-      {failure && <Trouble failure={failure} />}
+      <Trouble failure={failure} />
       {value && isCurrent && <Answer why={value} />}
     </details>
   )

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks"
+import { type Given, query } from "./api.ts"
 
 export const views = ["search", "ask", "compare", "documents", "graph", "health"] as const
 export type View = (typeof views)[number]
@@ -8,8 +9,6 @@ export interface Address {
   readonly view: View | undefined
   readonly given: Readonly<Record<string, string>>
 }
-
-export type Given = Readonly<Record<string, string | number | boolean | undefined>>
 
 const changed = "clew:address"
 
@@ -22,11 +21,7 @@ const read = (): Address => {
   }
 }
 
-export const href = (view: View, given: Given = {}): string => {
-  const kept = Object.entries(given).filter(([, value]) => value !== undefined && value !== "")
-  const search = kept.length === 0 ? "" : `?${new URLSearchParams(kept.map(([name, value]) => [name, String(value)]))}`
-  return `/console/${view}${search}`
-}
+export const href = (view: View, given: Given = {}): string => `/console/${view}${query(given)}`
 
 /** Goes there, as a step of its own for the browser's back key, or in place of the present one. */
 export const go = (to: string, { replacing = false }: { readonly replacing?: boolean } = {}): void => {

@@ -30,11 +30,6 @@ export class Failure extends Error {
     this.tag = _tag
     this.errors = errors
   }
-
-  /** The server is of a version that has no such address. */
-  get isMissing(): boolean {
-    return this.tag === "RouteNotFound" || this.tag === "MethodNotAllowed"
-  }
 }
 
 export const asFailure = (error: unknown): Failure =>
@@ -48,7 +43,7 @@ export const gone = "clew:gone"
 
 const tell = (name: string, detail?: string): void => void window.dispatchEvent(new CustomEvent(name, { detail }))
 
-export interface Options {
+interface Options {
   readonly body?: unknown
   readonly signal?: AbortSignal | undefined
   readonly headers?: Readonly<Record<string, string>>
@@ -98,8 +93,11 @@ export const send = async (
 export const call = async <A>(method: string, path: string, options?: Options): Promise<A> =>
   (await send(method, path, options)).json() as Promise<A>
 
+/** Parameters by name; an empty one is none. */
+export type Given = Readonly<Record<string, string | number | boolean | undefined>>
+
 /** A query string of those that are given. */
-export const query = (parameters: Readonly<Record<string, string | number | boolean | undefined>>): string => {
+export const query = (parameters: Given): string => {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== "")
   return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
 }

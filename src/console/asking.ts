@@ -1,4 +1,5 @@
-import { type Given, jsonIn, numberIn } from "./address.ts"
+import { jsonIn, numberIn } from "./address.ts"
+import type { Given } from "./api.ts"
 import type { FacetValue, Filter, Settings } from "./wire.ts"
 
 /** A facet's value that was chosen: its name, the value, and the filter for it. */
@@ -24,7 +25,7 @@ export const filterOf = (chosen: ReadonlyArray<Chosen>): Filter | undefined => {
   return all.length === 0 ? undefined : all.length === 1 ? all[0] : { and: all }
 }
 
-export const modes = ["hybrid", "meaning", "words"] as const
+const modes = ["hybrid", "meaning", "words"] as const
 export type Mode = (typeof modes)[number]
 
 /** How to search, as an address says it. */

@@ -1,5 +1,5 @@
 import { eventsOf, Failure, send } from "./api.ts"
-import type { Citation, Citations, Settings, Source } from "./wire.ts"
+import type { AskBody, Citation, Citations, Source } from "./wire.ts"
 
 /** A question and its answer, as far as it has come. */
 export interface Turn {
@@ -9,15 +9,6 @@ export interface Turn {
   readonly citations?: Citations | undefined
   readonly state: "asking" | "done" | "stopped" | "failed"
   readonly failure?: Failure | undefined
-}
-
-export interface AskBody extends Settings {
-  readonly query: string
-  readonly queries?: ReadonlyArray<string> | undefined
-  readonly history?: ReadonlyArray<{ readonly role: "user" | "assistant"; readonly content: string }> | undefined
-  readonly top_k: number
-  readonly collection?: string | undefined
-  readonly verify: true
 }
 
 /** Turns that a follow-up question is asked after, at most. */

@@ -27,7 +27,7 @@ export interface Network {
 export const noNetwork: Network = { nodes: new Map(), edges: [] }
 
 /** Names that are drawn at most. */
-export const mostNodes = 300
+const mostNodes = 300
 
 const golden = Math.PI * (3 - Math.sqrt(5))
 
@@ -118,7 +118,7 @@ export interface Picked {
   readonly edge?: Edge | undefined
 }
 
-export const radius = ({ documents }: Node): number => 4 + Math.min(10, Math.sqrt(documents) * 1.5)
+const radius = ({ documents }: Node): number => 4 + Math.min(10, Math.sqrt(documents) * 1.5)
 
 const distanceTo = (x: number, y: number, a: Node, b: Node): number => {
   const [dx, dy] = [b.x - a.x, b.y - a.y]

@@ -4,7 +4,7 @@ import { asFailure, call, type Failure, isAbort } from "./api.ts"
 import type { Right, Who } from "./wire.ts"
 
 /** What every part of the page may look at. */
-export interface Shell {
+interface Shell {
   /** Rises when the server is back, or another key was entered: what failed is tried again. */
   readonly pulse: number
   readonly who: Who
@@ -29,7 +29,7 @@ export const useHome = (): string | undefined => {
   return collections === undefined || collections.includes("default") ? undefined : collections[0]
 }
 
-export interface Loaded<A> {
+interface Loaded<A> {
   /** The last answer, also while the next one is awaited. */
   readonly value?: A
   /** Whether `value` answers what is asked now. */
@@ -112,17 +112,27 @@ export const useAfter = (is: boolean, ms: number): boolean => {
   return is && late
 }
 
+/** Does something again and again, `ms` apart, while that is so. */
+export const useEvery = (ms: number, act: () => void, isOn = true): void => {
+  const latest = useRef(act)
+  latest.current = act
+  useEffect(() => {
+    if (!isOn) return undefined
+    const timer = setInterval(() => latest.current(), ms)
+    return () => clearInterval(timer)
+  }, [isOn])
+}
+
 /** Whether a key pressed there is text that somebody writes. */
 export const isWriting = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 
 /** Keys of the page; those with Ctrl, Alt or Meta stay the browser's. */
-export const useKeys = (keys: Readonly<Record<string, (event: KeyboardEvent) => void>>, isOn = true): void => {
+export const useKeys = (keys: Readonly<Record<string, (event: KeyboardEvent) => void>>): void => {
   const latest = useRef(keys)
   latest.current = keys
   // What is shown has its keys at once.
   useLayoutEffect(() => {
-    if (!isOn) return undefined
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
       const act = latest.current[event.key]
@@ -133,5 +143,5 @@ export const useKeys = (keys: Readonly<Record<string, (event: KeyboardEvent) => 
     }
     window.addEventListener("keydown", listen)
     return () => window.removeEventListener("keydown", listen)
-  }, [isOn])
+  }, [])
 }

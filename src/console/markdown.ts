@@ -1,21 +1,18 @@
-/** A block of Markdown: UTF-16 offsets of its source, end exclusive. */
-export type Block = { readonly start: number; readonly end: number } & (
-  | { readonly kind: "heading"; readonly level: number; readonly text: Piece }
-  | { readonly kind: "paragraph"; readonly text: Piece }
-  | { readonly kind: "quote"; readonly text: Piece }
-  | { readonly kind: "item"; readonly depth: number; readonly mark: string; readonly text: Piece }
-  | { readonly kind: "code"; readonly language: string; readonly text: Piece }
-  | { readonly kind: "rule" }
-  | { readonly kind: "table"; readonly rows: ReadonlyArray<ReadonlyArray<Piece>> }
-)
+import type { TextSpan } from "../model/Passage.ts"
 
-/** A part of the source. */
-export interface Piece {
-  readonly start: number
-  readonly end: number
-}
+/** A block of Markdown, and where it is. */
+export type Block = TextSpan &
+  (
+    | { readonly kind: "heading"; readonly level: number; readonly text: TextSpan }
+    | { readonly kind: "paragraph"; readonly text: TextSpan }
+    | { readonly kind: "quote"; readonly text: TextSpan }
+    | { readonly kind: "item"; readonly depth: number; readonly mark: string; readonly text: TextSpan }
+    | { readonly kind: "code"; readonly language: string; readonly text: TextSpan }
+    | { readonly kind: "rule" }
+    | { readonly kind: "table"; readonly rows: ReadonlyArray<ReadonlyArray<TextSpan>> }
+  )
 
-interface Line extends Piece {
+interface Line extends TextSpan {
   readonly text: string
 }
 
@@ -30,7 +27,7 @@ const linesOf = (source: string): ReadonlyArray<Line> => {
   return lines
 }
 
-const trimmed = (source: string, start: number, end: number): Piece => {
+const trimmed = (source: string, start: number, end: number): TextSpan => {
   let [from, to] = [start, end]
   while (from < to && /\s/.test(source.charAt(from))) from++
   while (to > from && /\s/.test(source.charAt(to - 1))) to--
@@ -38,8 +35,8 @@ const trimmed = (source: string, start: number, end: number): Piece => {
 }
 
 /** The cells of a table's row. */
-const cellsOf = (source: string, line: Line): ReadonlyArray<Piece> => {
-  const cells: Array<Piece> = []
+const cellsOf = (source: string, line: Line): ReadonlyArray<TextSpan> => {
+  const cells: Array<TextSpan> = []
   const { end, start } = trimmed(source, line.start, line.end)
   let from = source.charAt(start) === "|" ? start + 1 : start
   for (let at = from; at <= end; at++) {
@@ -150,10 +147,10 @@ export const blocksOf = (source: string): ReadonlyArray<Block> => {
 
 /** A run of a block's text. What a link leads to is never followed: it is only shown. */
 export type Inline =
-  | (Piece & { readonly kind: "text" })
-  | (Piece & { readonly kind: "code" })
-  | (Piece & { readonly kind: "strong" | "emphasis"; readonly inner: ReadonlyArray<Inline> })
-  | (Piece & { readonly kind: "link"; readonly inner: ReadonlyArray<Inline>; readonly to: string })
+  | (TextSpan & { readonly kind: "text" })
+  | (TextSpan & { readonly kind: "code" })
+  | (TextSpan & { readonly kind: "strong" | "emphasis"; readonly inner: ReadonlyArray<Inline> })
+  | (TextSpan & { readonly kind: "link"; readonly inner: ReadonlyArray<Inline>; readonly to: string })
 
 const deepest = 4
 /** Beyond this, a text is shown as it is. */
@@ -166,7 +163,7 @@ const closing = (source: string, mark: string, from: number, end: number): numbe
 }
 
 /** Reads code, emphasis and links; everything else is text. */
-export const inlinesOf = (source: string, { end, start }: Piece, depth = 0): ReadonlyArray<Inline> => {
+export const inlinesOf = (source: string, { end, start }: TextSpan, depth = 0): ReadonlyArray<Inline> => {
   const parts: Array<Inline> = []
   let plain = start
   let at = start
@@ -186,46 +183,42 @@ export const inlinesOf = (source: string, { end, start }: Piece, depth = 0): Rea
     const character = source.charAt(at)
     const next = source.charAt(at + 1)
     let part: Inline | undefined
+    let [from, to] = [at, at]
+    const inner = (start: number, end: number) => ({
+      start,
+      end,
+      inner: inlinesOf(source, { start, end }, depth + 1)
+    })
     if (character === "`") {
       const close = closes("`", at + 1)
       if (close !== -1) part = { kind: "code", start: at + 1, end: close }
-      if (part !== undefined) {
-        flush(at)
-        parts.push(part)
-        at = plain = close + 1
-        continue
-      }
+      to = close + 1
     } else if ((character === "*" || character === "_") && next === character) {
       const close = closes(character + character, at + 2)
-      if (close !== -1 && !/\s/.test(source.charAt(at + 2))) {
-        flush(at)
-        const inner = inlinesOf(source, { start: at + 2, end: close }, depth + 1)
-        parts.push({ kind: "strong", start: at + 2, end: close, inner })
-        at = plain = close + 2
-        continue
-      }
+      if (close !== -1 && !/\s/.test(source.charAt(at + 2))) part = { kind: "strong", ...inner(at + 2, close) }
+      to = close + 2
     } else if (character === "*" || (character === "_" && !/[\p{L}\p{N}]/u.test(source.charAt(at - 1)))) {
       const close = closes(character, at + 1)
       if (close !== -1 && !/\s/.test(next) && !/\s/.test(source.charAt(close - 1))) {
-        flush(at)
-        const inner = inlinesOf(source, { start: at + 1, end: close }, depth + 1)
-        parts.push({ kind: "emphasis", start: at + 1, end: close, inner })
-        at = plain = close + 1
-        continue
+        part = { kind: "emphasis", ...inner(at + 1, close) }
       }
+      to = close + 1
     } else if (character === "[") {
       const middle = closes("](", at + 1)
       const close = middle === -1 ? -1 : closing(source, ")", middle + 2, end)
       if (close !== -1 && close - at < 2000 && !source.slice(at + 1, middle).includes("[")) {
-        const isImage = source.charAt(at - 1) === "!" && at > plain
-        flush(isImage ? at - 1 : at)
-        const inner = inlinesOf(source, { start: at + 1, end: middle }, depth + 1)
-        parts.push({ kind: "link", start: at + 1, end: middle, inner, to: source.slice(middle + 2, close) })
-        at = plain = close + 1
-        continue
+        part = { kind: "link", ...inner(at + 1, middle), to: source.slice(middle + 2, close) }
+        // An image's mark goes with it.
+        if (source.charAt(at - 1) === "!" && at > plain) from = at - 1
       }
+      to = close + 1
     }
-    at++
+    if (part === undefined) at++
+    else {
+      flush(from)
+      parts.push(part)
+      at = plain = to
+    }
   }
   flush(end)
   return parts

@@ -1,10 +1,8 @@
-import type { Found } from "./wire.ts"
+import type { TextSpan } from "../model/Passage.ts"
+import type { Found, Hit } from "./wire.ts"
 
-/** A part of a text: UTF-16 offsets, end exclusive. */
-export interface Span {
-  readonly start: number
-  readonly end: number
-}
+/** As the server sets a weak match apart (ranking/relevance.ts). */
+export const isLikely = ({ relevance = 1 }: Hit): boolean => relevance >= 0.1
 
 const folded = (text: string): string => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase()
 
@@ -46,9 +44,9 @@ const isOneOf = (word: string, wanted: ReadonlyArray<string>): boolean =>
   })
 
 /** The words of a text to mark, in order; none touches another. */
-export const matchesIn = (text: string, wanted: ReadonlyArray<string>): ReadonlyArray<Span> => {
+export const matchesIn = (text: string, wanted: ReadonlyArray<string>): ReadonlyArray<TextSpan> => {
   if (wanted.length === 0) return []
-  const spans: Array<Span> = []
+  const spans: Array<TextSpan> = []
   const unspaced = wanted.filter(isUnspaced)
   for (const { 0: word, index } of text.matchAll(/[\p{L}\p{N}_]+/gu)) {
     if (unspaced.length > 0 && isUnspaced(word)) {
@@ -71,7 +69,7 @@ export const matchesIn = (text: string, wanted: ReadonlyArray<string>): Readonly
 const shortestQuote = 12
 
 /** Where a text has a sentence of an answer word for word, whatever the spaces and quotes, and but for its marks `[1]`. */
-export const quotedIn = (text: string, sentence: string): Span | undefined => {
+export const quotedIn = (text: string, sentence: string): TextSpan | undefined => {
   const wanted = sentence.replace(/\[\d{1,3}\]|[\s“”"]/g, "")
   const places: Array<number> = []
   let packed = ""
@@ -86,7 +84,7 @@ export const quotedIn = (text: string, sentence: string): Span | undefined => {
 }
 
 /** The part of a text of about `most` characters with the most matches; it begins and ends at a word. */
-export const excerpt = (text: string, wanted: ReadonlyArray<string>, most: number): Span => {
+export const excerpt = (text: string, wanted: ReadonlyArray<string>, most: number): TextSpan => {
   if (text.length <= most) return { start: 0, end: text.length }
   const spans = matchesIn(text, wanted)
   let best = { from: 0, count: 0 }
@@ -103,8 +101,8 @@ export const excerpt = (text: string, wanted: ReadonlyArray<string>, most: numbe
 }
 
 /** A number of things, in words. */
-export const count = (number: number, one: string, several = `${one}s`): string =>
-  `${number.toLocaleString("en")} ${number === 1 ? one : several}`
+export const count = (number: number, one: string): string =>
+  `${number.toLocaleString("en")} ${one}${number === 1 ? "" : "s"}`
 
 export const bytes = (size: number): string => {
   const units = ["bytes", "KB", "MB", "GB", "TB"]

@@ -1,4 +1,4 @@
-import type { CitationsEvent, SourceEvent } from "../api/Ask.ts"
+import type { AskRequest, CitationsEvent, SourceEvent } from "../api/Ask.ts"
 import type { CollectionsResponse } from "../api/Collections.ts"
 import type { DeleteResponse, DocumentResponse, ListResponse, PassagesResponse } from "../api/Documents.ts"
 import type { FilesResponse } from "../api/Files.ts"
@@ -24,6 +24,7 @@ export type Settings = (typeof CompareRequest.Encoded)["a"]
 export type Compared = typeof CompareResponse.Encoded
 export type Why = typeof WhyReport.Encoded
 export type Suggestions = typeof SuggestResponse.Encoded
+export type AskBody = typeof AskRequest.Encoded
 export type Source = typeof SourceEvent.Encoded
 export type Citations = typeof CitationsEvent.Encoded
 export type Citation = Citations["citations"][number]

@@ -1,6 +1,7 @@
 import type { Said } from "../model/Graph.ts"
+import type { TextSpan } from "../model/Passage.ts"
 import { functionWords } from "../terms/languages.ts"
-import { keyOf, type Mention, type Relation, type Span } from "./mention.ts"
+import { keyOf, type Mention, type Relation } from "./mention.ts"
 import { names } from "./names.ts"
 
 /** A link's normalised target: resolved against the source that contains it, without extension, query and fragment. */
@@ -131,7 +132,7 @@ const links = (text: string, source: string): ReadonlyArray<Mention> => {
 const letterOrDigit = /[\p{L}\p{N}]/u
 
 /** Where a text contains a name as whole words, in this or another case; undefined if it does not. */
-export const placeOf = (name: string, text: string): Span | undefined =>
+export const placeOf = (name: string, text: string): TextSpan | undefined =>
   name === "" ? undefined : (wholeWords(name, text) ?? wholeWords(name.toLowerCase(), lowered(text)))
 
 /** The text in lower case, unless that would change offsets: a place in it is a place in the text. */
@@ -143,7 +144,7 @@ const lowered = (text: string): string => {
 /** Occurrences of a name inside longer words that are skipped. */
 const mostTries = 50
 
-const wholeWords = (name: string, text: string): Span | undefined => {
+const wholeWords = (name: string, text: string): TextSpan | undefined => {
   let start = text.indexOf(name)
   for (let tries = 0; start >= 0 && tries < mostTries; tries++) {
     const end = start + name.length
@@ -191,8 +192,8 @@ const values = new Set(
 )
 
 /** The symbols, options and commands that a text names. */
-const symbols = (text: string): ReadonlyArray<Span> => {
-  const found: Array<Span> = []
+const symbols = (text: string): ReadonlyArray<TextSpan> => {
+  const found: Array<TextSpan> = []
   if (text.includes("`")) {
     for (const { 1: inside, index } of text.matchAll(spans)) {
       if (name.test(inside!) && !values.has(inside!.toLowerCase().replace(/^<|>$/gu, "")))
@@ -227,7 +228,7 @@ const mostMentions = 48
 const longestName = 120
 
 /** The evidence for what follows from a passage's position, not from its text. */
-const nowhere: Span = { start: 0, end: 0 }
+const nowhere: TextSpan = { start: 0, end: 0 }
 
 const plainLetter = /[a-z]/u
 const letter = /\p{L}/u
@@ -279,7 +280,7 @@ const namesSaid = ({ entities, relations }: Said): ReadonlyArray<string> => [
 export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text): ReadonlyArray<Mention> => {
   const found: Array<Mention> = []
   const seen = { defines: new Set(), heads: new Set(), links: new Set(), imports: new Set(), mentions: new Set() }
-  const add = (key: string, relation: Relation, { end, start }: Span): void => {
+  const add = (key: string, relation: Relation, { end, start }: TextSpan): void => {
     if (found.length >= mostMentions || seen[relation].has(key)) return
     seen[relation].add(key)
     found.push({ key, relation, start, end })
@@ -301,7 +302,7 @@ export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text
     // A link to the same page says nothing.
     for (const link of links(text, source)) if (!own.has(link.key)) add(link.key, link.relation, link)
   }
-  const addNamed = (spans: ReadonlyArray<Span>): void => {
+  const addNamed = (spans: ReadonlyArray<TextSpan>): void => {
     for (const span of spans) {
       if (found.length >= mostMentions) return
       const key = keyOf(text.slice(span.start, span.end))

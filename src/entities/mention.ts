@@ -1,10 +1,4 @@
-import type { Passage } from "../model/Passage.ts"
-
-/** A span of a text: UTF-16 offsets, end exclusive. */
-export interface Span {
-  readonly start: number
-  readonly end: number
-}
+import type { Passage, TextSpan } from "../model/Passage.ts"
 
 /**
  * A passage's relation to an entity. `defines`: the entity is the document's title or another name of it. `heads`: the
@@ -15,7 +9,7 @@ export const relations = ["defines", "heads", "links", "imports", "mentions"] as
 export type Relation = (typeof relations)[number]
 
 /** A passage's relation to an entity, with the span of its text that shows it, if there is one. */
-export interface Mention extends Span {
+export interface Mention extends TextSpan {
   readonly key: string
   readonly relation: Relation
 }
@@ -29,14 +23,16 @@ const spelling = /[^\p{L}\p{N}+#]+/gu
 export const keyOf = (name: string): string => {
   if (name === "") return ""
   const lower = name.toLowerCase()
-  return singular((plain.test(lower) ? lower : folded(name)).replace(/^(?:the|an|a) (?=.)/u, ""))
+  return singular(withoutArticle(plain.test(lower) ? lower : folded(name)))
 }
 
 /** Whether a name begins with a text, whatever case, accents, punctuation and a leading article are. */
 export const spelledAlike = (name: string, beginning: string): boolean => {
-  const plain = (text: string) => folded(text).replace(/^(?:the|an|a) (?=.)/u, "")
-  return plain(name).startsWith(plain(beginning))
+  const bare = (text: string) => withoutArticle(folded(text))
+  return bare(name).startsWith(bare(beginning))
 }
+
+const withoutArticle = (name: string): string => name.replace(/^(?:the|an|a) (?=.)/u, "")
 
 const accents = /\p{M}+/gu
 const possessive = /['’]s(?![\p{L}\p{N}])/gu
@@ -67,7 +63,7 @@ export const hashOf = (key: string): number => {
 }
 
 /** A mention in stored form, with its entity as a hash. */
-export interface PackedMention extends Span {
+export interface PackedMention extends TextSpan {
   readonly entity: number
   readonly relation: Relation
 }

@@ -1,5 +1,6 @@
+import { widthAt } from "../terms/classes.ts"
 import { functionWords } from "../terms/languages.ts"
-import type { Span } from "./mention.ts"
+import type { TextSpan } from "../model/Passage.ts"
 
 const abbreviation = /^(?:\p{Lu}|St|Mr|Mrs|Ms|Dr|Jr|Sr|Mt|Ft|Prof|Gen|Lt|Col|Capt|Rev|Sgt)$/u
 const joined = /^(?:[ \t]{1,2}|[ \t]?\r?\n[ \t]?| & | - )$/u
@@ -45,14 +46,11 @@ const classAt = (text: string, at: number): number => {
   return (known[unit] = classed(text[at]!))
 }
 
-const widthAt = (text: string, at: number): number =>
-  text.charCodeAt(at) >= 0xd800 && text.codePointAt(at)! > 0xffff ? 2 : 1
-
 /** What is told of a word, as bits. */
 const [upperCase, capitalised, adjoining, opening] = [1, 2, 4, 8] as const
 
 /** A word of a text, which copies it only if somebody asks: of most words, nobody does. */
-class Word implements Span {
+class Word implements TextSpan {
   constructor(
     private readonly source: string,
     readonly start: number,
@@ -283,7 +281,7 @@ const mayOpen = (word: Word): boolean => {
  * Finds names in a text by rules: runs of capitalised words with the small words that join them ("Bank of England"),
  * and their parts after "of" and around "and", but never a capital that only starts a sentence. In order, none twice.
  */
-export const names = (text: string): ReadonlyArray<Span> => {
+export const names = (text: string): ReadonlyArray<TextSpan> => {
   const all = words(text)
   const inside = new Map<string, number>()
   let nouns = 0
@@ -304,7 +302,7 @@ export const names = (text: string): ReadonlyArray<Span> => {
     }
     return false
   }
-  const found = new Map<number, Span>()
+  const found = new Map<number, TextSpan>()
 
   const add = (from: number, to: number): void => {
     while (from <= to && !mayOpen(all.at(from)) && !(from < to && seasons.has(all.at(from).lower))) from++

@@ -71,14 +71,15 @@ const Answer = Schema.parseJson(
   })
 )
 
-const decoded = Schema.decodeOption(Answer)
+/** An answer, as a model gives it or in its stored form. */
+export const fromStored = Schema.decodeOption(Answer)
 
 const oneLine = (text: string): string => text.replace(/\s+/gu, " ").trim()
 
 /** The names of an answer that occur in the passage or its title, and its relations between them, if it is valid. */
 export const toSaid = (answer: string, { text, title }: Asked): Option.Option<Said> =>
   // A server without support for schemas may put a fence or a few words around the answer.
-  Option.map(decoded(answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1)), ({ entities, relations }) => {
+  Option.map(fromStored(answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1)), ({ entities, relations }) => {
     const known = (given: string): string | undefined => {
       const name = oneLine(given)
       if (name.length > longestName || !tellsSomething(keyOf(name))) return undefined
@@ -104,8 +105,6 @@ export const toSaid = (answer: string, { text, title }: Asked): Option.Option<Sa
     return { entities: [...names.values()], relations: [...said.values()] }
   })
 
-/** An answer in its stored form, decoded. */
-export const fromStored = (stored: string): Option.Option<Said> => decoded(stored)
 export const toStored = ({ entities, relations }: Said): string =>
   JSON.stringify({
     entities,

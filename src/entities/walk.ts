@@ -20,18 +20,20 @@ export const toEntity = (places: ReadonlyArray<Place>): Entity => {
 /** A name joins documents if it occurs in at most this many: one in a hundred, at least 6, at most 32. */
 export const rareIn = (documents: number): number => Math.max(6, Math.min(32, Math.floor(documents / 100)))
 
+const isRare = ({ documents, places }: Entity, all: number): boolean =>
+  places.length <= mostPlaces && documents <= rareIn(all)
+
 /** How strongly an entity joins documents, by its rarity; 0 if it joins nothing. A title counts half as much again. */
 export const weightOf = (entity: Entity, documents: number): number => {
   if (entity.documents < 2) return 0
-  const rare = entity.places.length <= mostPlaces && entity.documents <= rareIn(documents)
-  if (!rare && entity.defining === 0) return 0
+  if (!isRare(entity, documents) && entity.defining === 0) return 0
   return Math.log(1 + documents / entity.documents) * (entity.defining > 0 ? 1.5 : 1)
 }
 
 /** The places that a walk reaches from an entity, with their weights; the document with that title counts more. */
 const targetsOf = (entity: Entity, documents: number): ReadonlyMap<number, number> => {
   const targets = new Map<number, number>()
-  const rare = entity.places.length <= mostPlaces && entity.documents <= rareIn(documents)
+  const rare = isRare(entity, documents)
   for (const { passage, relation } of entity.places) {
     if (relation === 0 && entity.defining > 0) targets.set(passage, (targets.get(passage) ?? 0) + (rare ? 3 : 2))
     else if (rare && !targets.has(passage)) targets.set(passage, 1)

@@ -24,16 +24,13 @@ export interface Extracted {
   readonly marks: ReadonlyArray<Mark>
   /** Its words are those of links. */
   readonly isLinks?: boolean | undefined
+  /** The files attached to it, or packed in it. */
+  readonly attachments?: ReadonlyArray<Attachment> | undefined
 }
 
 export interface Attachment {
   readonly name: string
   readonly bytes: Uint8Array
-}
-
-/** A file's text, and the files attached to it. */
-export interface Read extends Extracted {
-  readonly attachments?: ReadonlyArray<Attachment> | undefined
 }
 
 /** Why a file of a known format has no text: encrypted, scanned, damaged. */

@@ -1,15 +1,18 @@
-import type { Extracted, Locator, Mark } from "./Extracted.ts"
+import type { Locator, Mark } from "./Extracted.ts"
 
 /** These would be read as markup at the start of a line. */
 const marksLine = /^(?:#{1,6}(?=\s|$)|>|(?:[-+*]|\d{1,9}[.)])(?=\s)|```|~~~|\||(?:[-=*_]\s*){3,}$)/
 
+/** Words with each run of white space as one space. */
+export const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim()
+
 /** Words as one line of Markdown that is a paragraph, whatever they begin with. */
 const plainLine = (text: string): string => {
-  const line = text.replace(/\s+/g, " ").trim()
+  const line = oneLine(text)
   return marksLine.test(line) ? `\\${line}` : line
 }
 
-const cellText = (text: string): string => text.replace(/\s+/g, " ").trim().replaceAll("|", "\\|")
+const cellText = (text: string): string => oneLine(text).replaceAll("|", "\\|")
 
 /** The longest run of backticks in a text. */
 const longestFence = (text: string): number =>
@@ -62,7 +65,7 @@ export class MarkdownWriter {
   }
 
   heading(level: number, text: string): void {
-    const line = text.replace(/\s+/g, " ").trim()
+    const line = oneLine(text)
     if (line !== "") this.block(`${"#".repeat(Math.min(6, Math.max(1, level)))} ${line}`)
   }
 
@@ -79,7 +82,7 @@ export class MarkdownWriter {
   /** Continues the last paragraph, with the current place; `join` joins the ends of two lines. */
   goOn(text: string, join: (text: string, next: string) => string): void {
     const last = this.parts.pop() ?? ""
-    const next = text.replace(/\s+/g, " ").trim()
+    const next = oneLine(text)
     const joined = join(last, next)
     this.length -= last.length
     this.push(joined.slice(0, joined.length - next.length))
@@ -90,7 +93,7 @@ export class MarkdownWriter {
   item(text: string, depth: number, marker: string, first: boolean): void {
     const lines = text
       .split("\n")
-      .map((line) => line.replace(/\s+/g, " ").trim())
+      .map(oneLine)
       .filter((line) => line !== "")
     const indent = "  ".repeat(Math.min(8, depth))
     if (lines.length > 0) this.block(`${indent}${marker} ${lines.join(`\n${indent}  `)}`, first ? "\n\n" : "\n")
@@ -179,11 +182,11 @@ export const writeRows = (writer: MarkdownWriter, all: ReadonlyArray<Row>): void
   const repeats = new Set(second).size < second.length && filledIn(table[0]!) < second.length
   const grouped = repeats || headerOf(table) === undefined ? groupedHeaderOf(table) : undefined
   const header = grouped ?? headerOf(table)
-  const label = (at: number) => (header?.[at] ?? "").replace(/\s+/g, " ").trim().slice(0, longestLabel)
+  const label = (at: number) => oneLine(header?.[at] ?? "").slice(0, longestLabel)
   let first = true
   for (const { cells, place } of table.slice(header === undefined ? 0 : grouped === undefined ? 1 : 2)) {
     const said = cells.slice(0, widest).flatMap((cell, at) => {
-      const value = cell.replace(/\s+/g, " ").trim()
+      const value = oneLine(cell)
       if (value === "") return []
       return [label(at) === "" ? value : `${label(at)}: ${value}`]
     })
@@ -191,11 +194,4 @@ export const writeRows = (writer: MarkdownWriter, all: ReadonlyArray<Row>): void
     writer.item(said.join("; "), 0, "-", first)
     first = false
   }
-}
-
-/** A file that is one table. */
-export const rows = (table: ReadonlyArray<Row>, title?: string): Extracted => {
-  const writer = new MarkdownWriter()
-  writeRows(writer, table)
-  return { text: writer.text, title, metadata: {}, marks: writer.marks }
 }

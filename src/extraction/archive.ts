@@ -1,17 +1,21 @@
 import { Unzip, UnzipInflate, UnzipPassThrough } from "fflate"
 import { Decompress } from "fzstd"
 import { gunzipSync } from "node:zlib"
-import { type Attachment, type Extracted, NotExtracted } from "./Extracted.ts"
+import { type Extracted, NotExtracted } from "./Extracted.ts"
+import { oneLine } from "./MarkdownWriter.ts"
 import { all, child, textIn, xml, type XmlElement } from "./xml.ts"
 
 /** Rejects names outside the archive; nothing is written here, but such an archive is not a document. */
 const isSound = (name: string): boolean => !name.startsWith("/") && !name.split(/[/\\]/).includes("..")
 
+/** Most bytes that a file may unpack to; more is a bomb. */
+const largest = 512 * 1024 * 1024
+
 /** Unpacks the wanted files of an archive in memory; one with more bytes or files than `most` is a bomb. */
 export const unzip = (
   bytes: Uint8Array,
   wanted: (name: string) => boolean,
-  most = { all: 512 * 1024 * 1024, entries: 20_000 }
+  most = { all: largest, entries: 20_000 }
 ): ReadonlyMap<string, Uint8Array> => {
   const files = new Map<string, Uint8Array>()
   let total = 0
@@ -67,7 +71,7 @@ export const about = (
   given: Readonly<Record<string, string | undefined>> & { readonly title?: string | undefined }
 ): Pick<Extracted, "title" | "metadata"> => {
   const { title, ...metadata } = Object.fromEntries(
-    Object.entries(given).flatMap(([key, value]) => (value?.trim() ? [[key, value.replace(/\s+/g, " ").trim()]] : []))
+    Object.entries(given).flatMap(([key, value]) => (value?.trim() ? [[key, oneLine(value)]] : []))
   )
   return { title: title as string | undefined, metadata }
 }
@@ -78,10 +82,7 @@ export const coreOf = (core: XmlElement | undefined): Pick<Extracted, "title" | 
   return about({ title: said("dc:title"), author: said("dc:creator"), modified: said("dcterms:modified") })
 }
 
-/** Most bytes that a file may unpack to; more is a bomb. */
-const most = 512 * 1024 * 1024
-
-const tooMuch = () => new NotExtracted(`it unpacks to more than ${most / 1024 / 1024} MiB`)
+const tooMuch = () => new NotExtracted(`it unpacks to more than ${largest / 1024 / 1024} MiB`)
 
 /** The largest window that the zstd program accepts by default. */
 const widestWindow = 2 ** 27
@@ -99,12 +100,12 @@ const windowOf = (bytes: Uint8Array): number => {
 }
 
 const zstd = (bytes: Uint8Array): Uint8Array => {
-  if (windowOf(bytes) > most || (((bytes[4] ?? 0) & 0x20) === 0 && windowOf(bytes) > widestWindow)) throw tooMuch()
+  if (windowOf(bytes) > largest || (((bytes[4] ?? 0) & 0x20) === 0 && windowOf(bytes) > widestWindow)) throw tooMuch()
   const pieces: Array<Uint8Array> = []
   let total = 0
   const stream = new Decompress((piece) => {
     total += piece.length
-    if (total > most) throw tooMuch()
+    if (total > largest) throw tooMuch()
     pieces.push(piece.slice())
   })
   for (let at = 0; at < bytes.length; at += 65_536)
@@ -114,7 +115,7 @@ const zstd = (bytes: Uint8Array): Uint8Array => {
 
 const gzip = (bytes: Uint8Array): Uint8Array => {
   try {
-    return gunzipSync(bytes, { maxOutputLength: most })
+    return gunzipSync(bytes, { maxOutputLength: largest })
   } catch (error) {
     if ((error as { readonly code?: string }).code === "ERR_BUFFER_TOO_LARGE") throw tooMuch()
     throw error
@@ -122,7 +123,7 @@ const gzip = (bytes: Uint8Array): Uint8Array => {
 }
 
 /** The file inside gzip or zstd. */
-export const compressed = (bytes: Uint8Array): Extracted & { readonly attachments: ReadonlyArray<Attachment> } => {
+export const compressed = (bytes: Uint8Array): Extracted => {
   const unpacked = bytes[0] === 0x1f ? gzip(bytes) : zstd(bytes)
   return { text: "", metadata: {}, marks: [], attachments: [{ name: "", bytes: unpacked }] }
 }

@@ -1,6 +1,6 @@
 import { parse } from "parse5"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
-import { MarkdownWriter } from "./MarkdownWriter.ts"
+import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
 import { about, partsOf, resolve } from "./archive.ts"
 import { render } from "./html.ts"
 import { find, textOf } from "./html/inline.ts"
@@ -25,7 +25,7 @@ const titlesOf = (
   const titles = new Map<string, string>()
   const add = (base: string, href: string, title: string) => {
     const name = resolve(folderOf(base), decoded(href.split("#")[0]!))
-    if (!titles.has(name) && title.trim() !== "") titles.set(name, title.replace(/\s+/g, " ").trim())
+    if (!titles.has(name) && title.trim() !== "") titles.set(name, oneLine(title))
   }
   for (const item of items) {
     const name = resolve(folder, decoded(item.attributes["href"] ?? ""))
@@ -68,8 +68,7 @@ export const epub = (bytes: Uint8Array): Extracted => {
     writer.at({ locator: { _tag: "Part", part: name } })
     const title = titles.get(name)
     const own = find(body, "h1", "h2")
-    if (title !== undefined && (own === undefined || textOf(own).replace(/\s+/g, " ").trim() !== title))
-      writer.heading(1, title)
+    if (title !== undefined && (own === undefined || oneLine(textOf(own)) !== title)) writer.heading(1, title)
     render({ writer, length: textOf(body).length }, body)
   }
   const metadata = child(book, "metadata")

@@ -1,6 +1,6 @@
 import { parse } from "csv-parse/sync"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
-import { rows } from "./MarkdownWriter.ts"
+import { MarkdownWriter, writeRows } from "./MarkdownWriter.ts"
 
 const delimiters = [",", ";", "\t", "|"]
 
@@ -60,10 +60,10 @@ const recordsOf = (text: string, delimiter: string): ReadonlyArray<Parsed> => {
 }
 
 /** Each row with its header and its line. */
-export const csv = (text: string, delimiter = delimiterOf(text) ?? ","): Extracted => {
+export const csv = (text: string): Extracted => {
   let records: ReadonlyArray<Parsed>
   try {
-    records = recordsOf(text, delimiter)
+    records = recordsOf(text, delimiterOf(text) ?? ",")
   } catch (error) {
     throw new NotExtracted(`not a table: ${(error as Error).message}`)
   }
@@ -73,5 +73,7 @@ export const csv = (text: string, delimiter = delimiterOf(text) ?? ","): Extract
     next = info.lines + 1
     return { cells: record, place: { line } }
   })
-  return rows(table)
+  const writer = new MarkdownWriter()
+  writeRows(writer, table)
+  return { text: writer.text, metadata: {}, marks: writer.marks }
 }

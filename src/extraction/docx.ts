@@ -6,18 +6,24 @@ import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
 
 const value = (element: XmlElement | undefined): string | undefined => element?.attributes["w:val"]
 
+/** The heading level that properties of paragraphs give; 0 is none. */
+const outlineLevel = (properties: XmlElement | undefined): number => {
+  const outline = Number(value(child(properties, "w:outlineLvl")) ?? 9)
+  return outline < 9 ? outline + 1 : 0
+}
+
 /** Heading styles with their levels, by outline level or name; 0 is none. */
 const headingLevels = (styles: XmlElement | undefined): ReadonlyMap<string, number> => {
   const levels = new Map<string, number>()
   for (const style of all(styles, "w:style")) {
     const id = style.attributes["w:styleId"]
     const name = value(child(style, "w:name")) ?? ""
-    const outline = value(child(child(style, "w:pPr"), "w:outlineLvl"))
+    const outline = outlineLevel(child(style, "w:pPr"))
     const named = /^(?:heading|überschrift|titre|título|titolo)\s*(\d)$/i.exec(name)?.[1]
     if (id === undefined) continue
     if (/^title$/i.test(name)) levels.set(id, 1)
     else if (named !== undefined) levels.set(id, Number(named))
-    else if (outline !== undefined && Number(outline) < 9) levels.set(id, Number(outline) + 1)
+    else if (outline > 0) levels.set(id, outline)
   }
   return levels
 }
@@ -86,15 +92,12 @@ const placesOf = (styles: XmlElement | undefined): ReadonlyMap<string, Place> =>
     ])
   )
 
-/** The parts of a formula, each as its text. */
-const formulaPart = (element: XmlElement, name: string): string => {
-  const part = child(element, name)
-  return part === undefined ? "" : formula(part)
-}
-
 /** A formula in a line: `x^2`, `a_i`, `(a+b)/c`. */
 const formula = (element: XmlElement): string => {
-  const part = (name: string) => formulaPart(element, name)
+  const part = (name: string) => {
+    const inner = child(element, name)
+    return inner === undefined ? "" : formula(inner)
+  }
   const low = part("m:sub") === "" ? "" : lowered(part("m:sub"))
   const high = part("m:sup") === "" ? "" : `^${grouped(part("m:sup"))}`
   switch (element.name) {
@@ -193,11 +196,12 @@ export const docx = (bytes: Uint8Array): Extracted => {
   const { part } = partsOf(bytes, /^(?:word\/(?:document|styles|numbering|footnotes|endnotes)|docProps\/core)\.xml$/)
   const document = part("word/document.xml")
   if (document === undefined) throw new NotExtracted("not a Word document: it has no text")
-  const levels = headingLevels(part("word/styles.xml"))
-  const isCode = codeStyles(part("word/styles.xml"))
+  const styles = part("word/styles.xml")
+  const levels = headingLevels(styles)
+  const isCode = codeStyles(styles)
   const isNumbered = numbered(part("word/numbering.xml"))
   const writer = new MarkdownWriter()
-  const reading: Reading = { notes: new Notes(), places: placesOf(part("word/styles.xml")) }
+  const reading: Reading = { notes: new Notes(), places: placesOf(styles) }
   let inList = false
   const counters: Array<number> = []
   /** Consecutive lines of code. */
@@ -221,10 +225,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
       return
     }
     flushCode()
-    const outline = value(child(properties, "w:outlineLvl"))
-    const level =
-      (style === undefined ? undefined : levels.get(style)) ??
-      (outline !== undefined && Number(outline) < 9 ? Number(outline) + 1 : 0)
+    const level = (style === undefined ? undefined : levels.get(style)) ?? outlineLevel(properties)
     if (text.trim() === "") return
     const list = child(properties, "w:numPr")
     if (level > 0) {

@@ -1,27 +1,4 @@
-import { NotExtracted, type Read } from "./Extracted.ts"
-
-/** Kinds of file whose text a worker extracts. */
-const kinds = [
-  "html",
-  "pdf",
-  "docx",
-  "openDocument",
-  "pptx",
-  "xlsx",
-  "oldOffice",
-  "epub",
-  "fictionBook",
-  "csv",
-  "notebook",
-  "subtitles",
-  "mail",
-  "compressed",
-  "latex",
-  "man",
-  "rtf"
-] as const
-
-export type Kind = (typeof kinds)[number]
+import { type Extracted, NotExtracted } from "./Extracted.ts"
 
 /** A file's text if its format consists of text, else its bytes. */
 export type Source = string | Uint8Array
@@ -30,7 +7,7 @@ const text = (source: Source): string => (typeof source === "string" ? source : 
 const bytes = (source: Source): Uint8Array => (typeof source === "string" ? new TextEncoder().encode(source) : source)
 
 /** Each format's library is loaded with its first file. */
-const readers: Record<Kind, (source: Source) => Promise<Read>> = {
+const readers = {
   html: async (source) => (await import("./html.ts")).html(text(source)),
   pdf: async (source) => (await import("./pdf.ts")).pdf(bytes(source)),
   docx: async (source) => (await import("./docx.ts")).docx(bytes(source)),
@@ -47,15 +24,15 @@ const readers: Record<Kind, (source: Source) => Promise<Read>> = {
   latex: async (source) => (await import("./latex.ts")).latex(text(source)),
   man: async (source) => (await import("./man.ts")).man(text(source)),
   rtf: async (source) => (await import("./rtf.ts")).rtf(bytes(source)),
-  mail: async (source) => {
-    const { attachments, extracted } = await (await import("./mail.ts")).mail(bytes(source))
-    return { ...extracted, attachments }
-  }
-}
+  mail: async (source) => (await import("./mail.ts")).mail(bytes(source))
+} satisfies Record<string, (source: Source) => Promise<Extracted>>
+
+/** Kinds of file whose text a worker extracts. */
+export type Kind = keyof typeof readers
 
 /** The text of a file of this kind; rejects with NotExtracted if there is none. */
-export const extract = async (kind: Kind, source: Source): Promise<Read> => {
-  const read = await readers[kind](source)
+export const extract = async (kind: Kind, source: Source): Promise<Extracted> => {
+  const read: Extracted = await readers[kind](source)
   if (read.text.trim() === "" && (read.attachments ?? []).length === 0) throw new NotExtracted("it holds no text")
   return read
 }

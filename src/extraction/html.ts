@@ -1,6 +1,6 @@
 import { type DefaultTreeAdapterTypes as Tree, parse } from "parse5"
 import type { Extracted } from "./Extracted.ts"
-import { MarkdownWriter } from "./MarkdownWriter.ts"
+import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
 import {
   attribute,
   descendants,
@@ -328,8 +328,6 @@ const linksOf = (root: Tree.ParentNode, length: number): ReadonlyArray<string> =
   return found
 }
 
-const folded = (text: string): string => text.replace(/\s+/g, " ").trim()
-
 /** A page's main content as Markdown, with the line of the file where each block begins. */
 export const html = (source: string): Extracted => {
   const document = parse(source, { sourceCodeLocationInfo: true })
@@ -342,7 +340,7 @@ export const html = (source: string): Extracted => {
     }
     if (element.tagName !== "meta") continue
     const name = (attribute(element, "name") ?? attribute(element, "property") ?? "").toLowerCase()
-    const value = folded(attribute(element, "content") ?? "")
+    const value = oneLine(attribute(element, "content") ?? "")
     if (["description", "author", "keywords", "date"].includes(name) && value !== "") metadata[name] = value
   }
   const writer = new MarkdownWriter()
@@ -353,6 +351,7 @@ export const html = (source: string): Extracted => {
   const head = find(document, "head")
   const title = head === undefined ? undefined : find(head, "title")
   const heading = find(main, "h1")
-  const named = folded(title === undefined ? "" : textOf(title)) || folded(heading === undefined ? "" : textOf(heading))
+  const named =
+    oneLine(title === undefined ? "" : textOf(title)) || oneLine(heading === undefined ? "" : textOf(heading))
   return { text: writer.text, title: named === "" ? undefined : named, metadata, marks: writer.marks, isLinks }
 }

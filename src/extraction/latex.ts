@@ -1,5 +1,5 @@
 import type { Extracted } from "./Extracted.ts"
-import { MarkdownWriter } from "./MarkdownWriter.ts"
+import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
 import {
   accented,
   characterOf,
@@ -243,7 +243,7 @@ class Scanner {
       const close = sign === "(" ? "\\)" : "\\]"
       const end = this.lost > mostLost ? -1 : this.source.indexOf(close, this.at)
       if (end < 0) return void this.lost++
-      this.say(` $${this.source.slice(this.at, end).replace(/\s+/g, " ").trim()}$ `)
+      this.say(` $${oneLine(this.source.slice(this.at, end))}$ `)
       this.skip(end + 2)
     } else if (sign === "\\") {
       this.argument("[", "]")

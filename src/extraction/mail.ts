@@ -1,6 +1,6 @@
 import PostalMime, { type Email } from "postal-mime"
-import type { Attachment, Extracted } from "./Extracted.ts"
-import { MarkdownWriter } from "./MarkdownWriter.ts"
+import type { Extracted } from "./Extracted.ts"
+import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
 import { html } from "./html.ts"
 
 const addresses = (list: Email["to"]): ReadonlyArray<string> =>
@@ -59,9 +59,7 @@ const withoutPlumbing = (text: string): string =>
     .trim()
 
 /** One mail: its text or HTML part, the subject as title, from, to and date as metadata. */
-export const mail = async (
-  bytes: Uint8Array
-): Promise<{ readonly extracted: Extracted; readonly attachments: ReadonlyArray<Attachment> }> => {
+export const mail = async (bytes: Uint8Array): Promise<Extracted> => {
   const parsed = await PostalMime.parse(bytes, { maxNestingDepth: 64, maxHeadersSize: 1024 * 1024 })
   const writer = new MarkdownWriter()
   const text = parsed.text?.trim() ?? ""
@@ -71,18 +69,16 @@ export const mail = async (
   const to = addresses(parsed.to)
   const cc = addresses(parsed.cc)
   return {
-    extracted: {
-      text: writer.text,
-      title: parsed.subject?.replace(/\s+/g, " ").trim() || undefined,
-      metadata: {
-        ...(from === undefined ? {} : { from }),
-        ...(to.length === 0 ? {} : { to }),
-        ...(cc.length === 0 ? {} : { cc }),
-        ...(parsed.date === undefined ? {} : { date: parsed.date }),
-        ...(parsed.messageId === undefined ? {} : { message_id: parsed.messageId })
-      },
-      marks: []
+    text: writer.text,
+    title: oneLine(parsed.subject ?? "") || undefined,
+    metadata: {
+      ...(from === undefined ? {} : { from }),
+      ...(to.length === 0 ? {} : { to }),
+      ...(cc.length === 0 ? {} : { cc }),
+      ...(parsed.date === undefined ? {} : { date: parsed.date }),
+      ...(parsed.messageId === undefined ? {} : { message_id: parsed.messageId })
     },
+    marks: [],
     attachments: parsed.attachments.flatMap(({ content, disposition, filename }, index) =>
       disposition === "inline" && filename === null
         ? []

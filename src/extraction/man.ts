@@ -11,8 +11,9 @@ const characters = new Map(
   )
 )
 
-const strings: Readonly<Record<string, string>> = { lq: "“", rq: "”", R: "®", Tm: "™", Aq: "'", "C+": "C++" }
+const strings = new Map(pairs("lq “ rq ” R ® Tm ™ Aq ' C+ C++"))
 
+/** Characters by the one after the backslash. */
 const single: Readonly<Record<string, string>> = {
   "-": "-",
   e: "\\",
@@ -53,7 +54,7 @@ const plain = (line: string): string => {
       at = next
     } else if (kind === "*") {
       const [name, next] = nameAt(line, at + 2)
-      text += strings[name] ?? ""
+      text += strings.get(name) ?? ""
       at = next
     } else if (/[fmMnFgkYV]/.test(kind)) {
       at = nameAt(line, at + 2)[1]
@@ -98,50 +99,25 @@ const argumentsOf = (line: string): ReadonlyArray<string> => {
   return found
 }
 
-const around: Readonly<Record<string, readonly [string, string]>> = {
-  Op: ["[", "]"],
-  Bq: ["[", "]"],
-  Pq: ["(", ")"],
-  Aq: ["<", ">"],
-  Brq: ["{", "}"],
-  Dq: ["“", "”"],
-  Qq: ['"', '"'],
-  Sq: ["‘", "’"],
-  Ql: ["‘", "’"]
-}
+/** Macros that stand around the rest of their line. */
+const around = new Map(pairs('Op [] Bq [] Pq () Aq <> Brq {} Dq “” Qq "" Sq ‘’ Ql ‘’'))
 
-const opening: Readonly<Record<string, string>> = { Oo: "[", Bo: "[", Po: "(", Ao: "<", Do: "“", Qo: '"', So: "‘" }
-const closing: Readonly<Record<string, string>> = { Oc: "]", Bc: "]", Pc: ")", Ac: ">", Dc: "”", Qc: '"', Sc: "’" }
+const opening = new Map(pairs('Oo [ Bo [ Po ( Ao < Do “ Qo " So ‘'))
+const closing = new Map(pairs('Oc ] Bc ] Pc ) Ac > Dc ” Qc " Sc ’'))
 
-const systems: Readonly<Record<string, string>> = {
-  Bx: "BSD",
-  Fx: "FreeBSD",
-  Nx: "NetBSD",
-  Ox: "OpenBSD",
-  Dx: "DragonFly",
-  At: "AT&T UNIX",
-  Ux: "UNIX"
-}
+const systems = new Map([
+  ...pairs("Bx BSD Fx FreeBSD Nx NetBSD Ox OpenBSD Dx DragonFly Ux UNIX"),
+  ["At", "AT&T UNIX"] as const
+])
 
-/** Macros whose arguments are plain words. */
-const inlineMacros = new Set(
-  "Ar Cm Pa Ev Dv Va Vt Fa Ft Em Sy Li Ic Er Lk Mt An Sx No Tn Ad Cd Ms Pf Ty Nd Lb In Rv St Ap Tg".split(" ")
-)
-
-/** Whether a word of a line is a macro of mdoc that forms part of a sentence. */
-const isInline = (name: string): boolean =>
-  name === "Fl" ||
-  name === "Nm" ||
-  name === "Xr" ||
-  name === "Ns" ||
-  name === "Fn" ||
-  name === "Fo" ||
-  name === "Fc" ||
-  inlineMacros.has(name) ||
-  name in around ||
-  name in opening ||
-  name in closing ||
-  name in systems
+/** Macros of mdoc that form part of a sentence. */
+const inline = new Set([
+  ..."Fl Nm Xr Ns Fn Fo Fc Ar Cm Pa Ev Dv Va Vt Fa Ft Em Sy Li Ic Er Lk Mt An Sx No Tn Ad Cd Ms Pf Ty Nd Lb In".split(
+    " "
+  ),
+  ..."Rv St Ap Tg".split(" "),
+  ...[around, opening, closing, systems].flatMap((macros) => [...macros.keys()])
+])
 
 const punctuation = /^[.,:;)\]?!]$/
 
@@ -159,7 +135,7 @@ const spoken = (words: ReadonlyArray<string>, name: string): string => {
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!
     const next = words[at + 1]
-    if (!isInline(word) || (at > 0 && word.length > 3)) {
+    if (!inline.has(word) || (at > 0 && word.length > 3)) {
       const shown = plain(word)
       add(flag && word !== "|" && !punctuation.test(word) ? `-${shown}` : shown)
       continue
@@ -167,18 +143,19 @@ const spoken = (words: ReadonlyArray<string>, name: string): string => {
     if (flag && at - from === 1) add("-")
     flag = word === "Fl"
     from = at
-    if (word in around) {
-      add(around[word]![0])
+    const pair = around.get(word)
+    if (pair !== undefined) {
+      add(pair[0]!)
       glue = true
-      pending.push(around[word]![1])
-    } else if (word in opening) {
-      add(opening[word]!)
+      pending.push(pair[1]!)
+    } else if (opening.has(word)) {
+      add(opening.get(word)!)
       glue = true
-    } else if (word in closing) {
+    } else if (closing.has(word)) {
       glue = true
-      add(closing[word]!)
+      add(closing.get(word)!)
     } else if (word === "Ns") glue = true
-    else if (word === "Nm" && (next === undefined || isInline(next) || punctuation.test(next))) add(name)
+    else if (word === "Nm" && (next === undefined || inline.has(next) || punctuation.test(next))) add(name)
     else if (word === "Xr" && next !== undefined) {
       const section = words[at + 2]
       const has = section !== undefined && /^\d\w{0,3}$/.test(section)
@@ -193,7 +170,7 @@ const spoken = (words: ReadonlyArray<string>, name: string): string => {
           .join(", ")})`
       )
       break
-    } else if (word in systems) add(systems[word]!)
+    } else if (systems.has(word)) add(systems.get(word)!)
   }
   if (flag && from === words.length - 1) add("-")
   return text + pending.reverse().join("")
@@ -203,7 +180,7 @@ const alternating = new Set(["BR", "RB", "BI", "IB", "RI", "IR"])
 const paragraphs = new Set(["PP", "P", "LP", "Pp", "HP", "RS", "RE", "sp", "br", "QP", "XP", "AE", "KS", "KE"])
 const literal = new Set(["nf", "EX", "Bd", "DS", "Vb", "LD", "ID"])
 const filled = new Set(["fi", "EE", "Ed", "DE", "Ve"])
-const headings: Readonly<Record<string, number>> = { SH: 2, Sh: 2, NH: 2, SS: 3, Ss: 3, TL: 1 }
+const headings = new Map(pairs("SH 2 Sh 2 NH 2 SS 3 Ss 3 TL 1").map(([name, level]) => [name, Number(level)]))
 
 /** Manual pages and other roff, with the macros `man`, `mdoc` and, where they are alike, `ms`. */
 export const man = (source: string): Extracted => new Manual().read(source)
@@ -303,7 +280,7 @@ class Manual {
       const [page = "", section = ""] = argumentsOf(rest).map(plain)
       if (page !== "") this.title = section === "" ? page : `${page.toLowerCase()}(${section})`
       if (section !== "") this.metadata["section"] = section
-    } else if (name in headings) {
+    } else if (headings.has(name)) {
       const words =
         name === "NH"
           ? ""
@@ -311,8 +288,8 @@ class Manual {
             ? spoken(argumentsOf(rest), this.name)
             : argumentsOf(rest).map(plain).join(" ")
       this.flush()
-      if (words === "") this.awaited = headings[name]!
-      else this.heading(headings[name]!, words, number)
+      if (words === "") this.awaited = headings.get(name)!
+      else this.heading(headings.get(name)!, words, number)
     } else if (literal.has(name)) {
       this.flush()
       if (name !== "Bd" || /-(?:literal|unfilled)/.test(rest)) this.code = []
@@ -347,7 +324,7 @@ class Manual {
     else if (name === "Nm" && rest !== "" && this.name === "") {
       this.name = plain(argumentsOf(rest)[0] ?? "")
       this.text(this.name, number)
-    } else if (isInline(name)) this.text(spoken([name, ...argumentsOf(rest)], this.name), number)
+    } else if (inline.has(name)) this.text(spoken([name, ...argumentsOf(rest)], this.name), number)
     else if (alternating.has(name)) this.text(argumentsOf(rest).join(""), number)
     else if (/^(?:B|I|SM|SB|R|CW|UR|MT|SY|OP|BX|UL|AU|AI)$/.test(name)) this.text(argumentsOf(rest).join(" "), number)
     return at

@@ -4,7 +4,7 @@ import AllocationTable from "word-extractor/lib/ole-allocation-table.js"
 import WordOleExtractor from "word-extractor/lib/word-ole-extractor.js"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
-import { isoText, writeSheet } from "./xlsx.ts"
+import { columnName, isFilled, isoText, writeSheet } from "./xlsx.ts"
 
 /** What a compound file is, by the name of a stream in its directory. */
 const streams: ReadonlyArray<readonly [name: string, kind: "doc" | "xls" | { readonly not: string }]> = [
@@ -111,10 +111,6 @@ const doc = async (file: Buffer): Promise<Extracted> => {
   return { text: writer.text, metadata: {}, marks: writer.marks }
 }
 
-/** A column's letters by its index. */
-const lettersOf = (column: number): string =>
-  (column < 26 ? "" : lettersOf(Math.floor(column / 26) - 1)) + String.fromCharCode(65 + (column % 26))
-
 const xls = async (file: Buffer): Promise<Extracted> => {
   const { sheets } = await readXls(file)
   const writer = new MarkdownWriter()
@@ -133,9 +129,9 @@ const xls = async (file: Buffer): Promise<Extracted> => {
         0,
         cells.findIndex((cell) => cell !== "")
       )
-      return { cells, first: `${lettersOf(first)}${at + 1}` }
+      return { cells, first: `${columnName(first)}${at + 1}` }
     })
-    writeSheet(writer, name, table)
+    writeSheet(writer, name, table.filter(isFilled))
   }
   return { text: writer.text, metadata: {}, marks: writer.marks }
 }

@@ -1,7 +1,8 @@
 import { type Extracted, NotExtracted } from "./Extracted.ts"
-import { MarkdownWriter, type Row, writeRows } from "./MarkdownWriter.ts"
+import { MarkdownWriter } from "./MarkdownWriter.ts"
 import { about, partsOf } from "./archive.ts"
 import { type Place, placed, unbroken } from "./raised.ts"
+import { columnName, type SheetRow, writeSheet } from "./xlsx.ts"
 import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
 
 /** Most repetitions of a cell; whole sheets are formatted by repetition. */
@@ -29,7 +30,7 @@ const placesOf = (...parts: ReadonlyArray<XmlElement | undefined>): Places =>
     )
   )
 
-/** A paragraph's text without its notes. */
+/** A paragraph's text without its notes, which are added to `notes`. */
 const inline = (element: XmlElement, notes: Array<string>, places: Places, above = ""): string =>
   element.children.reduce((before: string, part) => {
     const text = (): string => {
@@ -43,13 +44,7 @@ const inline = (element: XmlElement, notes: Array<string>, places: Places, above
           return "\n"
         case "text:note": {
           const body = child(part, "text:note-body")
-          notes.push(
-            body === undefined
-              ? ""
-              : all(body, "text:p")
-                  .map((inner) => inline(inner, [], places))
-                  .join(" ")
-          )
+          notes.push(paragraphsIn(body, places))
           return `[^${notes.length}]`
         }
         case "text:ruby": {
@@ -67,6 +62,12 @@ const inline = (element: XmlElement, notes: Array<string>, places: Places, above
     return before + text()
   }, "")
 
+/** The words of all paragraphs below, without their notes. */
+const paragraphsIn = (element: XmlElement | undefined, places: Places): string =>
+  all(element, "text:p")
+    .map((paragraph) => inline(paragraph, [], places))
+    .join(" ")
+
 const tableRows = (table: XmlElement | undefined): ReadonlyArray<XmlElement> =>
   childrenOf(table).flatMap((part) =>
     part.name === "table:table-row"
@@ -78,9 +79,7 @@ const tableRows = (table: XmlElement | undefined): ReadonlyArray<XmlElement> =>
 
 const valueOf = (cell: XmlElement, places: Places): string => {
   const { "office:date-value": date, "office:time-value": time } = cell.attributes
-  const text = all(cell, "text:p")
-    .map((part) => inline(part, [], places))
-    .join(" ")
+  const text = paragraphsIn(cell, places)
   return date ?? (text === "" ? (time ?? "") : text)
 }
 
@@ -156,20 +155,17 @@ class Reader {
 
   block(element: XmlElement, lists: number): void {
     if (element.name === "text:p" && this.styles.code.has(element.attributes["text:style-name"] ?? "")) {
-      this.code.push(inline(element, this.notes, this.styles.places))
+      this.code.push(this.words(element))
       return
     }
     this.flush()
     switch (element.name) {
       case "text:h":
-        return this.writer.heading(
-          Number(element.attributes["text:outline-level"] ?? 1) || 1,
-          inline(element, this.notes, this.styles.places)
-        )
+        return this.writer.heading(Number(element.attributes["text:outline-level"] ?? 1) || 1, this.words(element))
       case "text:p":
         return this.styles.title.has(element.attributes["text:style-name"] ?? "")
-          ? this.writer.heading(1, inline(element, this.notes, this.styles.places))
-          : this.writer.paragraph(inline(element, this.notes, this.styles.places))
+          ? this.writer.heading(1, this.words(element))
+          : this.writer.paragraph(this.words(element))
       case "text:list":
         return this.list(element, lists)
       case "table:table":
@@ -185,11 +181,14 @@ class Reader {
     }
   }
 
+  private words(paragraph: XmlElement): string {
+    return inline(paragraph, this.notes, this.styles.places)
+  }
+
   /** A chart as the table of its data, which its part has beside it. */
   private chart(folder: string): void {
     const [chart] = all(folder === "" ? undefined : this.part(`${folder}/content.xml`), "chart:chart")
-    const title = all(child(chart, "chart:title"), "text:p").map((part) => inline(part, [], this.styles.places))
-    this.writer.paragraph(title.join(" "))
+    this.writer.paragraph(paragraphsIn(child(chart, "chart:title"), this.styles.places))
     const rows = tableRows(child(chart, "table:table"))
     this.writer.table(rows.map((row) => cellsOf(row, this.styles.places).map((cell) => (cell === "NaN" ? "" : cell))))
   }
@@ -211,12 +210,7 @@ class Reader {
       for (const part of childrenOf(item)) {
         if (part.name === "text:list") this.list(part, lists + 1, style)
         else if (part.name === "text:p" || part.name === "text:h") {
-          this.writer.item(
-            inline(part, this.notes, this.styles.places),
-            lists,
-            from === undefined ? "-" : `${number}.`,
-            first
-          )
+          this.writer.item(this.words(part), lists, from === undefined ? "-" : `${number}.`, first)
           first = false
           isMarked = true
         } else this.block(part, lists + 1)
@@ -234,14 +228,7 @@ const writeSlides = (reader: Reader, slides: XmlElement): void => {
     reader.writer.at({ locator: { _tag: "Slide", slide: index + 1 } })
     const frames = childrenOf(page).filter(({ name }) => name.startsWith("draw:"))
     const title = frames.find(({ attributes }) => attributes["presentation:class"] === "title")
-    reader.writer.heading(
-      2,
-      title === undefined
-        ? ""
-        : all(title, "text:p")
-            .map((part) => inline(part, [], reader.styles.places))
-            .join(" ")
-    )
+    reader.writer.heading(2, paragraphsIn(title, reader.styles.places))
     for (const frame of frames) if (frame !== title) reader.blocks(frame)
     for (const note of all(child(page, "presentation:notes"), "draw:frame")) {
       if (note.attributes["presentation:class"] === "notes") reader.blocks(note)
@@ -273,9 +260,8 @@ const spanDown = (
 
 const writeSheets = ({ styles: { places }, writer }: Reader, sheets: XmlElement): void => {
   for (const table of childrenOf(sheets).filter(({ name }) => name === "table:table")) {
-    const sheet = table.attributes["table:name"] ?? ""
     let number = 1
-    const rows: Array<Row> = []
+    const rows: Array<SheetRow> = []
     const spans = new Map<number, { readonly text: string; left: number }>()
     for (const row of tableRows(table)) {
       const cells = [...cellsOf(row, places)]
@@ -283,19 +269,12 @@ const writeSheets = ({ styles: { places }, writer }: Reader, sheets: XmlElement)
       // Sheets have all their columns, most of them repeated without text.
       cells.length = cells.findLastIndex((cell) => cell !== "") + 1
       const column = cells.findIndex((cell) => cell !== "")
-      if (column >= 0)
-        rows.push({ cells, place: { locator: { _tag: "Sheet", sheet, cell: `${columnName(column)}${number}` } } })
+      if (column >= 0) rows.push({ cells, first: `${columnName(column)}${number}` })
       number += Number(row.attributes["table:number-rows-repeated"] ?? 1) || 1
     }
-    if (rows.length === 0) continue
-    writer.at(rows[0]!.place)
-    writer.heading(2, sheet)
-    writeRows(writer, rows)
+    writeSheet(writer, table.attributes["table:name"] ?? "", rows)
   }
 }
-
-const columnName = (column: number): string =>
-  column < 26 ? String.fromCharCode(65 + column) : columnName(Math.floor(column / 26) - 1) + columnName(column % 26)
 
 /** A text, presentation or spreadsheet in OpenDocument, with changes accepted. */
 export const openDocument = (bytes: Uint8Array): Extracted => {

@@ -1,6 +1,6 @@
 import { type Extracted, NotExtracted } from "./Extracted.ts"
-import { MarkdownWriter } from "./MarkdownWriter.ts"
-import { type Column, outlineKey, styleOf, writeColumn } from "./pdf/blocks.ts"
+import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
+import { outlineKey, styleOf, writeColumn } from "./pdf/blocks.ts"
 import { linesOf, readingOrder } from "./pdf/layout.ts"
 import { letterless, withLetters } from "./pdf/letters.ts"
 import { drawnFromRight, glyphsOf, type Item, type Line, rightToLeft, withoutFoundSpaces } from "./pdf/line.ts"
@@ -87,7 +87,7 @@ interface RawItem {
 }
 
 const nameIn = (value: unknown): string | undefined => {
-  const text = typeof value === "string" ? value.replace(/\s+/g, " ").trim() : ""
+  const text = typeof value === "string" ? oneLine(value) : ""
   // Programs write these names for want of a title.
   return text === "" ||
     /^(?:untitled|microsoft word - .*|.*\.(?:docx?|tex|dvi|indd|qxd|ps|fm)|\(?anonymous\)?)$/i.test(text)
@@ -279,10 +279,10 @@ export const pdf = async (bytes: Uint8Array): Promise<Extracted> => {
   const kept = laid.map(({ height, lines }) => lines.filter((line) => !isRunning(line, height, lines)))
   const style = styleOf(kept, outline)
   const writer = new MarkdownWriter()
-  let column: Column = { isOpen: false }
+  let isOpen = false
   for (const [index, lines] of kept.entries()) {
     writer.at({ locator: { _tag: "Page", page: index + 1 } })
-    for (const run of readingOrder(lines)) column = writeColumn(writer, run, index + 1, style, column)
+    for (const run of readingOrder(lines)) isOpen = writeColumn(writer, run, index + 1, style, isOpen)
   }
   return {
     text: writer.text,

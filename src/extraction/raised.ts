@@ -1,3 +1,5 @@
+import { oneLine } from "./MarkdownWriter.ts"
+
 const lowDigits = new Map([..."0123456789+-−=()"].map((sign, at) => [sign, [..."₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎"][at]!]))
 
 /** Endings of ordinals and titles, which are only written higher: 1st, 2e, Mme. */
@@ -16,7 +18,7 @@ export const grouped = (text: string): string =>
 
 /** Superscript text after `before`: a power gets `^`, a note's number brackets, an ordinal's ending nothing. */
 export const raised = (text: string, before: string): string => {
-  const plain = text.replace(/\s+/g, " ").trim()
+  const plain = oneLine(text)
   if (plain === "") return text
   const base = before.slice(-40).trimEnd()
   if (signs.test(plain) || /^\[.*\]$/s.test(plain)) return text
@@ -28,7 +30,7 @@ export const raised = (text: string, before: string): string => {
 
 /** Subscript text: digits and signs in their lowered form, `_` before others. */
 export const lowered = (text: string): string => {
-  const plain = text.replace(/\s+/g, " ").trim()
+  const plain = oneLine(text)
   const low = [...plain].map((sign) => lowDigits.get(sign))
   if (plain === "") return text
   return low.every((sign) => sign !== undefined) ? low.join("") : `_${grouped(plain)}`

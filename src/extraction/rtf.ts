@@ -10,24 +10,24 @@ const silent = new Set(
 )
 
 /** Characters that have control words. */
-const signs: Readonly<Record<string, string>> = {
-  par: "\n",
-  sect: "\n",
-  page: "\n",
-  line: "\n",
-  tab: "\t",
-  cell: "\t",
-  nestcell: "\t",
-  emdash: "\u2014",
-  endash: "\u2013",
-  bullet: "\u2022",
-  lquote: "\u2018",
-  rquote: "\u2019",
-  ldblquote: "\u201c",
-  rdblquote: "\u201d",
-  emspace: " ",
-  enspace: " "
-}
+const signs = new Map([
+  ["par", "\n"],
+  ["sect", "\n"],
+  ["page", "\n"],
+  ["line", "\n"],
+  ["tab", "\t"],
+  ["cell", "\t"],
+  ["nestcell", "\t"],
+  ["emdash", "\u2014"],
+  ["endash", "\u2013"],
+  ["bullet", "\u2022"],
+  ["lquote", "\u2018"],
+  ["rquote", "\u2019"],
+  ["ldblquote", "\u201c"],
+  ["rdblquote", "\u201d"],
+  ["emspace", " "],
+  ["enspace", " "]
+])
 
 /** Encodings of code pages that are not named windows-N. */
 const pages: Readonly<Record<number, string>> = {
@@ -125,9 +125,9 @@ export const rtf = (bytes: Uint8Array): Extracted => {
     else if (word === "outlinelevel") level = Math.min(6, Number(number) + 1)
     else if (word === "row" || word === "nestrow") {
       if (group.to === "text") end()
-    } else if (signs[word] === "\n" && word !== "line") {
+    } else if (signs.get(word) === "\n" && word !== "line") {
       if (group.to === "text") end()
-    } else if (signs[word] !== undefined) say(signs[word])
+    } else say(signs.get(word) ?? "")
     isStarred = false
   }
   flush()

@@ -1,5 +1,5 @@
 import { type Extracted, NotExtracted } from "./Extracted.ts"
-import { MarkdownWriter } from "./MarkdownWriter.ts"
+import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
 
 const timing = /^(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})[ \t]+-->[ \t]+\S/
 
@@ -37,10 +37,7 @@ export const subtitles = (text: string): Extracted => {
     }
     if (line.trim() === "") inCue = false
     if (!inCue) continue
-    const words = line
-      .replace(/<[^<>]*>|\{\\[^{}]*\}/g, "")
-      .replace(/\s+/g, " ")
-      .trim()
+    const words = oneLine(line.replace(/<[^<>]*>|\{\\[^{}]*\}/g, ""))
     // Rolling captions repeat each line.
     if (words === "" || words === spoken) continue
     spoken = words

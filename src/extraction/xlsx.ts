@@ -55,7 +55,11 @@ export const isoDate = (serial: number, from1904: boolean): string => {
   return Number.isNaN(date.getTime()) ? String(serial) : isoText(date)
 }
 
-/** A column's index, from 0, by its letters. */
+/** A column's letters by its index, from 0. */
+export const columnName = (column: number): string =>
+  (column < 26 ? "" : columnName(Math.floor(column / 26) - 1)) + String.fromCharCode(65 + (column % 26))
+
+/** A column's index by its letters. */
 const columnOf = (address: string): number => {
   let column = 0
   for (const char of /^[A-Z]{1,3}/.exec(address)?.[0] ?? "A") column = column * 26 + char.charCodeAt(0) - 64
@@ -71,19 +75,24 @@ const stringOf = (item: XmlElement | undefined): string =>
     return before + placed(textIn(child(part, "t")), place, before)
   }, "")
 
-/** A sheet under its name, each row with its header, unless all are blank. */
-export const writeSheet = (
-  writer: MarkdownWriter,
-  name: string,
-  table: ReadonlyArray<{ readonly cells: ReadonlyArray<string>; readonly first: string }>
-): void => {
-  const filled = table
-    .filter(({ cells }) => cells.some((cell) => cell.trim() !== ""))
-    .map(({ cells, first }): Row => ({ cells, place: { locator: { _tag: "Sheet", sheet: name, cell: first } } }))
-  if (filled.length === 0) return
-  writer.at(filled[0]!.place)
-  writer.heading(2, name)
-  writeRows(writer, filled)
+/** A row of a sheet, with the address of its first cell. */
+export interface SheetRow {
+  readonly cells: ReadonlyArray<string>
+  readonly first: string
+}
+
+export const isFilled = ({ cells }: SheetRow): boolean => cells.some((cell) => cell.trim() !== "")
+
+/** A sheet under its name, each row with its header; nothing of a sheet without rows. */
+export const writeSheet = (writer: MarkdownWriter, sheet: string, rows: ReadonlyArray<SheetRow>): void => {
+  const placed = rows.map(({ cells, first }): Row => ({
+    cells,
+    place: { locator: { _tag: "Sheet", sheet, cell: first } }
+  }))
+  if (placed[0] === undefined) return
+  writer.at(placed[0].place)
+  writer.heading(2, sheet)
+  writeRows(writer, placed)
 }
 
 /** An Excel workbook: its sheets, formulas by their last value. */
@@ -146,7 +155,7 @@ export const xlsx = (bytes: Uint8Array): Extracted => {
         if (cells[at] === "") cells[at] = value
       }
     }
-    writeSheet(writer, name, table)
+    writeSheet(writer, name, table.filter(isFilled))
   }
   return { text: writer.text, marks: writer.marks, ...coreOf(part("docProps/core.xml")) }
 }

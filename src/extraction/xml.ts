@@ -6,8 +6,6 @@ export interface XmlElement {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
   readonly children: Array<XmlElement | string>
-  /** Line of its start tag, from 1. */
-  readonly line: number
 }
 
 const deepest = 2000
@@ -19,7 +17,7 @@ const mostElements = 5_000_000
  */
 export const xml = (text: string): XmlElement => {
   const parser = new SaxesParser({ position: true })
-  const root: XmlElement = { name: "", attributes: {}, children: [], line: 1 }
+  const root: XmlElement = { name: "", attributes: {}, children: [] }
   const open = [root]
   let elements = 0
   const failures: Array<Error> = []
@@ -30,7 +28,7 @@ export const xml = (text: string): XmlElement => {
     const attributes = given as Record<string, string>
     if (open.length > deepest) throw new NotExtracted(`elements are nested more than ${deepest} deep`)
     if (++elements > mostElements) throw new NotExtracted(`more than ${mostElements} elements`)
-    const element: XmlElement = { name, attributes, children: [], line: parser.line }
+    const element: XmlElement = { name, attributes, children: [] }
     open.at(-1)!.children.push(element)
     open.push(element)
   })

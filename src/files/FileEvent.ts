@@ -48,8 +48,7 @@ export type WatchEvent =
   | { readonly _tag: "File"; readonly event: FileEvent }
   /** A watched path does not exist; none of its files are forgotten. */
   | { readonly _tag: "Missing"; readonly path: string }
-  /** So many of its files are gone at once that none is forgotten. */
-  | { readonly _tag: "Held"; readonly path: string; readonly files: number; readonly gone: number }
+  | Extract<FileEvent, { readonly _tag: "Held" }>
   | ({ readonly _tag: "Scanned" } & Scanned)
   /** A scan failed and will be repeated. */
   | { readonly _tag: "Broken"; readonly reason: string }

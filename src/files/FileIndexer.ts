@@ -33,7 +33,7 @@ export interface FileRun extends WalkOptions {
   readonly nameUnchanged?: boolean | undefined
 }
 
-/** What is in no file. */
+/** A text that is in no file, such as standard input. */
 interface Text {
   readonly name: string | undefined
   readonly bytes: Uint8Array
@@ -233,6 +233,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       )
     })
 
+    /** Indexes texts that are in no file, each read when its turn comes; without a name, its content identifies it. */
     const runTexts = <R>(inputs: Stream.Stream<Text, never, R>, run: Pick<FileRun, "collection" | "dryRun">) => {
       const stepsOf = ({ bytes, name }: Text) => {
         const path = name ?? "stdin"
@@ -242,17 +243,12 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       return Stream.unwrap(start({ ...run, paths: [], prune: false }, () => Stream.flatMap(inputs, stepsOf)))
     }
 
-    /** Indexes text that is in no file, such as standard input; without a name, its content identifies it. */
-    const runText = (input: Text, run: Pick<FileRun, "collection" | "dryRun">) => runTexts(Stream.succeed(input), run)
-
     return {
       /** Fails only if nothing can go on; a problem with a file is an event. */
       run: (given: FileRun) => {
         const run = { ...given, paths: given.paths.map((root) => path.resolve(root)) }
         return Stream.unwrap(start(run, (met) => steps(run, met)))
       },
-      runText,
-      /** The same for several, each read when its turn comes. */
       runTexts
     }
   })

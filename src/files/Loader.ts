@@ -95,6 +95,7 @@ export interface FileFormat {
 export interface OpenedFile {
   /** Names the format and its version; see `isCurrent`. */
   readonly reader: string
+  /** In order; memory does not grow with the number of records. */
   readonly documents: Stream.Stream<Loaded, Unreadable | Unsupported>
 }
 
@@ -110,8 +111,6 @@ export class Loader extends Context.Tag("clew/Loader")<
     readonly limited: string
     /** Whether the same version of the same format would still read the file. */
     readonly isCurrent: (reader: string) => boolean
-    /** The documents of a file, in order; memory does not grow with the number of records. */
-    readonly load: (path: string) => Stream.Stream<Loaded, Unreadable | Unsupported>
     /** The documents of bytes that are in no file, such as standard input; `name` replaces the path. */
     readonly fromText: (input: {
       readonly name: string

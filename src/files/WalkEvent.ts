@@ -30,11 +30,8 @@ export type WalkEvent =
   | {
       readonly _tag: "File"
       readonly path: string
-      readonly size: number
       /** Taken before the file was handed on. */
       readonly stamp: FileStamp
-      /** The given path that led to it. */
-      readonly root: string
       /** Whether it was given itself, or its own name is included: then it is read whatever it is. */
       readonly isNamed: boolean
     }

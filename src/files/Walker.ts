@@ -6,7 +6,7 @@ import * as Path from "node:path"
 import { isBelow } from "./below.ts"
 import type { FileStamp } from "../model/File.ts"
 import type { SkipReason, WalkEvent, WalkOptions } from "./WalkEvent.ts"
-import { Disk, DiskFailure, type Entry, inWords, type Reading } from "./Walker/Disk.ts"
+import { Disk, DiskFailure, type Entry, inWords, type FileTree } from "./Walker/Disk.ts"
 import {
   emptyScope,
   enter,
@@ -41,7 +41,7 @@ const problem = (path: string, failure: DiskFailure): WalkEvent =>
     : unreadable(path, failure)
 
 const look = Effect.fnUntraced(
-  function* (disk: Reading, path: string) {
+  function* (disk: FileTree, path: string) {
     const { stamp, type } = yield* disk.follow(path)
     const root = { path, real: yield* disk.real(path) }
     return type === "file"
@@ -54,7 +54,7 @@ const look = Effect.fnUntraced(
 )
 
 /** Looks at the given paths; relative ones start at the working directory. */
-const resolve = (disk: Reading, paths: ReadonlyArray<string>): Effect.Effect<Roots> =>
+const resolve = (disk: FileTree, paths: ReadonlyArray<string>): Effect.Effect<Roots> =>
   Effect.map(
     Effect.forEach(paths, (path) => look(disk, Path.resolve(path)), { concurrency: 16 }),
     (each: ReadonlyArray<Partial<Roots>>) => ({
@@ -129,7 +129,7 @@ class Sorter {
   readonly #exclude: Glob
 
   constructor(
-    private readonly disk: Reading,
+    private readonly disk: FileTree,
     private readonly seen: Seen,
     private readonly links: Array<Link>,
     private readonly options: WalkOptions
@@ -155,7 +155,7 @@ class Sorter {
     if (this.#exclude(name, name, false) || this.#include?.(name, name, false) === false) {
       return [{ _tag: "Skipped", path, reason: "excluded" }]
     }
-    return this.seen.take(real) ? [{ _tag: "File", path, size: stamp.size, stamp, root: path, isNamed: true }] : []
+    return this.seen.take(real) ? [{ _tag: "File", path, stamp, isNamed: true }] : []
   }
 
   /** Decides on a link's target. */
@@ -197,17 +197,10 @@ class Sorter {
     const byName = this.#byName(folder, name)
     if (byName !== undefined) return { _tag: "Skipped", path, reason: byName }
     if (this.seen.wasTaken(real)) return undefined
-    return {
-      _tag: "File",
-      path,
-      size: entry.size,
-      stamp: entry.stamp,
-      root: folder.root,
-      isNamed: this.#isNamed(folder, name)
-    }
+    return { _tag: "File", path, stamp: entry.stamp, isNamed: this.#isNamed(folder, name) }
   }
 
-  #followed(folder: Folder, name: string, { size, stamp, type }: Entry, real: string): Found {
+  #followed(folder: Folder, name: string, { stamp, type }: Entry, real: string): Found {
     const path = join(folder.path, name)
     const skipped = (reason: SkipReason): WalkEvent => ({ _tag: "Skipped", path, reason })
     if (this.options.within !== undefined && !isBelow(real, this.options.within)) return skipped("link")
@@ -222,7 +215,7 @@ class Sorter {
     const byName = this.#byName(folder, name)
     if (byName !== undefined) return skipped(byName)
     if (this.seen.covers(Path.dirname(real)) || !this.seen.take(real)) return skipped("link")
-    return { _tag: "File", path, size, stamp, root: folder.root, isNamed: this.#isNamed(folder, name) }
+    return { _tag: "File", path, stamp, isNamed: this.#isNamed(folder, name) }
   }
 
   #whyNot(folder: Folder, name: string, isFolder: boolean): SkipReason | undefined {
@@ -245,7 +238,6 @@ class Sorter {
   #within(folder: Folder, name: string, real: string): Folder {
     const below = folder.below + name
     return {
-      root: folder.root,
       path: join(folder.path, name),
       real,
       below: `${below}/`,
@@ -327,7 +319,7 @@ export const walk = (options: WalkOptions): Stream.Stream<WalkEvent> =>
         if (seen.covers(real) || !seen.start(real)) return
         const { events: problems, scope } = yield* scopeAbove(disk, real)
         out.push(...problems)
-        const folder: Folder = { root: path, path, real, below: "", scope, included: false }
+        const folder: Folder = { path, real, below: "", scope, included: false }
         push(yield* open(disk, folder), out)
       })
 
@@ -361,7 +353,7 @@ interface Judged {
   readonly reason: SkipReason | undefined
 }
 
-const judgeFolder = Effect.fnUntraced(function* (disk: Reading, scope: Scope, folder: string) {
+const judgeFolder = Effect.fnUntraced(function* (disk: FileTree, scope: Scope, folder: string) {
   return { scope: extend(scope, yield* found(disk, folder)), reason: undefined } satisfies Judged
 })
 
@@ -373,7 +365,7 @@ export const whyPassedOver = (
   const folders = new Map<string, Judged>()
   const included = patterns(include)
 
-  const judged = Effect.fnUntraced(function* (disk: Reading, folder: string) {
+  const judged = Effect.fnUntraced(function* (disk: FileTree, folder: string) {
     const real = yield* Effect.orElseSucceed(disk.real(root), () => root)
     let at = root
     let current = folders.get(root)

@@ -8,10 +8,11 @@ import { StoreConfig, WatchConfig } from "../Config.ts"
 import { Store, UpkeepStore } from "../Store.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { WatchStatus } from "../model/Stats.ts"
+import type { Deleted } from "../model/Stored.ts"
 import type { Cause, FileEvent, WatchEvent } from "./FileEvent.ts"
 import { FileEvents } from "./FileEvents.ts"
 import { FileIndexer } from "./FileIndexer.ts"
-import { pruneAll } from "./Pruner.ts"
+import { add, none, pruneAll } from "./Pruner.ts"
 import { WatchLock } from "./WatchLock.ts"
 import { isBelow, isWithinAnother } from "./below.ts"
 
@@ -81,7 +82,7 @@ class Hints {
   }
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   /** Absolute. */
   readonly paths: ReadonlyArray<string>
   readonly collection: CollectionName
@@ -203,14 +204,11 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
 
         const scan = Effect.fnUntraced(function* (cause: Cause, paths: ReadonlyArray<string>) {
           const started = yield* ticks
-          const sum = { files: 0, created: 0, updated: 0, failed: 0, deleted: { documents: 0, passages: 0 } }
+          const sum = { files: 0, created: 0, updated: 0, failed: 0, deleted: none }
           const isForced = cause === "start" && options.pruneAll === true
           const seen = new Set<string>()
           const stopped = new Set<string>()
-          const add = (deleted: { readonly documents: number; readonly passages: number }) => {
-            sum.deleted.documents += deleted.documents
-            sum.deleted.passages += deleted.passages
-          }
+          const forgot = (deleted: Deleted) => void (sum.deleted = add(sum.deleted, deleted))
           const meet = Effect.fnUntraced(function* (event: FileEvent) {
             switch (event._tag) {
               case "Indexed": {
@@ -226,14 +224,14 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
               case "Skipped":
                 return
               case "Pruned":
-                return add(event)
+                return forgot(event)
               case "Held":
                 stopped.add(event.path)
                 return yield* hold(event.path, event)
               case "Failed": {
                 if (roots.includes(event.path) && event.reason === "no such file or folder") {
                   stopped.add(event.path)
-                  if (isForced) return add(yield* pruneAll(store, options.collection, [event.path]))
+                  if (isForced) return forgot(yield* pruneAll(store, options.collection, [event.path]))
                   return yield* hold(event.path, { _tag: "Missing", path: event.path })
                 }
                 sum.failed++

@@ -60,14 +60,14 @@ export class DatasetUnreadable extends Schema.TaggedError<DatasetUnreadable>()("
   }
 }
 
-export interface JudgedQuery {
+interface JudgedQuery {
   readonly id: string
   readonly text: string
   /** Grades by document id, at least one above 0. */
   readonly judgements: Judgements
 }
 
-export interface Dataset {
+interface Dataset {
   readonly name: string
   /** Absolute path of its corpus.jsonl. */
   readonly corpus: string
@@ -116,7 +116,7 @@ export const readDataset = Effect.fn("Benchmark.readDataset")(function* (folder:
 
 /** The modes of search that are measured. */
 export const modes = ["keyword", "vector", "hybrid rrf", "hybrid score", "score + graph", "score + auto"] as const
-export type BenchmarkMode = (typeof modes)[number]
+type BenchmarkMode = (typeof modes)[number]
 
 /** The mode of hybrid search with this fusion. */
 export const hybridMode = (fusion: Fusion): BenchmarkMode => `hybrid ${fusion}`

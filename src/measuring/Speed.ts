@@ -69,9 +69,6 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
     const search = yield* Search
     const indexer = yield* Indexer
 
-    const vector = (collection: CollectionName, query: string) =>
-      Effect.map(search.run({ collection, query, topK, ...requests.vector }), ({ hits }) => hits)
-
     /** The top ten for each query, and the milliseconds that each took; the first ten are asked before, to warm up. */
     const answers = Effect.fn("Speed.answers")(function* (
       collection: CollectionName | undefined,
@@ -154,7 +151,9 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
 
       /** The vector leg's top ten for each query. */
       nearest: (collection: CollectionName, queries: ReadonlyArray<string>) =>
-        Effect.forEach(queries, (query) => vector(collection, query)),
+        Effect.forEach(queries, (query) =>
+          Effect.map(search.run({ collection, query, topK, ...requests.vector }), ({ hits }) => hits)
+        ),
 
       /** Chunks, embeds and stores documents in an empty index; passages per second. */
       indexing: Effect.fn("Speed.indexing")(function* (inputs: ReadonlyArray<DocumentInput>) {

@@ -6,7 +6,7 @@ import { limits } from "./Limits.ts"
 
 const { bytes: mostBytes, depth: deepest, keys: mostKeys } = limits.metadata
 
-export interface MetadataFault {
+interface MetadataFault {
   readonly path: ReadonlyArray<string | number>
   readonly message: string
 }

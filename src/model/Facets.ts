@@ -4,7 +4,7 @@ import { columnKeys, Filter } from "./Filter.ts"
 import { isWellFormed, notWellFormed, valueText } from "./kinds.ts"
 
 /** Facets that are made of what every document has; any other is a metadata key. */
-export const ownFacets = ["folder", "format", "collection", "indexed"] as const
+const ownFacets = ["folder", "format", "collection", "indexed"] as const
 export type OwnFacet = (typeof ownFacets)[number]
 
 /** Most facets of a request, values that a facet lists, and characters of a name. */

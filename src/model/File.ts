@@ -14,7 +14,7 @@ export interface FileStamp {
 export type FileOutcome = "indexed" | "skipped" | "failed" | "unfinished"
 
 /** A file as a run has found and read it. */
-export interface FileRecord {
+interface FileRecord {
   readonly path: string
   /** Taken before reading; undefined if it does not prove that the file is unchanged. */
   readonly stamp: FileStamp | undefined

@@ -27,7 +27,7 @@ export const GraphUse = Schema.Union(Schema.Boolean, Schema.Literal("auto")).ann
 export type GraphUse = typeof GraphUse.Type
 
 /** A relation of a passage to an entity, with the words that show it. */
-export interface GraphMention {
+interface GraphMention {
   /** The hash of the entity's key. */
   readonly entity: number
   readonly relation: Relation
@@ -102,7 +102,7 @@ export const placeOf = ({ line, locator }: { readonly line: number; readonly loc
   locator ?? `:${line}`
 
 /** A passage related to an entity: its position, and the words that show the relation. */
-export const EntityMention = Schema.Struct({
+const EntityMention = Schema.Struct({
   source: text("Source of the document, else its doc_id"),
   doc_id: text("The document's id in its collection"),
   chunk_index: int("The passage's index in its document, from 0"),
@@ -113,7 +113,7 @@ export const EntityMention = Schema.Struct({
   name: text("The name as written in this passage")
 }).annotations({ identifier: "EntityMention", description: "A passage related to an entity" })
 
-export const Neighbour = Schema.Struct({
+const Neighbour = Schema.Struct({
   name: text("The name as written in that passage"),
   documents: int("Documents related to it, counted in up to 129 passages"),
   hops: int("Steps from the requested entity"),
@@ -134,7 +134,7 @@ export const GraphEntity = Schema.Struct({
 }).annotations({ identifier: "GraphEntity", description: "What the graph knows about an entity" })
 export type GraphEntity = typeof GraphEntity.Type
 
-export const PathStep = Schema.Struct({
+const PathStep = Schema.Struct({
   from: text("The entity that the step starts from"),
   to: text("The entity that it leads to"),
   source: text("Source of the passage related to both"),

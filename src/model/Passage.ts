@@ -1,9 +1,13 @@
 import type { Locator } from "./Locator.ts"
 
-/** The span of a passage in its original: UTF-16 offsets, end exclusive, and 1-based lines, both inclusive. */
-export interface Span {
+/** A part of a text: UTF-16 offsets, end exclusive. */
+export interface TextSpan {
   readonly start: number
   readonly end: number
+}
+
+/** The span of a passage in its original, with its 1-based lines, both inclusive. */
+export interface Span extends TextSpan {
   readonly startLine: number
   readonly endLine: number
 }

@@ -1,6 +1,6 @@
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import { flag, int, number, text } from "./fields.ts"
+import { flag, int, list, number, text } from "./fields.ts"
 import * as Struct from "effect/Struct"
 import type { CollectionName } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
@@ -26,14 +26,14 @@ export interface Demands {
   readonly without: ReadonlyArray<{ readonly text: string; readonly in: "any" | "phrase" | "title" }>
 }
 
-const list = (description: string) => Schema.optional(Schema.Array(Schema.String).annotations({ description }))
+const texts = (description: string) => Schema.optional(list(Schema.String, description))
 
 /** How a query with quotes, `-word` or `field:word` was read. */
 export const ReadAs = Schema.Struct({
   words: text("What was searched for by words and by meaning"),
-  phrases: list("Phrases that every result contains"),
-  without: list("Words and phrases that no result contains"),
-  fields: list("Conditions on fields, as written in the query"),
+  phrases: texts("Phrases that every result contains"),
+  without: texts("Words and phrases that no result contains"),
+  fields: texts("Conditions on fields, as written in the query"),
   as_words: Schema.optional(text("Why quotes, dashes or fields were read as plain words")),
   unchecked: Schema.optional(int("Passages with a phrase's words that were too many to check"))
 }).annotations({
@@ -45,7 +45,7 @@ export type ReadAs = typeof ReadAs.Type
 /** A limit for the length of an explanation. */
 export const explainedTerms = 32
 
-export const ExplainedTerm = Schema.Struct({
+const ExplainedTerm = Schema.Struct({
   term: text("The term as searched: a word without its ending"),
   score: number("What it adds to the passage's BM25"),
   near: Schema.optional(flag("It replaces a word that matches nothing")),
@@ -67,9 +67,7 @@ export const Explanation = Schema.Struct({
   keyword: Schema.optional(
     Schema.Struct({
       ...leg,
-      terms: Schema.Array(ExplainedTerm).annotations({
-        description: `The query's first ${explainedTerms} terms, highest score first`
-      }),
+      terms: list(ExplainedTerm, `The query's first ${explainedTerms} terms, highest score first`),
       others: Schema.optional(number("What the query's further terms add")),
       name_bonus: Schema.optional(
         number("Share by which the score exceeds the sum of its terms, for names written as in the query")
@@ -166,9 +164,7 @@ export const provenance = {
   mode: Mode,
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(text("What the search lacked, and why")),
-  also_searched: Schema.optional(
-    Schema.Array(Schema.String).annotations({ description: "Similar spellings that were also searched for" })
-  ),
+  also_searched: texts("Similar spellings that were also searched for"),
   read_as: Schema.optional(ReadAs),
   weak: Schema.optional(flag("True if no result is likely to answer")),
   hint: Schema.optional(Hint)
@@ -188,7 +184,7 @@ export const toProvenance = ({ alsoSearched, degraded, fusion, hint, mode, readA
 })
 
 /** A leg's ranking of a passage: rank from 1, and the leg's own score. */
-export interface LegPlace {
+interface LegPlace {
   readonly rank: number
   readonly score: number
 }
@@ -276,7 +272,7 @@ export const place = {
   table_header: Schema.optional(text("The names of the columns, if it begins within a table"))
 }
 
-export const ResultMetadata = Schema.Struct(
+const ResultMetadata = Schema.Struct(
   {
     source: text("The document's source, or its doc_id if it has none"),
     doc_id: text("The document's id in its collection"),
@@ -289,7 +285,7 @@ export const ResultMetadata = Schema.Struct(
 
 const Span = Struct.pick(place, "chunk_index", "start", "end", "start_line", "end_line")
 
-export const SimilarPlace = Schema.Struct({
+const SimilarPlace = Schema.Struct({
   ...Struct.pick(ResultMetadata.fields, "source", "doc_id", "collection"),
   ...Span,
   locator: place.locator
@@ -318,31 +314,27 @@ export const SearchResult = Schema.Struct({
   metadata: ResultMetadata,
   ...freshness,
   found_by: Schema.optional(
-    Schema.Array(Schema.Int).annotations({
-      description: "Of several queries, those that found it: 0 is query, 1 the first of queries"
-    })
+    list(Schema.Int, "Of several queries, those that found it: 0 is query, 1 the first of queries")
   ),
-  via: Schema.optional(
-    Schema.Array(ViaStep).annotations({
-      description: "The path by which the knowledge graph led here; absent if the ranking found it"
-    })
-  ),
+  via: Schema.optional(list(ViaStep, "The path by which the knowledge graph led here; absent if the ranking found it")),
   spans: Schema.optional(
-    Schema.Array(Schema.Struct(Span)).annotations({
-      description: "The passages that it is made of, in their order, where neighbours that overlap are one result"
-    })
+    list(
+      Schema.Struct(Span),
+      "The passages that it is made of, in their order, where neighbours that overlap are one result"
+    )
   ),
   similar: Schema.optional(
-    Schema.Array(SimilarPlace).annotations({
-      description: "Where passages of lower rank stand that say the same, or nearly, and have no place of their own"
-    })
+    list(
+      SimilarPlace,
+      "Where passages of lower rank stand that say the same, or nearly, and have no place of their own"
+    )
   ),
   explain: Schema.optional(Explanation)
 }).annotations({ identifier: "SearchResult", description: "A passage found" })
 export type SearchResult = typeof SearchResult.Type
 
 export const SearchResponse = Schema.Struct({
-  results: Schema.Array(SearchResult).annotations({ description: "Best first" }),
+  results: list(SearchResult, "Best first"),
   query_time_ms: int("Duration of the search"),
   ...provenance,
   explain: Schema.optional(SearchExplanation)
@@ -351,7 +343,7 @@ export type SearchResponse = typeof SearchResponse.Type
 
 export const PromptResponse = Schema.Struct({
   prompt: text("Instruction, numbered context and question, ready for a model"),
-  sources: Schema.Array(Schema.String).annotations({ description: "The source of entry n at index n - 1" }),
+  sources: list(Schema.String, "The source of entry n at index n - 1"),
   query_time_ms: int("Duration of the search"),
   ...provenance,
   omitted: Schema.optional(int("Passages found but left out to fit max_tokens"))

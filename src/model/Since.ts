@@ -17,18 +17,16 @@ const timeOf = (text: string, now: number): number => {
   return local === undefined ? NaN : Date.parse(`${local.replace(" ", "T")}${zone.toUpperCase()}`)
 }
 
+const description =
+  "Only documents that are new or changed in the index since then: 2d (also s, m, h, w), or an ISO 8601 time, in UTC without a zone"
+
 /** A time in the past: as a duration before now, or in ISO 8601; without a zone, in UTC. */
 export const Since = Schema.String.pipe(
   Schema.filter((text) => !Number.isNaN(timeOf(text, 0))),
   Schema.annotations({
     identifier: "Since",
-    description:
-      "Only documents that are new or changed in the index since then: 2d (also s, m, h, w), or an ISO 8601 time, in UTC without a zone",
-    jsonSchema: {
-      type: "string",
-      description:
-        "Only documents that are new or changed in the index since then: 2d (also s, m, h, w), or an ISO 8601 time, in UTC without a zone"
-    },
+    description,
+    jsonSchema: { type: "string", description },
     message: ({ actual }) => ({
       message: `since must be a duration like 90m, 12h, 2d or 3w, or a time like 2026-01-31 or 2026-01-31T18:00:00Z, got ${valueText(actual)}`,
       override: true

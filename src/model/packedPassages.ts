@@ -1,4 +1,5 @@
 import type { Passage } from "./Passage.ts"
+import { atOnce } from "./atOnce.ts"
 
 type Rest = Pick<Passage, "locator" | "tableHeader">
 
@@ -51,13 +52,8 @@ export function* packingPassages(passages: ReadonlyArray<Omit<Passage, "text">>)
   return { numbers, headings, rest }
 }
 
-export const packPassages = (passages: ReadonlyArray<Omit<Passage, "text">>): PackedPassages => {
-  const packing = packingPassages(passages)
-  for (;;) {
-    const { done, value } = packing.next()
-    if (done === true) return value
-  }
-}
+export const packPassages = (passages: ReadonlyArray<Omit<Passage, "text">>): PackedPassages =>
+  atOnce(packingPassages(passages))
 
 /** Calls `make` for each passage with its text from the content, and its ordinal. */
 export const unpackPassages = <A>(

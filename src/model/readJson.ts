@@ -1,6 +1,7 @@
 // oxlint-disable-next-line no-restricted-imports -- no other check of UTF-8 leaves the text unmade
 import { isUtf8 } from "node:buffer"
 import { limits } from "./Limits.ts"
+import { atOnce } from "./atOnce.ts"
 
 /** Why bytes are rejected as JSON; with a path if the reason concerns one value. */
 export class JsonFault {
@@ -191,12 +192,8 @@ export const readJsonAtOnce = (
   bytes: Buffer,
   keepsProto = false
 ): { readonly value: unknown } | { readonly fault: JsonFault } => {
-  const reading = readJson(bytes, keepsProto)
   try {
-    for (;;) {
-      const { done, value } = reading.next()
-      if (done === true) return { value }
-    }
+    return { value: atOnce(readJson(bytes, keepsProto)) }
   } catch (fault) {
     if (fault instanceof JsonFault) return { fault }
     throw fault

@@ -56,7 +56,7 @@ const loadDense = ({ file, tanh }: Spec["dense"][number]) => {
   const bias = floats("linear.bias")?.values
   const [rows = 0, columns = 0] = weights?.shape ?? []
   if (weights === undefined || weights.shape.length !== 2) throw new ModelFault(`${file} has no tensor linear.weight`)
-  return (vector: Float32Array): Float32Array => {
+  const apply = (vector: Float32Array): Float32Array => {
     if (vector.length !== columns) throw new ModelFault(`${file} takes ${columns} dimensions, not ${vector.length}`)
     return Float32Array.from({ length: rows }, (_, row) => {
       let sum = bias?.[row] ?? 0
@@ -64,15 +64,16 @@ const loadDense = ({ file, tanh }: Spec["dense"][number]) => {
       return tanh ? Math.tanh(sum) : sum
     })
   }
+  return { apply, isLinear: !tanh && bias === undefined }
 }
 
 const lengthOf = (vector: Float32Array): number => Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
 
-/** The sum of the rows of a [tokens, width] tensor. */
-const meanOf = (values: Float32Array, width: number): Float32Array => {
+/** The sum of the rows of a [tokens, width] tensor, divided by `by`. */
+const sumOf = (values: Float32Array, width: number, by: number): Float32Array => {
   const sums = new Float64Array(width)
   for (let at = 0; at < values.length; at += width) for (let d = 0; d < width; d++) sums[d]! += values[at + d]!
-  return Float32Array.from(sums)
+  return Float32Array.from(sums, (sum) => sum / by)
 }
 
 /** The texts of a template, with the special tokens around them. */
@@ -132,9 +133,12 @@ const load = async () => {
   }
   const external = `${spec.onnx}_data`
   const files = [spec.onnx, ...(fs.existsSync(external) ? [external] : []), spec.tokenizer]
+  const dense = spec.dense.map(loadDense)
+  // The size of the mean matters to other layers than linear ones. They once got the sum, hence another hash.
+  const needsMean = spec.pooling === "mean" && !dense.every(({ isLinear }) => isLinear)
   const hash = hashOf(
     [...files, ...spec.dense.map(({ file }) => file)],
-    JSON.stringify([spec.pooling, spec.window, spec.dense.map(({ tanh }) => tanh)])
+    JSON.stringify([spec.pooling, spec.window, spec.dense.map(({ tanh }) => tanh), ...(needsMean ? ["divided"] : [])])
   )
   const session = await runtime.InferenceSession.create(spec.onnx, {
     executionProviders: ["cpu"],
@@ -157,7 +161,8 @@ const load = async () => {
     session,
     runtime,
     output: output ?? session.outputNames[0]!,
-    dense: spec.dense.map(loadDense)
+    dense,
+    needsMean
   }
 }
 
@@ -179,7 +184,7 @@ const run = async (template: "single" | "pair", a: ReadonlyArray<number>, b: Rea
 
 /** The vector of tokens that fit into the window; undefined if it has no direction. */
 const vectorOf = async (ids: ReadonlyArray<number>): Promise<Float32Array> => {
-  const { dense } = await loading!
+  const { dense, needsMean } = await loading!
   const { dims, values } = await run("single", ids)
   const width = dims.at(-1) ?? 0
   const pooled =
@@ -189,9 +194,10 @@ const vectorOf = async (ids: ReadonlyArray<number>): Promise<Float32Array> => {
         ? values.subarray(0, width)
         : spec.pooling === "last"
           ? values.subarray(values.length - width)
-          : meanOf(values, width)
+          : // As directions, the sum and the mean are the same.
+            sumOf(values, width, needsMean ? values.length / width : 1)
   // An export that pools has these layers within.
-  const whole = dims.length === 2 ? pooled : dense.reduce((vector, layer) => layer(vector), pooled)
+  const whole = dims.length === 2 ? pooled : dense.reduce((vector, { apply }) => apply(vector), pooled)
   const length = lengthOf(whole)
   return length > 0 && length < Infinity ? whole.map((value) => value / length) : new Float32Array(whole.length)
 }

@@ -45,7 +45,7 @@ export interface Segment {
 }
 
 /** A new segment; the store gives it its id. */
-export interface NewSegment extends Pick<
+interface NewSegment extends Pick<
   Segment,
   "collection_id" | "passages" | "terms" | "first_id" | "last_id" | "blocks" | "format" | "terms_version" | "languages"
 > {

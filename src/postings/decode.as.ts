@@ -1,4 +1,4 @@
-// Unpacks the stored bytes of a term's postings (posting.ts defines their layout), and detects invalid ones.
+// Unpacks the stored bytes of a term's postings (bytes.ts defines their layout), and detects invalid ones.
 
 import { chunkBits, escape, List, titled, windowBits, within } from "./list.as"
 

@@ -10,7 +10,7 @@ const mostId = 2 ** 32
  */
 export class Runs {
   /** Each run's first id and that id's ordinal; `ordinals` has one more entry: the number of ids. */
-  private constructor(
+  constructor(
     readonly starts: ReadonlyArray<number>,
     readonly ordinals: ReadonlyArray<number>
   ) {}
@@ -19,10 +19,6 @@ export class Runs {
     const builder = new RunsBuilder()
     for (const id of ids) builder.add(id, 1)
     return builder.runs()
-  }
-
-  static from(starts: ReadonlyArray<number>, ordinals: ReadonlyArray<number>): Runs {
-    return new Runs(starts, ordinals)
   }
 
   lengthOf(run: number): number {
@@ -60,7 +56,7 @@ export class Runs {
 
   *[Symbol.iterator](): Generator<number> {
     for (let run = 0; run < this.starts.length; run++) {
-      const length = (this.ordinals[run + 1] as number) - (this.ordinals[run] as number)
+      const length = this.lengthOf(run)
       for (let i = 0; i < length; i++) yield (this.starts[run] as number) + i
     }
   }
@@ -70,7 +66,7 @@ export class Runs {
     out.varint(this.starts.length)
     let next = 0
     for (let run = 0; run < this.starts.length; run++) {
-      const length = (this.ordinals[run + 1] as number) - (this.ordinals[run] as number)
+      const length = this.lengthOf(run)
       out.varint((this.starts[run] as number) - next)
       out.varint(length)
       next = (this.starts[run] as number) + length
@@ -109,6 +105,6 @@ export class RunsBuilder {
   }
 
   runs(): Runs {
-    return Runs.from(this.starts, [...this.ordinals, this.count])
+    return new Runs(this.starts, [...this.ordinals, this.count])
   }
 }

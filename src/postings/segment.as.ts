@@ -1,6 +1,6 @@
 // Makes a segment of passages: scans their texts for words, counts the terms of words that it knows, and writes the
 // terms in order with their postings. What it does not know it leaves to its caller, terms/scan.ts, whose rules
-// it follows. block.ts and posting.ts define the layout.
+// it follows. block.ts and bytes.ts define the layout.
 
 import { blockAt, firstAt, firstBytes, nextBlock, sort } from "./segmentBlocks.as"
 import {
@@ -74,7 +74,7 @@ function mix(hash: u32, unit: u32): u32 {
 }
 
 function newPosting(): u32 {
-  const made = changetype<Posting>(postings.at + extend(postings, postingBytes))
+  extend(postings, postingBytes)
   const number = postings.used / postingBytes - 1
   const posting = postingAt(number)
   posting.next = 0

@@ -1,4 +1,4 @@
-// Writes a segment's terms in order, with their postings. block.ts and posting.ts define the layout.
+// Writes a segment's terms in order, with their postings. block.ts and bytes.ts define the layout.
 import { extend, list, postingAt, Term, termAt, termText, used } from "./segmentLists.as"
 
 const blockBytes: u32 = 16384

@@ -2,6 +2,10 @@ import { type Bpe, type Unigram, UnsupportedTokenizer, type WordPiece } from "./
 import { encoder, hashSeed, hashStep, type Model, unknownSize } from "./model.ts"
 import type { Vocabulary } from "./vocabulary.ts"
 
+/** The ids of the tokens that stand for bytes, -1 for those that the vocabulary lacks. */
+const byteTokens = (bytes: Iterable<number>, { idOf }: Vocabulary): ReadonlyArray<number> =>
+  Array.from(bytes, (byte) => idOf(`<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`))
+
 /** The extra cost of an unknown character beyond the worst token, as in SentencePiece. */
 const unknownPenalty = 10
 
@@ -28,9 +32,7 @@ export const unigram = (spec: Unigram, vocabulary: Vocabulary, whole: boolean): 
     throw new UnsupportedTokenizer({ reason: `model.unk_id is ${unknownId}, but model.vocab ends at ${size - 1}` })
   }
   const unknownScore = scores.reduce((a, b) => Math.min(a, b), Infinity) - unknownPenalty
-  const byteIds = Array.from({ length: 256 }, (_, byte) =>
-    spec.byte_fallback ? vocabulary.idOf(`<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`) : -1
-  )
+  const byteIds = spec.byte_fallback ? byteTokens(Array(256).keys(), vocabulary) : []
   const encode = encoder()
 
   // For the position after each byte: the best sum, the start of its last token (-1: not reached), and that token (-1:
@@ -80,7 +82,7 @@ export const unigram = (spec: Unigram, vocabulary: Vocabulary, whole: boolean): 
       ids.push(known)
       return 1
     }
-    const bytes = Array.from(utf8.subarray(start, end), (byte) => byteIds[byte]!)
+    const bytes = Array.from(utf8.subarray(start, end), (byte) => byteIds[byte] ?? -1)
     if (bytes.includes(-1)) {
       if (whole && unknownId !== undefined) ids.push(unknownId)
       return unknownSize(charactersIn(utf8, start, end))
@@ -236,14 +238,11 @@ export const bpe = (spec: Bpe, vocabulary: Vocabulary, whole: boolean): Model =>
     ranks.set(a! * size + b!, [rank, id!])
   }
   const encode = encoder()
-  const bytesOf = (character: string): ReadonlyArray<number> =>
-    Array.from(new TextEncoder().encode(character), (byte) =>
-      vocabulary.idOf(`<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`)
-    )
+  const utf8 = new TextEncoder()
   const ofCharacter = (character: string): ReadonlyArray<number> => {
     const id = vocabulary.idOf(character)
     if (id !== -1) return [id]
-    const bytes = spec.byte_fallback ? bytesOf(character) : [-1]
+    const bytes = spec.byte_fallback ? byteTokens(utf8.encode(character), vocabulary) : [-1]
     // Without an unknown token it is left out, and its neighbours can merge.
     return !bytes.includes(-1) ? bytes : unknownId === -1 ? [] : [unknownId]
   }

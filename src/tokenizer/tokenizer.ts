@@ -28,8 +28,6 @@ export interface Tokenizer {
    * whole.
    */
   readonly count: (text: string) => number
-  /** The count of a UTF-16 range, without copying it. */
-  readonly countRange: (text: string, start: number, end: number) => number
 }
 
 /** A tokenizer as a transformer needs it. */
@@ -99,20 +97,18 @@ const build = (spec: TokenizerJson, vocabulary: Vocabulary, whole: boolean): Tok
       ? scanBert(spec.normalizer, normalize, preTokenize, model)
       : scanPieces(normalize, findNormalized, preTokenize, model)
 
-  const run: Scan =
-    findRaw === undefined
-      ? scan
-      : (text, start, end, out) => {
-          const part = start === 0 && end === text.length ? text : text.slice(start, end)
-          let size = 0
-          let at = 0
-          for (const match of findRaw(part)) {
-            size += scan(part, at, match.start, out) + 1
-            if (match.id !== model.omitted) out?.push(match.id)
-            at = match.end
-          }
-          return size + scan(part, at, part.length, out)
-        }
+  const run = (text: string, out?: TokenIds): number => {
+    let size = 0
+    let at = 0
+    if (findRaw !== undefined) {
+      for (const match of findRaw(text)) {
+        size += scan(text, at, match.start, out) + 1
+        if (match.id !== model.omitted) out?.push(match.id)
+        at = match.end
+      }
+    }
+    return size + scan(text, at, text.length, out)
+  }
 
   return {
     unknownId: model.unknownId,
@@ -120,14 +116,11 @@ const build = (spec: TokenizerJson, vocabulary: Vocabulary, whole: boolean): Tok
     isWordless: vocabulary.isWordless,
     encode: (text) => {
       const out = new TokenIds()
-      run(text, 0, text.length, out)
+      run(text, out)
       return Array.from(out.ids.subarray(0, out.length))
     },
-    encodeInto: (text, out) => {
-      run(text, 0, text.length, out)
-    },
-    count: (text) => run(text, 0, text.length, undefined),
-    countRange: (text, start, end) => run(text, start, end, undefined)
+    encodeInto: run,
+    count: (text) => run(text)
   }
 }
 

@@ -6,6 +6,7 @@ import * as SchemaAST from "effect/SchemaAST"
 import type * as Scope from "effect/Scope"
 import type { Ollama } from "ollama"
 import { waitOf } from "../model/retryAfter.ts"
+import { isStale } from "./again.ts"
 
 export type Client = Ollama
 
@@ -130,12 +131,6 @@ const checked = (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =
   )
 }
 
-/** Whether a kept-open connection was closed at the other end, which shows only when it is used. */
-const wasStale = (error: unknown): boolean => {
-  const code = codeOf(error)
-  return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE"
-}
-
 /** A client for one call: closing the scope closes its connection, whatever it waits for. */
 export const client = ({ headers: given, url }: OllamaServer): Effect.Effect<Ollama, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -150,7 +145,7 @@ export const client = ({ headers: given, url }: OllamaServer): Effect.Effect<Oll
       const headers = { ...(init?.headers as Record<string, string> | undefined), ...given, connection: "close" }
       const ask = () => fetch(input, { ...init, headers, signal: AbortSignal.any(signals) })
       // Nothing was answered yet, so the request can be repeated.
-      const response = await ask().catch((error: unknown) => (wasStale(error) ? ask() : Promise.reject(error)))
+      const response = await ask().catch((error: unknown) => (isStale(codeOf(error)) ? ask() : Promise.reject(error)))
       if (!response.ok) return refuse(response)
       // Only streams have a signal, and only chats are streamed.
       return init?.signal && response.body !== null ? new Response(checked(response.body)) : response
@@ -272,7 +267,7 @@ export const windowsOf = (server: OllamaServer, model: string): Effect.Effect<Wi
   )
   const soon = <A>(asked: Effect.Effect<A, OllamaError>) => Effect.option(Effect.timeout(asked, 1000))
   return Effect.map(Effect.all([soon(shown), soon(running)], { concurrency: 2 }), ([shown, running]) => {
-    const loaded = running._tag === "Some" ? running.value : undefined
-    return { ...(shown._tag === "Some" ? shown.value : {}), ...(loaded === undefined ? {} : { loaded }) }
+    const loaded = Option.getOrUndefined(running)
+    return { ...Option.getOrUndefined(shown), ...(loaded === undefined ? {} : { loaded }) }
   })
 }

@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { waitOf } from "../model/retryAfter.ts"
+import { isStale } from "./again.ts"
 
 /** An OpenAI-compatible server did not answer correctly; the reason says what to do. */
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
@@ -87,14 +88,11 @@ interface Failed {
   readonly message?: string
 }
 
-/** Whether a kept-open connection was closed at the other end, which shows only when it is used. */
-const wasStale = ({ cause }: HttpClientError.HttpClientError): boolean => {
-  const code = (cause as Failed | undefined)?.cause?.code
-  return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE"
-}
+/** What the client met. */
+const causeOf = ({ cause }: HttpClientError.HttpClientError) => cause as Failed | undefined
 
 const unreachable = (url: string) => (error: HttpClientError.HttpClientError) => {
-  const cause = error.cause as Failed | undefined
+  const cause = causeOf(error)
   const why = cause?.cause?.code ?? cause?.message ?? error.reason
   return new OpenAiError({ reason: `no answer from ${url} (${why}); is the server running?`, retryable: true })
 }
@@ -112,7 +110,7 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
   )
   const response = yield* http.execute(request).pipe(
     // Nothing was answered yet, so the request can be repeated.
-    Effect.retry({ times: 1, while: wasStale }),
+    Effect.retry({ times: 1, while: (error) => isStale(causeOf(error)?.cause?.code) }),
     Effect.mapError(unreachable(server.url))
   )
   return response.status >= 200 && response.status < 300 ? response : yield* refused(server, path, response)

@@ -14,7 +14,11 @@ export interface Passing {
 /** Whether the server is overloaded or limits the rate. */
 export const isBusy = ({ status }: Passing): boolean => status === 429 || status === 503
 
-export interface Patience {
+/** Whether an error's code says that a kept-open connection was closed at the other end, which shows only when it is used. */
+export const isStale = (code: unknown): boolean =>
+  code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE"
+
+interface Patience {
   /** Most further attempts. */
   readonly times: (error: Passing) => number
   /** Pause before the second attempt, in milliseconds; it grows each time, with jitter so that callers do not return together. */

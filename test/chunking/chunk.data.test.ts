@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { assertLaws, options } from "./chunkLaws.ts"
+import { assertLaws, options, words } from "./chunkLaws.ts"
 
 const cut = (language: string, content: string, size = 24) =>
   assertLaws(content, options({ format: "data", language, size, overlap: 4 }))
@@ -10,8 +10,6 @@ const headingOf = (language: string, content: string, words: string, size?: numb
   const found = cut(language, content, size).find(({ text }) => text.includes(words))
   return found === undefined ? assert.fail(`no passage has ${words}`) : found.heading
 }
-
-const words = (count: number) => Array.from({ length: count }, (_, i) => `word${i}`).join(" ")
 
 describe("data is cut at its entries, under the keys that lead to them", () => {
   const settings = {

@@ -1,10 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { assertLaws, countTokens, options } from "./chunkLaws.ts"
-
-const words = (n: number, word = "word"): string => Array.from({ length: n }, (_, i) => `${word}${i}`).join(" ")
-
-const sentences = (n: number, length: number): string =>
-  Array.from({ length: n }, (_, i) => `S${i} ${words(length - 2)}.`).join(" ")
+import { assertLaws, countTokens, options, sentences, words } from "./chunkLaws.ts"
 
 const passages = (content: string, size = 64, overlap = 0) => assertLaws(content, options({ size, overlap }))
 
@@ -32,6 +27,7 @@ describe("chunk, Markdown: headings", () => {
   it("takes markup out of headings", () => {
     const head = "# **The** `fs_x*` [module](a.html) &amp; ~~all~~ its C# {#id} "
     assert.deepStrictEqual(headings(`${head}\n\n${words(20)}`), ["The fs_x* module & all its C#"])
+    assert.deepStrictEqual(headings(`# &constructor; &copy;\n\n${words(20)}`), ["&constructor; &copy;"])
   })
   it("knows what is no heading", () => {
     const none = [

@@ -3,12 +3,7 @@ import * as Effect from "effect/Effect"
 import { assert, describe } from "vitest"
 import { chunk } from "../../src/chunking/chunk.ts"
 import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
-import { assertLaws, countTokens, options } from "./chunkLaws.ts"
-
-const words = (n: number, word = "word"): string => Array.from({ length: n }, (_, i) => `${word}${i}`).join(" ")
-
-const sentences = (n: number, length: number): string =>
-  Array.from({ length: n }, (_, i) => `S${i} ${words(length - 2)}.`).join(" ")
+import { assertLaws, countTokens, options, sentences, words } from "./chunkLaws.ts"
 
 const texts = (content: string, size = 64, overlap = 0) =>
   assertLaws(content, options({ size, overlap, format: "text" })).map(({ text }) => text)

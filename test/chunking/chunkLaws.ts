@@ -16,6 +16,11 @@ export const options = (over: Partial<ChunkOptions> = {}): ChunkOptions => ({
   ...over
 })
 
+export const words = (n: number, word = "word"): string => Array.from({ length: n }, (_, i) => `${word}${i}`).join(" ")
+
+export const sentences = (n: number, length: number): string =>
+  Array.from({ length: n }, (_, i) => `S${i} ${words(length - 2)}.`).join(" ")
+
 const isBlank = (text: string) => text.trim() === ""
 
 /** The line of each offset. */

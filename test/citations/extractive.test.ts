@@ -1,12 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import { extract, quoting } from "../../src/citations/extractive.ts"
+import type { Hit } from "../../src/model/SearchResult.ts"
 import { hit } from "../hits.ts"
 
 const tides = hit({
   text: "# Tides\n\nThe moon pulls the sea. Twice a day the water rises and falls.\n\nThe spring tide is highest when sun and moon stand in a line."
 })
 const bread = hit({ text: "Knead the dough and let it rest. Bake the bread in a hot oven until the crust is brown." })
+
+/** What is quoted first. */
+const best = (query: string, ...hits: ReadonlyArray<Hit>) => extract(query, hits, 1)[0]?.text ?? ""
 
 describe("extract", () => {
   it("finds the sentences that answer, in the order of their passages", () => {
@@ -70,7 +74,7 @@ describe("extract", () => {
       text: "The prop drilling of oil wells is old. To pass props through every layer is called “prop drilling”.\n\n_<prop>_:: Prop drilling may have a name or an index."
     })
     assert.strictEqual(
-      extract("what is prop drilling", [drilling], 1)[0]!.text,
+      best("what is prop drilling", drilling),
       "To pass props through every layer is called “prop drilling”."
     )
   })
@@ -80,7 +84,7 @@ describe("extract", () => {
       text: ':::warning Use with caution\nThe raw mark keeps <span class="a">an object</span><span class="b">A value</span> from proxies.\n:::'
     })
     assert.strictEqual(
-      extract("what keeps an object from proxies", [warned], 1)[0]!.text,
+      best("what keeps an object from proxies", warned),
       "The raw mark keeps an object A value from proxies."
     )
   })
@@ -113,7 +117,7 @@ describe("extract", () => {
       text: "In the bay of Arden, a neap tide is a tide of small range. Neap tides are seen by all."
     })
     assert.strictEqual(
-      extract("what is a neap tide", [mentions, defines], 1)[0]?.text,
+      best("what is a neap tide", mentions, defines),
       "In the bay of Arden, a neap tide is a tide of small range."
     )
   })
@@ -135,16 +139,13 @@ describe("extract", () => {
   it("prefers the sentence that defines to those that mention", () => {
     const text =
       "A spring tide was seen in the bay. The spring tide of May was high. A spring tide is a tide of great range."
-    assert.strictEqual(
-      extract("what is a spring tide", [hit({ text })], 1)[0]?.text,
-      "A spring tide is a tide of great range."
-    )
+    assert.strictEqual(best("what is a spring tide", hit({ text })), "A spring tide is a tide of great range.")
   })
 
   it("takes no heading for an answer, but for what is said below it", () => {
     const under = hit({ text: "# Spring tides\n\nThey are highest when sun and moon stand in a line." })
     assert.strictEqual(
-      extract("when are spring tides highest", [under])[0]?.text,
+      best("when are spring tides highest", under),
       "Spring tides: They are highest when sun and moon stand in a line."
     )
   })
@@ -152,7 +153,7 @@ describe("extract", () => {
   it("quotes no sentence without what it points back to", () => {
     const pair = hit({ text: "A hive has one queen. She lays all eggs of the hive, up to two thousand a day." })
     assert.strictEqual(
-      extract("how many eggs of the hive are laid a day", [pair], 1)[0]?.text,
+      best("how many eggs of the hive are laid a day", pair),
       "A hive has one queen. She lays all eggs of the hive, up to two thousand a day."
     )
     const torn = hit({ text: "This lays all eggs of the hive, up to two thousand a day." })
@@ -163,23 +164,20 @@ describe("extract", () => {
     const text =
       "## app.config.comments {#comments}\n\n- **Default:** `false`\n\nSet it to keep comments in production."
     assert.strictEqual(
-      extract("what is the default of app.config.comments", [hit({ text })], 1)[0]?.text,
+      best("what is the default of app.config.comments", hit({ text })),
       "app.config.comments: **Default:** `false`"
     )
     const cache = hit({
       text: "--timeout <seconds>::\n\tSeconds to cache passwords (default: 900).\n\n--socket <path>::\n\tUse it for cached passwords; no default."
     })
-    assert.include(extract("how long are passwords cached by default", [cache], 1)[0]?.text ?? "", "900")
+    assert.include(best("how long are passwords cached by default", cache), "900")
   })
 
   it("defines a term by its own entry, before options and keys named after it", () => {
     const list = hit({
       text: "--octopus::\n\tCompute the ancestors of an octopus merge.\n\npull.octopus::\n\tThe strategy for an octopus merge.\n\noctopus::\n\tTo merge more than two branches.\n"
     })
-    assert.strictEqual(
-      extract("what is an octopus merge", [list], 1)[0]?.text,
-      "octopus: To merge more than two branches."
-    )
+    assert.strictEqual(best("what is an octopus merge", list), "octopus: To merge more than two branches.")
     assert.deepStrictEqual(extract("what is the salary of an octopus", [list]), [])
   })
 
@@ -206,10 +204,7 @@ describe("extract", () => {
         isVerbatim: false
       }
     ])
-    assert.include(
-      extract("what does stash pop do", [list], 1)[0]!.text,
-      "`pop [<stash>]`: Remove a single stashed state from the list"
-    )
+    assert.include(best("what does stash pop do", list), "`pop [<stash>]`: Remove a single stashed state from the list")
   })
 
   it("tells what a section begins with, where its heading is what is asked for", () => {
@@ -217,10 +212,7 @@ describe("extract", () => {
       text: "## nextTick()\n\nA utility for waiting until the page is drawn.\n\nOther things follow here as well.",
       heading: ["General", "nextTick()"]
     })
-    assert.strictEqual(
-      extract("what does nextTick do", [section])[0]?.text,
-      "A utility for waiting until the page is drawn."
-    )
+    assert.strictEqual(best("what does nextTick do", section), "A utility for waiting until the page is drawn.")
   })
 
   it("answers nothing where no passage names what the question names", () => {
@@ -231,7 +223,7 @@ describe("extract", () => {
 
   it("prefers a number where one is asked for", () => {
     const text = "Entries of the log are kept by default for long. Entries of the log are kept for 90 days by default."
-    assert.include(extract("how long are log entries kept", [hit({ text })], 1)[0]!.text, "90 days")
+    assert.include(best("how long are log entries kept", hit({ text })), "90 days")
   })
 
   it("does not say the same twice", () => {

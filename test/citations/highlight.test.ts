@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { bestExcerpt, highlight, highlighter, type TextSpan } from "../../src/citations/highlight.ts"
+import { bestExcerpt, highlighter } from "../../src/citations/highlight.ts"
+import type { TextSpan } from "../../src/model/Passage.ts"
 import { splitQuery, terms } from "../../src/terms/terms.ts"
 
 const words = (text: string, query: string): ReadonlyArray<string> =>
-  highlight(text, query).map(({ end, start }) => text.slice(start, end))
+  highlighter(query)(text).map(({ end, start }) => text.slice(start, end))
 
 describe("highlight", () => {
   const cases: ReadonlyArray<readonly [string, string, ReadonlyArray<string>]> = [
@@ -62,7 +63,7 @@ describe("highlight", () => {
 
   it.prop("gives spans in order, apart, within the text and not empty", [text, text], ([passage, query]) => {
     let last = -1
-    for (const { end, start } of highlight(passage, query)) {
+    for (const { end, start } of highlighter(query)(passage)) {
       assert.isAbove(start, last)
       assert.isAbove(end, start)
       last = end
@@ -75,7 +76,7 @@ describe("highlight", () => {
     const found = terms(passage).some((term) =>
       content.some((wanted) => term === wanted || (/^[漢字水]$/.test(wanted) && term.startsWith(wanted)))
     )
-    assert.strictEqual(highlight(passage, query).length > 0, found)
+    assert.strictEqual(highlighter(query)(passage).length > 0, found)
   })
 })
 
@@ -84,7 +85,7 @@ describe("bestExcerpt", () => {
     "The first sentence says little. The second one is about cats. Here is one more about dogs and cats! " +
     "Then it goes on at length about the weather, the sea, and what else there may be. Nothing ends well."
   const excerpt = (query: string, maxChars: number) => {
-    const { end, start } = bestExcerpt(text, highlight(text, query), maxChars)
+    const { end, start } = bestExcerpt(text, highlighter(query)(text), maxChars)
     return text.slice(start, end)
   }
 

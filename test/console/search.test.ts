@@ -20,6 +20,7 @@ const files = {
   "docs/tides.md": `---
 lang: en
 year: 2021
+constructor: the sea
 ---
 # Tides
 
@@ -36,6 +37,7 @@ When sun and moon stand at a right angle, the neap tide is **lowest**. See [the 
   "docs/moon.md": `---
 lang: en
 year: 2015
+constructor: the sky
 ---
 # The moon
 
@@ -117,6 +119,7 @@ seen("search in the console", () => {
     await to("/console/search?q=moon")
     const facets = page.getByRole("group", { name: "Filters" })
     await until(async () => /lang\s+en\s+2/.test(await facets.innerText()))
+    assert.match(await facets.innerText(), /constructor\s+the s/)
     await facets.getByRole("checkbox", { name: /^2015/ }).check()
     await page.waitForURL(/f=/)
     await until(async () => (await texts(page, ".hit .path")).every((text) => text.includes("moon.md")))

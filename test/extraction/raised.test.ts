@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { strToU8, zipSync } from "fflate"
 import { epub } from "../../src/extraction/books.ts"
 import { html } from "../../src/extraction/html.ts"
 import { docx } from "../../src/extraction/docx.ts"
@@ -13,10 +12,8 @@ import { markAt } from "../../src/model/Locator.ts"
 import { chunk } from "../../src/chunking/chunk.ts"
 import { located } from "../../src/chunking/located.ts"
 import { options } from "../chunking/chunkLaws.ts"
+import { related, zipped } from "../files/Loader/loading.ts"
 import { pdfOf } from "../files/Loader/pdfOf.ts"
-
-const zipped = (parts: Readonly<Record<string, string>>) =>
-  zipSync(Object.fromEntries(Object.entries(parts).map(([name, text]) => [name, strToU8(text)])))
 
 const body = (text: string) => html(`<html><body>${text}</body></html>`).text
 
@@ -150,8 +147,7 @@ describe("other formats", () => {
     const slides = pptx(
       zipped({
         "ppt/presentation.xml": '<p:presentation><p:sldIdLst><p:sldId r:id="r1"/></p:sldIdLst></p:presentation>',
-        "ppt/_rels/presentation.xml.rels":
-          '<Relationships><Relationship Id="r1" Type="x/slide" Target="slides/slide1.xml"/></Relationships>',
+        "ppt/_rels/presentation.xml.rels": related(["r1", "slides/slide1.xml"]),
         "ppt/slides/slide1.xml":
           '<p:sld><p:cSld><p:spTree><p:sp><p:txBody><a:p><a:r><a:t>10</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r><a:r><a:t> H</a:t></a:r><a:r><a:rPr baseline="-25000"/><a:t>2</a:t></a:r></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>'
       })
@@ -160,8 +156,7 @@ describe("other formats", () => {
     const sheet = xlsx(
       zipped({
         "xl/workbook.xml": '<workbook><sheets><sheet name="S" r:id="r1"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels":
-          '<Relationships><Relationship Id="r1" Type="x/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/_rels/workbook.xml.rels": related(["r1", "worksheets/sheet1.xml"]),
         "xl/worksheets/sheet1.xml":
           '<worksheet><sheetData><row r="1"><c r="A1" t="inlineStr"><is><r><t>m</t></r><r><rPr><vertAlign val="superscript"/></rPr><t>2</t></r></is></c></row></sheetData></worksheet>'
       })

@@ -95,6 +95,14 @@ Reads
 const read = (kind: Kind, text: string) => Effect.promise(() => extract(kind, text))
 
 describe("formats written by hand", () => {
+  it.effect("commands and macros named like what every object has are unknown ones", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* read("rtf", String.raw`{\rtf1 one\constructor  two}`)).text, "one two")
+      const { text } = yield* read("man", ".Sh A\n.constructor b\none\\*[constructor] two\n.toString c")
+      assert.strictEqual(text, "## A\n\none two")
+    })
+  )
+
   it.effect("LaTeX: headings, lists, tables and code, quotes and accents as printed, without its markup", () =>
     Effect.gen(function* () {
       const { marks, metadata, text: content, title } = yield* read("latex", paper)

@@ -8,7 +8,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { FileEvents } from "../../src/files/FileEvents.ts"
 import { make, type System } from "../../src/files/FileEvents/Node.ts"
-import { Disk, DiskFailure, type Reading } from "../../src/files/Walker/Disk.ts"
+import { Disk, DiskFailure, type FileTree } from "../../src/files/Walker/Disk.ts"
 import { holds, setUp } from "./watching.ts"
 
 it.scopedLive("follows files that come, change, are renamed and go", () =>
@@ -217,7 +217,7 @@ it.scopedLive("forgets nothing of a folder that it may not look into any more, a
     const real = yield* Disk
     const closed = new Set<string>()
     const denied = new DiskFailure({ code: "EACCES", detail: "denied" })
-    const disk: Reading = {
+    const disk: FileTree = {
       ...real,
       names: (folder) => (closed.has(folder) ? Effect.fail(denied) : real.names(folder))
     }

@@ -53,7 +53,6 @@ const setUp = Effect.fnUntraced(function* ({ events, lock, paths = ["/notes"] }:
           return Stream.drain(Stream.fromEffect(held))
         })
       ),
-    runText: () => Stream.empty,
     runTexts: () => Stream.empty
   })
   const context = yield* Layer.build(

@@ -1,4 +1,3 @@
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Layer from "effect/Layer"
@@ -7,14 +6,11 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { StoreConfig, WatchConfig } from "../../src/Config.ts"
 import { Settings } from "../../src/Config/Settings.ts"
-import type { Embedder } from "../../src/Embedder.ts"
 import { FileEvents } from "../../src/files/FileEvents.ts"
 import { make as nodeEvents } from "../../src/files/FileEvents/Node.ts"
 import { FileIndexer } from "../../src/files/FileIndexer.ts"
-import { layer as files } from "../../src/files/Loader/Files.ts"
-import { formats } from "../../src/files/Loader/formats.ts"
 import type { WatchEvent } from "../../src/files/FileEvent.ts"
-import { Watcher, type WatchOptions } from "../../src/files/Watcher.ts"
+import { Watcher } from "../../src/files/Watcher.ts"
 import { layerFree } from "../../src/files/WatchLock/Sqlite.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { Store } from "../../src/Store.ts"
@@ -22,16 +18,12 @@ import { embeddersLayer, makeEmbedder, chunkerOf } from "../fakes.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
 import { temporaryFolder } from "../folder.ts"
+import { layer } from "./Loader/loading.ts"
 
 interface Given {
   readonly events?: FileEvents["Type"]
   readonly settings?: Partial<WatchConfig["Type"]>
-  readonly options?: Partial<WatchOptions>
-  /** What goes around the embedder. */
-  readonly embedder?: (real: Embedder["Type"]) => Embedder["Type"]
 }
-
-export type Scanned = Extract<WatchEvent, { readonly _tag: "Scanned" }>
 
 /** A folder, and a watcher that has not begun to follow it. */
 export const setUp = Effect.fnUntraced(function* (given: Given = {}) {
@@ -39,12 +31,6 @@ export const setUp = Effect.fnUntraced(function* (given: Given = {}) {
   const folder = yield* temporaryFolder
   const root = path.join(folder, "root")
   fs.mkdirSync(root)
-  const chunker = chunkerOf(64, 0)
-  const loader = files({
-    formats,
-    maxFileBytes: 2 ** 20,
-    extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
-  }).pipe(Layer.provide(NodeFileSystem.layer))
   const config = Layer.merge(
     Layer.succeed(StoreConfig, Schema.decodeSync(Settings)({ store: { path: path.join(folder, "index.db") } }).store),
     Layer.succeed(WatchConfig, { paths: [], rescanSeconds: 300, quietMs: 20, maxWaitMs: 2000, ...given.settings })
@@ -53,7 +39,7 @@ export const setUp = Effect.fnUntraced(function* (given: Given = {}) {
     Watcher.Default.pipe(
       Layer.provide(FileIndexer.Default),
       Layer.provide(Indexer.Default),
-      Layer.provide([chunker, loader, embeddersLayer(given.embedder?.(embedder) ?? embedder)]),
+      Layer.provide([chunkerOf(64, 0), layer, embeddersLayer(embedder)]),
       Layer.provide([layerFree, config, Layer.succeed(FileEvents, given.events ?? nodeEvents())]),
       Layer.provideMerge(layerMemory)
     )
@@ -63,10 +49,10 @@ export const setUp = Effect.fnUntraced(function* (given: Given = {}) {
   const told = yield* Queue.unbounded<WatchEvent>()
   const at = (name: string) => path.join(root, name)
 
-  /** The next event that is so. */
-  const until = <A extends WatchEvent>(is: (event: WatchEvent) => event is A): Effect.Effect<A> =>
-    Effect.flatMap(Queue.take(told), (event) => (is(event) ? Effect.succeed(event) : until(is)))
-  const scanned = until((event): event is Scanned => event._tag === "Scanned")
+  const scanned: Effect.Effect<Extract<WatchEvent, { readonly _tag: "Scanned" }>> = Effect.flatMap(
+    Queue.take(told),
+    (event) => (event._tag === "Scanned" ? Effect.succeed(event) : scanned)
+  )
 
   const stored = store.list(defaultCollection, { limit: 10_000 }).pipe(
     Effect.map((documents) => documents.map(({ source }) => path.relative(root, source ?? "")).sort()),
@@ -80,10 +66,7 @@ export const setUp = Effect.fnUntraced(function* (given: Given = {}) {
   return {
     root,
     at,
-    store,
     embedded,
-    told,
-    until,
     scanned,
     stored,
     content,
@@ -94,9 +77,7 @@ export const setUp = Effect.fnUntraced(function* (given: Given = {}) {
     },
     /** Begins to follow; done when what is there is indexed. */
     start: Effect.forkScoped(
-      watcher.run({ paths: [root], collection: defaultCollection, ...given.options }, (event) =>
-        Queue.offer(told, event)
-      )
+      watcher.run({ paths: [root], collection: defaultCollection }, (event) => Queue.offer(told, event))
     ).pipe(Effect.zipRight(scanned)),
     /** Waits for the scan after which it is so. */
     settled: <E>(check: Effect.Effect<boolean, E>) => again(check, scanned)

@@ -126,10 +126,7 @@ const embedder = (faults: NonNullable<Given["faults"]>) => {
 const watcher = ({ watch }: Given) =>
   Layer.succeed(Watcher, Watcher.make({ run: () => Effect.never, status: Effect.succeed(Option.fromNullable(watch)) }))
 
-const noFiles = Layer.succeed(
-  FileIndexer,
-  FileIndexer.make({ run: () => Stream.empty, runText: () => Stream.empty, runTexts: () => Stream.empty })
-)
+const noFiles = Layer.succeed(FileIndexer, FileIndexer.make({ run: () => Stream.empty, runTexts: () => Stream.empty }))
 
 /** Files are really read, by the worker too. */
 const files = Layer.provide(

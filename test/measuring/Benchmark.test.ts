@@ -1,20 +1,11 @@
 import * as Either from "effect/Either"
 import { assert, describe, it } from "vitest"
 import { documentsOf, percentile, parseJudgements, parseQueries } from "../../src/measuring/Benchmark.ts"
-import { defaultCollection } from "../../src/model/Collection.ts"
-import { DocumentId } from "../../src/model/Document.ts"
-import type { Hit } from "../../src/model/SearchResult.ts"
-
-const hit = (source: string): Hit => ({
-  score: 1,
-  passage: { ordinal: 0, text: "", heading: [], start: 0, end: 0, startLine: 1, endLine: 1 },
-  collection: defaultCollection,
-  document: { docId: DocumentId.make("id"), source, metadata: {}, indexedAt: 0 }
-})
+import { hit } from "../hits.ts"
 
 describe("documentsOf", () => {
   it("puts each document where its best passage stands", () => {
-    const hits = ["/c.jsonl#b", "/c.jsonl#a#1", "/c.jsonl#b", "/c.jsonl#c"].map(hit)
+    const hits = ["/c.jsonl#b", "/c.jsonl#a#1", "/c.jsonl#b", "/c.jsonl#c"].map((source) => hit({ text: "", source }))
     assert.deepStrictEqual(documentsOf(hits, "/c.jsonl"), ["b", "a#1", "c"])
   })
 })

@@ -1,16 +1,8 @@
 import { assert, describe, it } from "vitest"
-import { defaultCollection } from "../../src/model/Collection.ts"
-import { DocumentId } from "../../src/model/Document.ts"
-import type { Hit } from "../../src/model/SearchResult.ts"
 import { meanRecall, recallAgainst } from "../../src/measuring/Speed.ts"
+import { hit } from "../hits.ts"
 
-const hits = (...scores: ReadonlyArray<number>): ReadonlyArray<Hit> =>
-  scores.map((score) => ({
-    score,
-    passage: { ordinal: 0, text: "", heading: [], start: 0, end: 0, startLine: 1, endLine: 1 },
-    collection: defaultCollection,
-    document: { docId: DocumentId.make("id"), source: "s", metadata: {}, indexedAt: 0 }
-  }))
+const hits = (...scores: ReadonlyArray<number>) => scores.map((score) => hit({ text: "", score }))
 
 describe("recall", () => {
   it("counts the places of the exact ranking that are filled as well", () => {

@@ -1,15 +1,15 @@
 /** Characters kept of a heading; a longer one is a mistake in the markup. */
 const longest = 300
 
-const entities: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  apos: "'",
-  nbsp: " ",
-  "#39": "'"
-}
+const entities = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+  ["nbsp", " "],
+  ["#39", "'"]
+])
 
 const tags =
   /<\/?(?:a|abbr|b|big|br|center|code|del|div|em|font|h[1-6]|i|img|ins|kbd|mark|p|picture|q|s|samp|small|source|span|strike|strong|sub|sup|svg|tt|u|var)(?:\s[^<>]*)?\/?>|<!--.*?-->/gi
@@ -38,7 +38,7 @@ export const plainHeading = (raw: string): string => {
     .replace(/(\*\*\*|\*\*|\*|~~)(?=\S)([^*~]*[^\s*~])\1/g, "$2")
     .replace(/(\*\*|\*)(?=\S)([^*]*[^\s*])\1/g, "$2")
     .replace(/(?<![\p{L}\p{N}_])(___|__|_)(?=[^\s_])([^_]*(?:_[^_]+)*?)\1(?![\p{L}\p{N}_])/gu, "$2")
-    .replace(/&(\w+|#39);/g, (entity, name: string) => entities[name] ?? entity)
+    .replace(/&(\w+|#39);/g, (entity, name: string) => entities.get(name) ?? entity)
     .replace(kept, (_, i: string) => literals[Number(i)] ?? "")
     .replace(/\s+/g, " ")
     .trim()

@@ -43,7 +43,7 @@ for (const line of [
 /** Letters that are a unit only without a space before them: `64 K` is rare, a heading `M` is not. */
 const attached = new Set(["s", "h", "d", "B", "K", "k", "M", "G", "T", "m"])
 
-export interface Quantity {
+interface Quantity {
   readonly number: string
   readonly unit: string | undefined
 }

@@ -1,5 +1,5 @@
 import type { DefaultTreeAdapterTypes as Tree } from "parse5"
-import { lineMark } from "../MarkdownWriter.ts"
+import { lineMark, oneLine } from "../MarkdownWriter.ts"
 import { grouped, lowered, raised, unbroken } from "../raised.ts"
 
 type Node = Tree.ChildNode
@@ -69,7 +69,7 @@ const closed = (text: string): string => (isSimple(text) ? text : `(${text})`)
 
 /** A formula in a line: `x^2`, `a_i`, `(a+b)/c`, `√(x)`. */
 const mathOf = (math: Element, depth = 0): string => {
-  if (depth > deepestFormula) return textOf(math).replace(/\s+/g, " ").trim()
+  if (depth > deepestFormula) return oneLine(textOf(math))
   const parts = math.childNodes.flatMap((node) => {
     if (isText(node)) {
       // Operators that are only heard: function application, invisible times and comma.
@@ -181,7 +181,7 @@ const insteadOf = (element: Element, before: string, code: Code, depth: number):
     case "kbd":
     case "samp":
     case "tt": {
-      const words = unbroken(inner("plain")).replace(/\s+/g, " ").trim()
+      const words = oneLine(unbroken(inner("plain")))
       return code === "plain" || words === "" || words.includes("`") ? words : `\`${words}\``
     }
   }

@@ -235,23 +235,36 @@ const codeText = (lines: ReadonlyArray<Line>): string => {
   return text
 }
 
-/** The state at a column's end. */
-export interface Column {
-  /** It ends in the middle of a sentence. */
-  readonly isOpen: boolean
+/** The table, code or heading that begins at a line. */
+const blockAt = (
+  writer: MarkdownWriter,
+  style: Style,
+  page: number,
+  lines: ReadonlyArray<Line>,
+  at: number
+): { readonly lines: number; readonly write: () => void } | undefined => {
+  const table = lines[at]!.mono ? { rows: [], end: at } : tableFrom(lines, at)
+  if (table.rows.length >= 2) return { lines: table.end - at, write: () => writer.table(cellsOf(table.rows)) }
+  const code = codeFrom(lines, at)
+  if (code.length > 0) return { lines: code.length, write: () => writer.code(codeText(code)) }
+  const heading = headingAt(style, page, lines[at]!, lines[at + 1])
+  return heading && { lines: heading.lines, write: () => writer.heading(heading.level, heading.text) }
 }
 
 /** Begins in the middle of a sentence. */
 const goesOn = /^\p{Ll}/u
 
-/** Writes a column as paragraphs, items, headings and tables, continuing a sentence that the last column left open. */
+/**
+ * Writes a column as paragraphs, items, headings and tables. `wasOpen`: the last column ended in the middle of a
+ * sentence, which this one may continue. Whether this one ends so.
+ */
 export const writeColumn = (
   writer: MarkdownWriter,
   given: ReadonlyArray<Line>,
   page: number,
   style: Style,
-  before: Column = { isOpen: false }
-): Column => {
+  wasOpen: boolean
+): boolean => {
   const lines = withBullets(given)
   let first = true
   let isOpen = false
@@ -261,7 +274,7 @@ export const writeColumn = (
   /** Lines of the block so far. */
   let count = 0
   const flush = () => {
-    if (first && before.isOpen && !item && goesOn.test(text)) writer.goOn(text, joinLines)
+    if (first && wasOpen && !item && goesOn.test(text)) writer.goOn(text, joinLines)
     else if (item) {
       const [marker, words] = itemOf(text)
       const isFirst = bullets.length === 0
@@ -290,33 +303,13 @@ export const writeColumn = (
   }
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!
-    const table = line.mono ? { rows: [], end: at } : tableFrom(lines, at)
-    if (table.rows.length >= 2) {
+    const whole = blockAt(writer, style, page, lines, at)
+    if (whole !== undefined) {
       flush()
       bullets = []
-      writer.table(cellsOf(table.rows))
+      whole.write()
       first = isOpen = false
-      at = table.end - 1
-      last = undefined
-      continue
-    }
-    const code = codeFrom(lines, at)
-    if (code.length > 0) {
-      flush()
-      bullets = []
-      writer.code(codeText(code))
-      first = isOpen = false
-      at += code.length - 1
-      last = undefined
-      continue
-    }
-    const heading = headingAt(style, page, line, lines[at + 1])
-    if (heading !== undefined) {
-      flush()
-      bullets = []
-      writer.heading(heading.level, heading.text)
-      first = isOpen = false
-      at += heading.lines - 1
+      at += whole.lines - 1
       last = undefined
       continue
     }
@@ -347,7 +340,7 @@ export const writeColumn = (
     last = line
   }
   flush()
-  return { isOpen }
+  return isOpen
 }
 
 const typicalLeading = (lines: ReadonlyArray<Line>): number => {

@@ -1,3 +1,5 @@
+import { oneLine } from "../MarkdownWriter.ts"
+
 /** Scripts written from right to left. */
 export const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
 
@@ -117,7 +119,7 @@ export const lineOf = (run: ReadonlyArray<Item>): Line => {
   )
   const end = run.at(-1)!
   return {
-    text: legible(text).replace(/\s+/g, " ").trim(),
+    text: oneLine(legible(text)),
     x: run[0]!.x,
     y: longest.y,
     right: end.x + end.width,

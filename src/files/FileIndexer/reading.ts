@@ -138,7 +138,8 @@ export const sorting = (store: typeof Store.Service, loader: typeof Loader.Servi
       return Chunk.map(events, (event): Step | Reading => {
         if (event._tag === "Skipped") return event
         if (event._tag !== "File") return { _tag: "Failed", path: event.path, reason: event.reason }
-        const { isNamed, path, size, stamp } = event
+        const { isNamed, path, stamp } = event
+        const { size } = stamp
         const before = known.get(path)
         if (before !== undefined) met.add(before.id)
         const isSame = before?.stamp !== undefined && !run.rehash && sameStamp(before.stamp, stamp)

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Read } from "../../extraction/Extracted.ts"
+import type { Extracted } from "../../extraction/Extracted.ts"
 import type { Kind, Source } from "../../extraction/extract.ts"
 import { type ThreadNumber, oneByOne, startWorker, threadNumber, threadTime } from "../../runtime/workers.ts"
 import { Unsupported } from "../Loader.ts"
@@ -11,7 +11,9 @@ export interface Job {
   readonly source: Source
 }
 
-export type Outcome = { readonly id: number; readonly read: Read } | { readonly id: number; readonly reason: string }
+export type Outcome =
+  | { readonly id: number; readonly read: Extracted }
+  | { readonly id: number; readonly reason: string }
 
 /** What the worker gets at its start. */
 export interface ThreadData {
@@ -27,11 +29,11 @@ export interface Limits {
 }
 
 /** Extracts a file's text. A file that takes too much time or memory is Unsupported, and the next one is read. */
-export type Extract = (path: string, kind: Kind, source: Source) => Effect.Effect<Read, Unsupported>
+export type Extract = (path: string, kind: Kind, source: Source) => Effect.Effect<Extracted, Unsupported>
 
 const entry = { source: "files/Loader/extractWorker.ts", built: "extractWorker.js" }
 
-type Answer = { readonly read: Read } | { readonly reason: string; readonly isLimit?: boolean }
+type Answer = { readonly read: Extracted } | { readonly reason: string; readonly isLimit?: boolean }
 
 /** A reader that uses no processor for so long, in milliseconds, waits for something that never comes. */
 const longestRest = 120_000

@@ -111,17 +111,17 @@ export const layer = ({
         const reason = file.kind._tag === "Other" ? file.kind.reason : "a kind of text that Clew does not read"
         return yield* new Unsupported({ path: file.path, reason })
       })
-      const open = (path: string) => Effect.flatMap(openFile(fs, path, maxFileBytes, options.index), read)
-      const documentsOf = <R>(opened: Effect.Effect<OpenedFile, Unreadable | Unsupported, R>) =>
-        Effect.map(opened, ({ documents }) => documents)
       return {
-        open,
+        open: (path) => Effect.flatMap(openFile(fs, path, maxFileBytes, options.index), read),
         unsupported,
         limited,
         isCurrent: (reader) => current.has(reader),
-        load: (path) => Stream.unwrapScoped(documentsOf(open(path))),
         fromText: ({ bytes, name }) =>
-          Stream.unwrap(documentsOf(Effect.flatMap(openBytes(name, bytes, maxFileBytes), read)))
+          openBytes(name, bytes, maxFileBytes).pipe(
+            Effect.flatMap(read),
+            Effect.map(({ documents }) => documents),
+            Stream.unwrap
+          )
       }
     })
   )

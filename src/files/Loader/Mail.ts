@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { extension } from "../../chunking/format.ts"
-import type { Attachment, Read } from "../../extraction/Extracted.ts"
+import type { Attachment, Extracted } from "../../extraction/Extracted.ts"
 import type { FileFormat, Loaded, LoadedDocument, SourceFile } from "../Loader.ts"
 import type { Extract } from "./Extractor.ts"
 import { openBytes } from "./read.ts"
@@ -53,7 +53,7 @@ const attachmentLimit = 50
 /** Whether an attachment is a signature, or meant for one program only. */
 const isPlumbing = ({ name }: Attachment): boolean => /\.(?:asc|sig|p7[cms]|pgp|dat)$/i.test(name)
 
-const attachmentsOf = ({ attachments = [] }: Read): ReadonlyArray<Attachment> =>
+const attachmentsOf = ({ attachments = [] }: Extracted): ReadonlyArray<Attachment> =>
   attachments.filter((attachment) => !isPlumbing(attachment)).slice(0, attachmentLimit)
 
 /** A name without folders. */
@@ -65,7 +65,7 @@ const bare = (name: string): string => name.replace(/^.*[/\\]/s, "").slice(0, 25
  */
 export const format = (
   extract: Extract,
-  toDocument: (read: Read) => LoadedDocument,
+  toDocument: (read: Extracted) => LoadedDocument,
   others: ReadonlyArray<FileFormat>
 ): FileFormat => {
   const attached = (

@@ -35,8 +35,8 @@ const onlyItem = (parsed: unknown): unknown => {
 
 const nameOf = ({ key }: Entry): string => (typeof key === "number" ? "" : key[0]!.split(" ")[0]!)
 
-/** How many elements are compared to tell whether the file is a list. */
-const looked = 40
+/** How many entries tell whether a file is a list, or an item a record. */
+const peeked = 40
 
 /** The elements of one name within a file's outermost element; undefined if it contains anything else. */
 const xmlList = (text: string): Iterable<Entry> | undefined => {
@@ -46,7 +46,7 @@ const xmlList = (text: string): Iterable<Entry> | undefined => {
   const names: Array<string> = []
   for (const entry of read(text, body, text.length, 0)) {
     names.push(nameOf(entry))
-    if (names.length === looked) break
+    if (names.length === peeked) break
   }
   // A single element is not a list.
   if (names.length < 2 || names.some((name) => name !== names[0])) return undefined
@@ -61,7 +61,7 @@ const hasText = (text: string, entry: Entry): boolean => {
   let count = 0
   for (const inner of entry.inside.read(text, entry.inside.body, text.length, 0)) {
     if (/^(?:text|content)$/.test(nameOf(inner))) return true
-    if (++count === looked) return false
+    if (++count === peeked) return false
   }
   return false
 }
@@ -107,10 +107,10 @@ const listed = (path: string, text: string): Iterable<Entry> | undefined => {
 /** Whether the list's first item has a text, as records do and settings do not. */
 const isRecord = (text: string, { inside }: Entry): boolean => {
   if (inside === undefined) return false
-  let looked = 0
+  let count = 0
   for (const { key, inside: nested } of inside.read(text, inside.body, text.length, inside.base)) {
     if (typeof key !== "number" && nested === undefined && (key[0] === "text" || key[0] === "content")) return true
-    if (++looked > 40) break
+    if (++count > peeked) break
   }
   return false
 }

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { extension, formatOf, formatOfName } from "../../chunking/format.ts"
-import type { Read } from "../../extraction/Extracted.ts"
+import type { Extracted } from "../../extraction/Extracted.ts"
 import type { Kind, Source } from "../../extraction/extract.ts"
 import type { FileFormat, LoadedDocument, SourceFile, Unreadable, Unsupported } from "../Loader.ts"
 import { charset, decode } from "./decode.ts"
@@ -177,7 +177,7 @@ const extractables: ReadonlyArray<Extractable> = [
 /** Longest title, in characters: it is embedded with each passage, and a longer one is a markup error. */
 const longestTitle = 300
 
-const toDocument = ({ isLinks, marks, metadata, text, title }: Read): LoadedDocument => ({
+const toDocument = ({ isLinks, marks, metadata, text, title }: Extracted): LoadedDocument => ({
   _tag: "Loaded",
   content: text,
   format: "markdown",

@@ -4,12 +4,9 @@ import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import type { FileStamp } from "../../model/File.ts"
 
-export type EntryType = "file" | "folder" | "link" | "special"
-
 /** What stands at a path. */
 export interface Entry {
-  readonly type: EntryType
-  readonly size: number
+  readonly type: "file" | "folder" | "link" | "special"
   readonly stamp: FileStamp
 }
 
@@ -17,7 +14,7 @@ export interface Entry {
 export class DiskFailure extends Data.TaggedError("DiskFailure")<{ readonly code: string; readonly detail: string }> {}
 
 /** The file system, as a walk needs it. */
-export interface Reading {
+export interface FileTree {
   /** Names in a folder, unordered. */
   readonly names: (folder: string) => Effect.Effect<Array<string>, DiskFailure>
   /** What stands at each path, in the order of the paths; links are not followed. */
@@ -34,7 +31,6 @@ const failure = (error: NodeJS.ErrnoException) =>
 
 const entry = (stats: NodeFs.BigIntStats): Entry => ({
   type: stats.isFile() ? "file" : stats.isDirectory() ? "folder" : stats.isSymbolicLink() ? "link" : "special",
-  size: Number(stats.size),
   stamp: {
     size: Number(stats.size),
     modified: String(stats.mtimeNs),
@@ -60,7 +56,7 @@ const lookAt = (path: string): Entry | DiskFailure => {
 }
 
 // node:fs instead of the platform's FileSystem, which cannot look at a link and takes an effect for each file.
-const node: Reading = {
+const node: FileTree = {
   names: (folder) => call((done) => NodeFs.readdir(folder, done)),
   look: (paths) =>
     Effect.async((resume) => {

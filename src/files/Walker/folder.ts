@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import ignore, { type Ignore } from "ignore"
 import * as Path from "node:path"
 import type { WalkEvent } from "../WalkEvent.ts"
-import { type DiskFailure, inWords, type Reading } from "./Disk.ts"
+import { type DiskFailure, inWords, type FileTree } from "./Disk.ts"
 
 // Surrogates are below U+E000 as units, but stand for characters above it.
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
@@ -137,7 +137,6 @@ export const verdictOn = (
 
 /** A folder to walk. */
 export interface Folder {
-  readonly root: string
   /** As events name it, through the links that led here. */
   readonly path: string
   /** Without links. */
@@ -169,7 +168,7 @@ const isAbsent = ({ code }: DiskFailure) => code === "ENOENT" || code === "ENOTD
 
 // Only regular files: reading a pipe of that name would never end.
 const readRules = Effect.fnUntraced(
-  function* (disk: Reading, path: string) {
+  function* (disk: FileTree, path: string) {
     const { type } = yield* disk.follow(path)
     return { rules: type === "file" ? Rules.parse(yield* disk.text(path)) : undefined, events: [] }
   },
@@ -180,7 +179,7 @@ const readRules = Effect.fnUntraced(
 )
 
 const readFound = Effect.fnUntraced(function* (
-  disk: Reading,
+  disk: FileTree,
   folder: string,
   has: {
     readonly git: boolean
@@ -203,7 +202,7 @@ const readFound = Effect.fnUntraced(function* (
   return { found: brought, events: [...clewignore.events, ...gitignore.events, ...exclude.events] }
 })
 
-const has = Effect.fnUntraced(function* (disk: Reading, folder: string) {
+const has = Effect.fnUntraced(function* (disk: FileTree, folder: string) {
   const names = [".git", ".gitignore", ".clewignore", "searchindex.js"]
   const entries = yield* disk.look(names.map((each) => join(folder, each)))
   const [git = false, gitignore = false, clewignore = false, searchindex = false] = entries.map(
@@ -213,12 +212,12 @@ const has = Effect.fnUntraced(function* (disk: Reading, folder: string) {
 })
 
 /** The ignore files of a folder, and whether it is a repository. */
-export const found = Effect.fnUntraced(function* (disk: Reading, folder: string) {
+export const found = Effect.fnUntraced(function* (disk: FileTree, folder: string) {
   return (yield* readFound(disk, folder, yield* has(disk, folder))).found
 })
 
 /** The scope around a folder: .clewignore of every folder above it, .gitignore of those in its repository. */
-export const scopeAbove = Effect.fnUntraced(function* (disk: Reading, folder: string) {
+export const scopeAbove = Effect.fnUntraced(function* (disk: FileTree, folder: string) {
   const { root } = Path.parse(folder)
   const names = folder
     .slice(root.length)
@@ -244,7 +243,7 @@ export const scopeAbove = Effect.fnUntraced(function* (disk: Reading, folder: st
 
 /** Reads a folder's names and ignore files; an unreadable folder has no names. */
 export const open = Effect.fnUntraced(
-  function* (disk: Reading, folder: Folder) {
+  function* (disk: FileTree, folder: Folder) {
     const names = yield* disk.names(folder.path)
     const { events, found: brought } = yield* readFound(disk, folder.path, {
       git: names.includes(".git"),

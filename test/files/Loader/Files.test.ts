@@ -9,7 +9,7 @@ import * as Stream from "effect/Stream"
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { type Loaded, Loader, type Unreadable, type Unsupported } from "../../../src/files/Loader.ts"
+import { type Loaded, Loader } from "../../../src/files/Loader.ts"
 import * as Files from "../../../src/files/Loader/Files.ts"
 import { formats } from "../../../src/files/Loader/formats.ts"
 import { temporaryFolder } from "../../folder.ts"
@@ -18,10 +18,12 @@ const maxFileBytes = 200_000
 const files = Files.layer({ formats, maxFileBytes, extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 } })
 const layer = Layer.provide(files, NodeFileSystem.layer)
 
-const all = (stream: Stream.Stream<Loaded, Unreadable | Unsupported>) =>
-  Effect.map(Stream.runCollect(stream), Chunk.toReadonlyArray)
+const documents = (path: string) =>
+  Stream.unwrapScoped(Effect.flatMap(Loader, (loader) => Effect.map(loader.open(path), (opened) => opened.documents)))
 
-const load = (path: string) => Effect.flatMap(Loader, (loader) => all(loader.load(path)))
+const all = <E, R>(stream: Stream.Stream<Loaded, E, R>) => Effect.map(Stream.runCollect(stream), Chunk.toReadonlyArray)
+
+const load = (path: string) => all(documents(path))
 
 const write = (name: string, bytes: string | Uint8Array) =>
   Effect.map(temporaryFolder, (folder) => {
@@ -36,7 +38,7 @@ const png = Buffer.from(
 )
 const svg = '<?xml version="1.0"?>\n<!-- drawn -->\n<svg xmlns="http://www.w3.org/2000/svg"/>'
 
-describe("Loader.load", () => {
+describe("Loader.open", () => {
   const refused: ReadonlyArray<readonly [string, string | Uint8Array, string]> = [
     ["picture.txt", png, "binary (image/png)"],
     ["picture.jsonl", png, "binary (image/png)"],
@@ -151,10 +153,7 @@ describe("Loader.load", () => {
     Effect.gen(function* () {
       const path = yield* write("a.jsonl", '{"text": "a"}\n'.repeat(100_000))
       const open = () => Fs.readdirSync("/proc/self/fd").filter((fd) => isOpen(fd, path)).length
-      const loader = yield* Loader
-      yield* Stream.runForEach(Stream.take(loader.load(path), 3), () =>
-        Effect.sync(() => assert.strictEqual(open(), 1))
-      )
+      yield* Stream.runForEach(Stream.take(documents(path), 3), () => Effect.sync(() => assert.strictEqual(open(), 1)))
       assert.strictEqual(open(), 0)
     }).pipe(Effect.provide(layer), (effect) => (Fs.existsSync("/proc/self/fd") ? effect : Effect.void))
   )

@@ -1,32 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
-import { strToU8, zipSync } from "fflate"
-import { readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
+import { strToU8 } from "fflate"
 import type { LoadedDocument } from "../../../src/files/Loader.ts"
 import * as Extractor from "../../../src/files/Loader/Extractor.ts"
-import { formats } from "../../../src/files/Loader/formats.ts"
 import { fragment, markAt } from "../../../src/model/Locator.ts"
-import { sourceFile } from "../../contracts/FileFormat.ts"
 import { pdfOf } from "./pdfOf.ts"
-import { document, inOrder } from "./loading.ts"
+import { document, fixture, inOrder, layer, load as loadBytes, related, zipped } from "./loading.ts"
 
-const fixture = (name: string) =>
-  new Uint8Array(readFileSync(fileURLToPath(new URL(`../../fixtures/documents/${name}`, import.meta.url))))
-
-const limits = { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
-
-/** What the first format that accepts the file gives, as the loader has it. */
-const load = (name: string, bytes: Uint8Array = fixture(name), given = limits) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const file = yield* sourceFile(`/docs/${name}`, bytes, 65_536)
-      const format = formats(yield* Extractor.make(given)).find((each) => each.accepts(file))
-      return Chunk.toReadonlyArray(yield* Stream.runCollect(format!.load(file)))
-    })
-  )
+const load = (name: string, bytes: Uint8Array = fixture(name)) => Effect.provide(loadBytes(name, bytes), layer)
 
 /** How a stretch of the text is cited. */
 const cited = ({ content, marks = [] }: LoadedDocument, words: string): string => {
@@ -75,7 +56,7 @@ describe("documents", () => {
     Effect.gen(function* () {
       const paper = document(yield* load("paper.pdf"))
       // The text that the page was made from, as far as it is random sentences.
-      const made = readFileSync(fileURLToPath(new URL("../../fixtures/documents/paper.txt", import.meta.url)), "utf8")
+      const made = new TextDecoder().decode(fixture("paper.txt"))
       assert.isAtLeast(agreement(made, paper.content.slice(paper.content.indexOf("Introduction"))), 0.95)
       assert.strictEqual(cited(paper, "lighthouse"), `#page=${String(paper.metadata["pages"])}`)
     })
@@ -108,13 +89,14 @@ describe("documents", () => {
     )
   }
 
-  it.effect("PDF: an encrypted one and one of pictures are reported as such", () =>
+  it.effect("PDF: an encrypted one and those of pictures are reported as such", () =>
     Effect.gen(function* () {
-      assert.include(String(yield* Effect.flip(load("encrypted.pdf"))), "it is encrypted: save it without a password")
-      assert.include(
-        String(yield* Effect.flip(load("scanned.pdf", pdfOf([[], []])))),
-        "no text in its 2 pages: they are pictures"
-      )
+      const reasonOf = (name: string, bytes?: Uint8Array) =>
+        Effect.map(Effect.flip(load(name, bytes)), ({ reason }) => reason)
+      assert.include(yield* reasonOf("encrypted.pdf"), "it is encrypted: save it without a password")
+      assert.include(yield* reasonOf("empty.pdf", pdfOf([[], []])), "no text in its 2 pages: they are pictures")
+      const scan = "no text in its 1 pages: they are pictures; run OCR over it first"
+      assert.strictEqual(yield* reasonOf("scan.pdf"), scan)
     })
   )
 
@@ -127,13 +109,6 @@ describe("documents", () => {
       ])
       const { content } = document(yield* load("head.pdf", pdfOf(pages)))
       assert.strictEqual(content, [1, 2].map((n) => `Words of page ${n} about bees and their combs.`).join("\n\n"))
-    })
-  )
-
-  it.effect("a scan: reported as pictures", () =>
-    Effect.gen(function* () {
-      const { reason } = yield* Effect.flip(load("scan.pdf"))
-      assert.strictEqual(reason, "no text in its 1 pages: they are pictures; run OCR over it first")
     })
   )
 
@@ -265,12 +240,6 @@ describe("documents", () => {
   )
 })
 
-const zipped = (parts: Readonly<Record<string, string>>) =>
-  zipSync(Object.fromEntries(Object.entries(parts).map(([name, text]) => [name, strToU8(text)])))
-
-const related = (...links: ReadonlyArray<readonly [id: string, target: string]>) =>
-  `<Relationships>${links.map(([id, target]) => `<Relationship Id="${id}" Type="x" Target="${target}"/>`).join("")}</Relationships>`
-
 /** The parts of a presentation whose only slide shows the first chart. */
 const chartSlide = {
   "ppt/presentation.xml": '<p:presentation><p:sldIdLst><p:sldId r:id="r1"/></p:sldIdLst></p:presentation>',
@@ -368,7 +337,7 @@ describe("what stands around the text", () => {
       ] as const) {
         assert.include((yield* Effect.flip(load("a.doc", compound(name)))).message, reason)
       }
-      const circle = readFileSync(new URL("../../fixtures/documents/guide.doc", import.meta.url))
+      const circle = Buffer.from(fixture("guide.doc"))
       // The directory's last sector, 38, is followed by its first, 37.
       circle.writeInt32LE(37, 512 + 38 * 4)
       const error = yield* Effect.flip(load("b.doc", circle))
@@ -517,7 +486,7 @@ describe("damaged documents", () => {
         const take = yield* Extractor.make({ parseTimeoutMs: 1, parseMemoryMb: 512 })
         const slow = yield* Effect.flip(take("/a.pdf", "pdf", fixture("paper.pdf")))
         assert.include(slow.reason, "limits.parse_timeout_ms")
-        const patient = yield* Extractor.make(limits)
+        const patient = yield* Extractor.make({ parseTimeoutMs: 60_000, parseMemoryMb: 512 })
         assert.include(
           (yield* patient("/a.srt", "subtitles", "1\n00:00:01,000 --> 00:00:02,000\nWords\n")).text,
           "Words"

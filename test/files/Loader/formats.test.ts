@@ -1,8 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Code from "../../../src/files/Loader/formats.ts"
-import * as Text from "../../../src/files/Loader/formats.ts"
-import { formats } from "../../../src/files/Loader/formats.ts"
+import { code, formats, plain } from "../../../src/files/Loader/formats.ts"
 import * as JsonLines from "../../../src/files/Loader/JsonLines.ts"
 import * as Markdown from "../../../src/files/Loader/Markdown.ts"
 import * as Records from "../../../src/files/Loader/Records.ts"
@@ -14,7 +12,7 @@ const utf16 = (path: string, text: string) => ({
   bytes: Uint8Array.from(Buffer.from(`\ufeff${text}`, "utf16le"))
 })
 
-fileFormatContract(Text.plain, {
+fileFormatContract(plain, {
   takes: [
     file("/n/a.txt", "Grüße\r\nAlso 日本"),
     file("/n/README", "# Title\n"),
@@ -42,7 +40,7 @@ fileFormatContract(Markdown.format, {
   ]
 })
 
-fileFormatContract(Code.code, {
+fileFormatContract(code, {
   takes: [
     file("/n/a.py", "def f(): pass\n"),
     file("/n/Makefile", "all:\n"),
@@ -162,6 +160,6 @@ describe("records", () => {
 
 describe("formats", () => {
   it("ends with the one that takes every text", () => {
-    assert.strictEqual(formats(() => Effect.never).at(-1), Text.plain)
+    assert.strictEqual(formats(() => Effect.never).at(-1), plain)
   })
 })

@@ -1,12 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { readFileSync, writeFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 import { fragment } from "../../../src/model/Locator.ts"
 import type { Loaded } from "../../../src/files/Loader.ts"
-import { layer, load } from "./loading.ts"
-
-const place = (name: string) => fileURLToPath(new URL(`../../fixtures/documents/${name}`, import.meta.url))
+import { fixture, layer, load, place } from "./loading.ts"
 
 /** A document as a reader of this file wants to see it: what is known of it, its text, and where its parts stand. */
 const shown = (loaded: Loaded): string => {
@@ -53,7 +50,7 @@ it.layer(layer)("golden texts", (it) => {
   ]) {
     it.effect(name, () =>
       Effect.gen(function* () {
-        const loaded = yield* load(name, new Uint8Array(readFileSync(place(name))))
+        const loaded = yield* load(name, fixture(name))
         const text = loaded.map(shown).join("\n\n=====\n\n")
         const golden = place(`golden/${name}.txt`)
         if (process.env["CLEW_WRITE_GOLDEN"] === "1") writeFileSync(golden, text)
@@ -81,7 +78,7 @@ it.layer(layer)("golden texts", (it) => {
     it.effect(`guide.${format} has all words of its source, in their order but for notes`, () =>
       Effect.gen(function* () {
         const name = `guide.${format}`
-        const [loaded] = yield* load(name, new Uint8Array(readFileSync(place(name))))
+        const [loaded] = yield* load(name, fixture(name))
         // The note's words stand where each format has its notes.
         const body = words(
           source

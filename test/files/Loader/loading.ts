@@ -4,6 +4,9 @@ import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import { strToU8, zipSync } from "fflate"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import {
   Loader,
   type Loaded,
@@ -19,6 +22,19 @@ export const layer = Files.layer({
   maxFileBytes: 2_000_000,
   extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
 }).pipe(Layer.provide(NodeFileSystem.layer))
+
+export const place = (name: string): string =>
+  fileURLToPath(new URL(`../../fixtures/documents/${name}`, import.meta.url))
+
+export const fixture = (name: string): Uint8Array => new Uint8Array(readFileSync(place(name)))
+
+/** An archive of texts, as office formats are. */
+export const zipped = (parts: Readonly<Record<string, string>>): Uint8Array =>
+  zipSync(Object.fromEntries(Object.entries(parts).map(([name, text]) => [name, strToU8(text)])))
+
+/** How a part of an office file names others. */
+export const related = (...links: ReadonlyArray<readonly [id: string, target: string]>): string =>
+  `<Relationships>${links.map(([id, target]) => `<Relationship Id="${id}" Type="x" Target="${target}"/>`).join("")}</Relationships>`
 
 /** What the loader makes of a file of this name and content. */
 export const load = (

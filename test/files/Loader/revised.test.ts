@@ -1,18 +1,15 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { strToU8, zipSync } from "fflate"
+import { strToU8 } from "fflate"
 import * as Extractor from "../../../src/files/Loader/Extractor.ts"
-import { document, inOrder, layer, load } from "./loading.ts"
+import { document, inOrder, layer, load, zipped } from "./loading.ts"
 import { pdfOf } from "./pdfOf.ts"
 
 const wordDocument = (body: string): Uint8Array =>
-  zipSync({
-    "[Content_Types].xml": strToU8(
-      '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
-    ),
-    "word/document.xml": strToU8(
-      `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>${body}</w:body></w:document>`
-    )
+  zipped({
+    "[Content_Types].xml":
+      '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+    "word/document.xml": `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>${body}</w:body></w:document>`
   })
 
 const run = (text: string) => `<w:r><w:t xml:space="preserve">${text}</w:t></w:r>`
