@@ -9,7 +9,7 @@ import { current, mustUse } from "../Caller.ts"
 import { isObject, kindOf, pathText } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { JsonFault, readJson } from "../model/readJson.ts"
-import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
+import { inTurns } from "../runtime/EventLoop.ts"
 import { didYouMean } from "../terms/nearest.ts"
 
 const toError = (what: string, { path, reason }: JsonFault): MalformedBody | InvalidRequest =>
@@ -17,23 +17,11 @@ const toError = (what: string, { path, reason }: JsonFault): MalformedBody | Inv
 
 /** Parses a caller's JSON, yielding to others meanwhile; `what` names it in errors. */
 export const parseJson = (what: string, bytes: Buffer): Effect.Effect<unknown, MalformedBody | InvalidRequest> =>
-  Effect.suspend(() => {
-    const reading = readJson(bytes)
-    const go = (): Effect.Effect<unknown, MalformedBody | InvalidRequest> => {
-      const until = performance.now() + turnMs
-      try {
-        do {
-          const { done, value } = reading.next()
-          if (done === true) return Effect.succeed(value)
-        } while (performance.now() < until)
-      } catch (error) {
-        if (error instanceof JsonFault) return toError(what, error)
-        throw error
-      }
-      return Effect.flatMap(nextTurn, go)
-    }
-    return go()
-  })
+  Effect.catchAllDefect(
+    inTurns(() => readJson(bytes)),
+    (error): Effect.Effect<never, MalformedBody | InvalidRequest> =>
+      error instanceof JsonFault ? toError(what, error) : Effect.die(error)
+  )
 
 const known = ["content", "metadata", "doc_id"]
 
