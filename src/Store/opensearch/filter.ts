@@ -144,13 +144,12 @@ const onTime = (comparison: Comparison): Query => {
   return { terms: { indexed_at: times } }
 }
 
-const clauseQuery = (key: string, clause: Clause): Query => {
-  if (clause.present) {
+const clauseQuery = (key: string, { comparison }: Clause): Query => {
+  if (comparison === undefined) {
     if (key === "source") return { term: { has_source: true } }
     if (key === "doc_id" || key === "indexed_at") return every
     return key === "title" ? { exists: { field: "title" } } : { term: { keys: term(key) } }
   }
-  const { comparison } = clause
   if (key === "indexed_at") return onTime(comparison)
   if (key === "source") return onText("name", comparison, true)
   if (key === "doc_id" || key === "title") return onText(key, comparison, false)
