@@ -3,7 +3,7 @@ import { type Facet, type Facets, type OwnFacet, facetLimits } from "../../model
 import { MetadataValues, ofCollections, ownValues } from "../core/facetValues.ts"
 import type { Answer } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
-import { type Query, all, keyPattern, readTerm } from "./filter.ts"
+import { type Query, all, isHead, keyPattern, readTerm } from "./filter.ts"
 import type { Within } from "./within.ts"
 
 /** Values that are counted; of more, the most frequent ones. */
@@ -91,7 +91,7 @@ export const facetsOf = Effect.fnUntraced(function* (
     const answer: Answer = yield* cluster.search(each.record.documents, {
       size: 0,
       track_total_hits: true,
-      query: all([{ term: { kind: "document" } }, ...left]),
+      query: all([isHead, ...left]),
       aggs: Object.fromEntries([...counters.values()].map(({ aggregation }, at) => [`f${at}`, aggregation]))
     })
     for (const [at, counter] of [...counters.values()].entries()) {

@@ -12,6 +12,9 @@ const longest = 2 * limits.filter.characters + 1
 /** A text as a term: longer ones by their beginning, which no filter equals. */
 export const term = (text: string): string => text.slice(0, longest)
 
+/** Finds documents' heads: their index has records of files and of sources too. */
+export const isHead: Query = { term: { kind: "document" } }
+
 const none: Query = { match_none: {} }
 const every: Query = { match_all: {} }
 
