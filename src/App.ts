@@ -9,7 +9,7 @@ import { Chunker } from "./Chunker.ts"
 import { fail, ok } from "./model/Check.ts"
 import * as Config from "./Config.ts"
 import { noApiKeys } from "./Config/Env.ts"
-import { type Configured, inOpenSearch, inPostgres, opensearch, platform, postgres } from "./Configured.ts"
+import { type Configured, openSearchOptions, postgresOptions, opensearch, platform, postgres } from "./Configured.ts"
 import { type Opened, type Opening, embedders, layer as reading, openingFor, reranker } from "./App/reading.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 import { Doctor } from "./upkeep/Doctor.ts"
@@ -94,7 +94,7 @@ const examiner = (configured: Configured) => {
     return Layer.unwrapEffect(
       Effect.map(
         Effect.promise(() => import("./Store/OpenSearchExaminer.ts")),
-        ({ layer }) => layer({ ...inOpenSearch(configured), mode: "existing" })
+        ({ layer }) => layer({ ...openSearchOptions(configured), mode: "existing" })
       )
     )
   }
@@ -102,7 +102,7 @@ const examiner = (configured: Configured) => {
     ? Layer.unwrapEffect(
         Effect.map(
           Effect.promise(() => import("./Store/PostgresExaminer.ts")),
-          ({ layer }) => layer({ ...inPostgres(settings), mode: "existing" })
+          ({ layer }) => layer({ ...postgresOptions(settings), mode: "existing" })
         )
       )
     : SqliteExaminer.layer(settings.store.path)

@@ -23,7 +23,7 @@ export const postgres = Effect.promise(() => import("./Store/Postgres.ts"))
 
 export const opensearch = Effect.promise(() => import("./Store/OpenSearch.ts"))
 
-export const inOpenSearch = ({ apiKeys, settings: { store } }: Configured) => ({
+export const openSearchOptions = ({ apiKeys, settings: { store } }: Configured) => ({
   urls: store.urls!,
   username: store.username,
   password: Option.getOrUndefined(apiKeys.store),
@@ -35,16 +35,16 @@ export const inOpenSearch = ({ apiKeys, settings: { store } }: Configured) => ({
   timeoutMs: store.timeoutMs
 })
 
-export const inPostgres = ({ store: { pool, schema, url } }: Settings) => ({ pool, schema, url: url! })
+export const postgresOptions = ({ store: { pool, schema, url } }: Settings) => ({ pool, schema, url: url! })
 
 /** Whether the configured index exists. */
 export const exists = (configured: Configured) => {
   const { settings } = configured
   const { store } = settings
   const found: Effect.Effect<boolean, unknown, FileSystem.FileSystem> = Config.isInOpenSearch(store)
-    ? Effect.flatMap(opensearch, ({ exists }) => exists({ ...inOpenSearch(configured), mode: "existing" }))
+    ? Effect.flatMap(opensearch, ({ exists }) => exists({ ...openSearchOptions(configured), mode: "existing" }))
     : Config.isInPostgres(store)
-      ? Effect.flatMap(postgres, ({ exists }) => exists(inPostgres(settings)))
+      ? Effect.flatMap(postgres, ({ exists }) => exists(postgresOptions(settings)))
       : Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.as(fs.access(store.path), true))
   return Effect.provide(
     Effect.orElseSucceed(found, () => false),

@@ -7,7 +7,15 @@ import { layerPermitting } from "../Caller.ts"
 import { Collections } from "../Collections.ts"
 import * as Config from "../Config.ts"
 import { keyVariables } from "../Config/Env.ts"
-import { type Configured, exists, inOpenSearch, inPostgres, opensearch, platform, postgres } from "../Configured.ts"
+import {
+  type Configured,
+  exists,
+  openSearchOptions,
+  postgresOptions,
+  opensearch,
+  platform,
+  postgres
+} from "../Configured.ts"
 import * as Embedding from "../Embedder/Configured.ts"
 import { Graph } from "../Graph.ts"
 import { Llm } from "../Llm.ts"
@@ -89,12 +97,12 @@ const database = (
   const how = mode === "create" || mode === "readonly" ? mode : "existing"
   if (Config.isInOpenSearch(settings.store)) {
     return Layer.unwrapEffect(
-      Effect.map(opensearch, ({ layer }) => layer({ ...inOpenSearch(configured), graph, mode: how }))
+      Effect.map(opensearch, ({ layer }) => layer({ ...openSearchOptions(configured), graph, mode: how }))
     )
   }
   if (Config.isInPostgres(settings.store)) {
     return Layer.unwrapEffect(
-      Effect.map(postgres, ({ layer }) => layer({ ...inPostgres(settings), vectors, graph, mode: how }))
+      Effect.map(postgres, ({ layer }) => layer({ ...postgresOptions(settings), vectors, graph, mode: how }))
     )
   }
   const options = { filename, mode, synchronous, vectors, graph }

@@ -35,9 +35,15 @@ export interface Report {
 type Service = Embedder["Type"]
 
 interface Options {
+  /** Embeds every passage again and compares. */
   readonly deep: boolean
+  /** Repairs, then checks again. */
   readonly fix: boolean
+  /** Hears of the progress. */
+  readonly told: Told
 }
+
+type Asked = Omit<Options, "told"> & { readonly told?: Told | undefined }
 
 /** Examines an index, checks its embedders, and repairs what can be rebuilt. It never deletes a document. */
 export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
@@ -51,8 +57,8 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
       passages: ReadonlyArray<Parameters<typeof embeddedText>[1] & { readonly title: string | undefined }>
     ) => service.embedPassages(passages.map((passage) => embeddedText(passage.title, passage, making)))
 
-    /** Passages that should have a vector but have none, and those that have none rightly, but are not known for it. */
-    const without = Effect.fnUntraced(function* (
+    /** What to record of passages without a vector: the one they should have, or that they rightly have none. */
+    const unrecorded = Effect.fnUntraced(function* (
       service: Service,
       { embedder, id, name }: CollectionSummary,
       told: Told
@@ -72,7 +78,8 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
       }
     })
 
-    const strange = Effect.fnUntraced(function* (
+    /** Passages whose vector differs from what the embedder gives for their text. */
+    const deviating = Effect.fnUntraced(function* (
       service: Service,
       { embedder, id, name, passages: total }: CollectionSummary,
       told: Told
@@ -93,20 +100,21 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
       }
     })
 
-    const vectorsOf = (collection: CollectionSummary, { deep, fix, told }: Options & { readonly told: Told }) =>
+    const vectorsOf = (collection: CollectionSummary, { deep, fix, told }: Options) =>
       Effect.gen(function* () {
         const { embedder, name } = collection
         yield* told(`embedder of ${name}`)
         const service = yield* embedders.forCollection(collection)
-        const missing = yield* without(service, collection, told)
+        const missing = yield* unrecorded(service, collection, told)
         if (fix && missing.length > 0) yield* examiner.putVectors(collection.id, missing)
-        const odd = deep ? yield* strange(service, collection, told) : []
-        const cure: Cure = { _tag: "Vectors", collection: collection.id, passages: odd }
+        const wrong = deep ? yield* deviating(service, collection, told) : []
+        const cure: Cure = { _tag: "Vectors", collection: collection.id, passages: wrong }
         const languages =
           embedder.backend === "onnx" ? yield* service.languages ?? Effect.succeed(undefined) : undefined
-        const served = languages === undefined ? "" : `; its model card names the languages ${languages.join(", ")}`
+        const ofLanguages =
+          languages === undefined ? "" : `; its model card names the languages ${languages.join(", ")}`
         const findings: Array<Finding> = [
-          ok("embedder", `collection ${name}: ${describeEmbedder(embedder)} answers${served}`)
+          ok("embedder", `collection ${name}: ${describeEmbedder(embedder)} answers${ofLanguages}`)
         ]
         if (embedder.making !== undefined) {
           findings.push(
@@ -142,8 +150,8 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
             )
           )
         }
-        if (odd.length > 0) {
-          const detail = `collection ${name}: ${odd.length} vectors differ from what the embedder gives for their texts`
+        if (wrong.length > 0) {
+          const detail = `collection ${name}: ${wrong.length} vectors differ from what the embedder gives for their texts`
           findings.push({ ...fail("vectors", detail, "run `clew doctor --deep --fix`"), cure })
         }
         return { findings, made: fix ? missing.length : 0 }
@@ -164,7 +172,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         )
       )
 
-    const forNew = (known: ReadonlyArray<CollectionSummary>) =>
+    const embedderForNew = (known: ReadonlyArray<CollectionSummary>) =>
       Effect.match(embedders.configured.identity, {
         onSuccess: (identity): ReadonlyArray<Finding> =>
           known.some(({ embedder }) => sameEmbedder(embedder, identity))
@@ -179,24 +187,24 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         ]
       })
 
-    const examine = Effect.fnUntraced(function* (options: Options & { readonly told: Told }) {
+    const examine = Effect.fnUntraced(function* (options: Options) {
       const findings: Array<Finding> = [...(yield* examiner.examine(options.told))]
       // If the index cannot be read, skip its vectors.
       const known = yield* Effect.orElseSucceed(examiner.collections, () => [])
       let made = 0
       for (const collection of known) {
-        const looked = yield* vectorsOf(collection, options)
-        findings.push(...looked.findings)
-        made += looked.made
+        const vectors = yield* vectorsOf(collection, options)
+        findings.push(...vectors.findings)
+        made += vectors.made
       }
       // A collection's embedder that does not answer is already reported.
       if (!findings.some(({ name, status }) => name === "embedder" && status === "fail")) {
-        findings.push(...(yield* forNew(known)))
+        findings.push(...(yield* embedderForNew(known)))
       }
       return { findings, made }
     })
 
-    const bare = (findings: ReadonlyArray<Finding>): ReadonlyArray<Check> => findings.map(Struct.omit("cure"))
+    const checksOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<Check> => findings.map(Struct.omit("cure"))
 
     const curesOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<Cure> =>
       findings.flatMap(({ cure }) => (cure === undefined ? [] : [cure]))
@@ -206,18 +214,21 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
       const done = cures.length > 0 ? yield* examiner.mend(cures) : []
       const { made } = yield* examine({ deep: false, fix: true, told })
       const last = yield* examine({ deep, fix: false, told })
-      return { checks: bare(last.findings), done: made > 0 ? [...done, `${made} vectors were embedded again`] : done }
+      return {
+        checks: checksOf(last.findings),
+        done: made > 0 ? [...done, `${made} vectors were embedded again`] : done
+      }
     })
 
     /** Examines and repairs; an index of an older version must be brought up to date before anything else is repaired. */
-    const look = (options: Options & { readonly told: Told }): Effect.Effect<Report, StoreUnavailable> =>
+    const look = (options: Options): Effect.Effect<Report, StoreUnavailable> =>
       Effect.gen(function* () {
         const { deep, fix, told } = options
         const { findings } = yield* examine({ deep, fix: false, told })
         const isWell = findings.every(({ status }) => status === "ok")
         const cures = curesOf(findings)
-        const lacks = findings.some(({ cure, name, status }) => name === "vectors" && status === "fail" && !cure)
-        if (!fix || isWell || (cures.length === 0 && !lacks)) return { checks: bare(findings), fixed: [] }
+        const lacksVectors = findings.some(({ cure, name, status }) => name === "vectors" && status === "fail" && !cure)
+        if (!fix || isWell || (cures.length === 0 && !lacksVectors)) return { checks: checksOf(findings), fixed: [] }
         if (cures.some(({ _tag }) => _tag === "Migrate")) {
           const copy = yield* examiner.copy
           yield* examiner.migrate
@@ -235,10 +246,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         return { checks, copy, fixed: done }
       })
 
-    /** `deep` embeds every passage again and compares. `fix` repairs, then checks again. `told` hears of the progress. */
-    const run = Effect.fn("Doctor.run")((options: Options & { readonly told?: Told | undefined }) =>
-      look({ ...options, told: options.told ?? (() => Effect.void) })
-    )
+    const run = Effect.fn("Doctor.run")(({ told = () => Effect.void, ...options }: Asked) => look({ ...options, told }))
 
     return { run, origins: examiner.origins }
   })

@@ -40,7 +40,7 @@ export interface Transferred {
   readonly passages: number
 }
 
-/** An import's documents, how many of them were there already, and how many more held no text. */
+/** What an import took: its documents, how many of them were there already, and how many more held no text. */
 export interface Taken extends Transferred {
   readonly unchanged: number
   readonly skipped: number
@@ -305,8 +305,8 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
 
     /**
      * Stores the documents of an export, which is read twice: nothing is stored unless all of it can be. Existing
-     * documents are replaced unless they are unchanged, or deleted if they hold no text; others stay. Nothing is embedded. If it breaks off, doing it again
-     * continues.
+     * documents are replaced unless they are unchanged, or deleted if they hold no text; others stay. Nothing is
+     * embedded. An import that broke off is continued by doing it again.
      */
     const take = Effect.fn("Transfer.take")(function* <E, R>(given: Stream.Stream<string, E, R>) {
       const { header, there } = yield* check(given)

@@ -27,22 +27,23 @@ export const boundsOf = (range: Range) =>
     return bound === undefined ? [] : [{ operator, bound }]
   })
 
-/** A condition as what must or must not hold of a key's values; `present` only asks whether the key exists. */
-export type Clause = { readonly negated: boolean } & (
-  | { readonly present: true }
-  | { readonly present: false; readonly comparison: Comparison }
-)
+/** A condition as what must or must not hold of a key's values. */
+export interface Clause {
+  readonly negated: boolean
+  /** Undefined: what matters is whether the key exists. */
+  readonly comparison: Comparison | undefined
+}
 
 /** The clauses, which must all hold. */
 const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
   if (isScalar(condition) || Array.isArray(condition)) {
-    return [{ negated: false, present: false, comparison: condition as Comparison }]
+    return [{ negated: false, comparison: condition as Comparison }]
   }
   const { exists, not, ...range } = condition as Exclude<Condition, Scalar | ReadonlyArray<Scalar>>
   const clauses: Array<Clause> = []
-  if (boundsOf(range).length > 0) clauses.push({ negated: false, present: false, comparison: range })
-  if (not !== undefined) clauses.push({ negated: true, present: false, comparison: not })
-  if (exists !== undefined) clauses.push({ negated: !exists, present: true })
+  if (boundsOf(range).length > 0) clauses.push({ negated: false, comparison: range })
+  if (not !== undefined) clauses.push({ negated: true, comparison: not })
+  if (exists !== undefined) clauses.push({ negated: !exists, comparison: undefined })
   return clauses
 }
 

@@ -26,10 +26,14 @@ type Value = FacetValue["value"]
 /** The values of a facet that the documents of a connection have, each with a number. */
 export interface Values {
   readonly size: number
-  /** The numbers of the values of a document. */
-  readonly of: (name: string, indexedAt: number) => ReadonlyArray<number>
   /** The best of what was counted, by the values' numbers. */
   readonly facet: (counts: Uint32Array) => Facet
+}
+
+/** Values that are made of a document's name and time. */
+export interface OwnValues extends Values {
+  /** The numbers of the values of a document. */
+  readonly of: (name: string, indexedAt: number) => ReadonlyArray<number>
 }
 
 const isBefore = (a: Value, b: Value): boolean => (typeof a === typeof b ? a < b : typeof a < typeof b)
@@ -97,10 +101,6 @@ export class MetadataValues extends Numbered<Value> implements Values {
     super()
   }
 
-  of(): ReadonlyArray<number> {
-    return []
-  }
-
   facet(counts: Uint32Array): Facet {
     return best(
       counts,
@@ -114,7 +114,7 @@ const monthOf = (index: number): string =>
   `${String(Math.floor(index / 12)).padStart(4, "0")}-${String((index % 12) + 1).padStart(2, "0")}`
 
 /** The months in which documents were indexed, in UTC. */
-class Months extends Numbered<number> implements Values {
+class Months extends Numbered<number> implements OwnValues {
   private last: readonly [time: number, numbers: ReadonlyArray<number>] = [NaN, []]
 
   of(_name: string, indexedAt: number): ReadonlyArray<number> {
@@ -155,7 +155,7 @@ export const endingBefore = (name: string, end: number): string | undefined => {
 }
 
 /** The endings of files' names, also of those of which a document is one record, like `log.jsonl#12`. */
-class Formats extends Numbered<string> implements Values {
+class Formats extends Numbered<string> implements OwnValues {
   /** How each ending is written, and whether records follow it. */
   private readonly written: Array<Set<string>> = []
 
@@ -190,7 +190,7 @@ class Formats extends Numbered<string> implements Values {
 const deepest = 32
 
 /** Folders, each with all that is below it; a folder's number is greater than that of the folder it is in. */
-class Folders implements Values {
+class Folders implements OwnValues {
   /** With a slash at the end; the first is that of everything. */
   private readonly paths: Array<string> = [""]
   private readonly parents: Array<number> = [0]
@@ -257,7 +257,7 @@ class Folders implements Values {
 }
 
 /** Facets that are made of a document's name and time. */
-export const ownValues: Readonly<Record<Exclude<OwnFacet, "collection">, () => Values>> = {
+export const ownValues: Readonly<Record<Exclude<OwnFacet, "collection">, () => OwnValues>> = {
   folder: () => new Folders(),
   format: () => new Formats(),
   indexed: () => new Months()

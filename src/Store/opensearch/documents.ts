@@ -13,7 +13,7 @@ import { type PassagePart, cut, partOf } from "../core/passage.ts"
 import { Failed } from "./client.ts"
 import { type Cluster, type Write, mostHits } from "./Cluster.ts"
 import * as files from "./files.ts"
-import { type Query, all, filterQuery, term } from "./filter.ts"
+import { type Query, all, filterQuery, isHead, term } from "./filter.ts"
 import { type CollectionRecord, find, take } from "./records.ts"
 import {
   type Head,
@@ -334,7 +334,7 @@ export const headsWhere = Effect.fnUntraced(function* (
 ) {
   const { hits } = yield* search(documents, {
     seq_no_primary_term: true,
-    query: all([{ term: { kind: "document" } }, query]),
+    query: all([isHead, query]),
     ...page
   })
   return (hits.hits as ReadonlyArray<never>).flatMap((hit) => storedHead(hit) ?? [])

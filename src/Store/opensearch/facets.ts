@@ -1,9 +1,9 @@
 import * as Effect from "effect/Effect"
 import { type Facet, type Facets, type OwnFacet, facetLimits } from "../../model/Facets.ts"
-import { MetadataValues, type Values, ofCollections, ownValues } from "../core/facetValues.ts"
+import { MetadataValues, ofCollections, ownValues } from "../core/facetValues.ts"
 import type { Answer } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
-import { type Query, all, keyPattern, readTerm } from "./filter.ts"
+import { type Query, all, isHead, keyPattern, readTerm } from "./filter.ts"
 import type { Within } from "./within.ts"
 
 /** Values that are counted; of more, the most frequent ones. */
@@ -25,45 +25,48 @@ interface Bucket {
   readonly doc_count: number
 }
 
+/** What a facet asks of the cluster, its values, and the numbers of those that a bucket has. */
+const counting = (name: string) => {
+  if (isOwn(name)) {
+    const { as, field } = own[name]
+    const values = ownValues[name]()
+    return { aggregation: { field }, values, numbersOf: (key: string) => values.of(...as(key)) }
+  }
+  const values = new MetadataValues(name)
+  const numbersOf = (key: string) => {
+    const value = readTerm(key)
+    return typeof value === "string" && value.length > facetLimits.characters ? [] : [values.numberOf(value)]
+  }
+  return { aggregation: { field: "meta", include: keyPattern(name) }, values, numbersOf }
+}
+
 /** Adds counts of values of a facet. */
 class Counter {
-  private counts: Array<number> = []
-  private readonly values: Values
-  private readonly metadata: MetadataValues | undefined
+  private readonly counts: Array<number> = []
+  private readonly counting: ReturnType<typeof counting>
 
-  constructor(private readonly name: string) {
-    this.metadata = isOwn(name) ? undefined : new MetadataValues(name)
-    this.values = isOwn(name) ? ownValues[name]() : this.metadata!
+  constructor(name: string) {
+    this.counting = counting(name)
   }
 
   get aggregation(): Readonly<Record<string, unknown>> {
-    const { name } = this
-    return isOwn(name)
-      ? { terms: { field: own[name].field, size: most } }
-      : { terms: { field: "meta", include: keyPattern(name), size: most } }
+    return { terms: { ...this.counting.aggregation, size: most } }
   }
 
   add({ doc_count: count, key }: Bucket): void {
-    const { metadata, name } = this
-    if (metadata !== undefined) {
-      const value = readTerm(key)
-      if (typeof value === "string" && value.length > facetLimits.characters) return
-      this.addTo(metadata.numberOf(value), count)
-    } else if (isOwn(name)) for (const number of this.values.of(...own[name].as(key))) this.addTo(number, count)
-  }
-
-  private addTo(number: number, count: number): void {
-    this.counts[number] = (this.counts[number] ?? 0) + count
+    for (const number of this.counting.numbersOf(key)) this.counts[number] = (this.counts[number] ?? 0) + count
   }
 
   get facet(): Facet {
-    return this.values.facet(Uint32Array.from({ length: this.values.size }, (_, at) => this.counts[at] ?? 0))
+    const { values } = this.counting
+    return values.facet(Uint32Array.from({ length: values.size }, (_, at) => this.counts[at] ?? 0))
   }
 }
 
-/** Documents whose passages a query leaves, if it is one of passages: by their keys, of so many at most. */
+/** Most documents that a query of passages leaves to be counted. */
 const mostKeys = 65_536
 
+/** The documents of which a query of passages leaves any, as a query of documents; none: all. */
 const documentsOf = Effect.fnUntraced(function* ({ search }: Cluster, { filter, record }: Within) {
   if (filter === undefined) return []
   const { aggregations } = yield* search(record.passages, {
@@ -88,7 +91,7 @@ export const facetsOf = Effect.fnUntraced(function* (
     const answer: Answer = yield* cluster.search(each.record.documents, {
       size: 0,
       track_total_hits: true,
-      query: all([{ term: { kind: "document" } }, ...left]),
+      query: all([isHead, ...left]),
       aggs: Object.fromEntries([...counters.values()].map(({ aggregation }, at) => [`f${at}`, aggregation]))
     })
     for (const [at, counter] of [...counters.values()].entries()) {

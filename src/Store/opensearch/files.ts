@@ -3,7 +3,7 @@ import type { FileChange, IndexedRoot, KnownFile } from "../../model/File.ts"
 import { type TextRange, ranges } from "../core/identity.ts"
 import type { Answer } from "./client.ts"
 import { type Cluster, type Write, mostHits } from "./Cluster.ts"
-import { all, term } from "./filter.ts"
+import { all, isHead, term } from "./filter.ts"
 import type { CollectionRecord } from "./records.ts"
 import { keyOf } from "./sources.ts"
 
@@ -152,7 +152,7 @@ const without = Effect.fnUntraced(function* (cluster: Cluster, at: At, paths: Re
       body: {
         size: 1,
         _source: ["own.origin"],
-        query: all([{ term: { kind: "document" } }, { term: { origin: term(path) } }])
+        query: all([isHead, { term: { origin: term(path) } }])
       }
     }))
   )

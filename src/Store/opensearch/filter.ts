@@ -12,6 +12,9 @@ const longest = 2 * limits.filter.characters + 1
 /** A text as a term: longer ones by their beginning, which no filter equals. */
 export const term = (text: string): string => text.slice(0, longest)
 
+/** Finds documents' heads: their index has records of files and of sources too. */
+export const isHead: Query = { term: { kind: "document" } }
+
 const none: Query = { match_none: {} }
 const every: Query = { match_all: {} }
 
@@ -144,13 +147,12 @@ const onTime = (comparison: Comparison): Query => {
   return { terms: { indexed_at: times } }
 }
 
-const clauseQuery = (key: string, clause: Clause): Query => {
-  if (clause.present) {
+const clauseQuery = (key: string, { comparison }: Clause): Query => {
+  if (comparison === undefined) {
     if (key === "source") return { term: { has_source: true } }
     if (key === "doc_id" || key === "indexed_at") return every
     return key === "title" ? { exists: { field: "title" } } : { term: { keys: term(key) } }
   }
-  const { comparison } = clause
   if (key === "indexed_at") return onTime(comparison)
   if (key === "source") return onText("name", comparison, true)
   if (key === "doc_id" || key === "title") return onText(key, comparison, false)

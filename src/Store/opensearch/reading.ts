@@ -18,7 +18,7 @@ import type { Answer } from "./client.ts"
 import { type Cluster, mostHits } from "./Cluster.ts"
 import { headsOf, headsWhere } from "./documents.ts"
 import { Moved } from "./errors.ts"
-import { type Query, all, containing, filterQuery, term } from "./filter.ts"
+import { type Query, all, containing, filterQuery, isHead, term } from "./filter.ts"
 import type { CollectionRecord } from "./records.ts"
 import { type Head, type PassageSource, placesOf, rowOf, storedHead, textOf, vectorIn } from "./sources.ts"
 
@@ -135,7 +135,7 @@ export const recent = Effect.fnUntraced(function* (
   const names = new Map(records.map(({ documents, name }) => [documents, name]))
   const { hits } = yield* search([...names.keys()].join(","), {
     size: Math.min(limit, mostHits),
-    query: { term: { kind: "document" } },
+    query: isHead,
     sort: [{ gen: "desc" }]
   })
   return (hits.hits as ReadonlyArray<Answer>).map(({ _index, _source }): RecentDocument => ({

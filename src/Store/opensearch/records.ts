@@ -6,6 +6,7 @@ import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } 
 import { notFound } from "../core/calls.ts"
 import { Failed } from "./client.ts"
 import { type Cluster, mostHits } from "./Cluster.ts"
+import { isHead } from "./filter.ts"
 
 /** What is kept of a collection: its embedder and the index of its passages, which change in one step. */
 export interface CollectionRecord {
@@ -174,7 +175,7 @@ export const countsOf = (cluster: Cluster, records: ReadonlyArray<CollectionReco
         body: {
           size: 0,
           track_total_hits: true,
-          query: { term: { kind: "document" } },
+          query: isHead,
           aggs: { passages: { sum: { field: "passages" } } }
         }
       }))

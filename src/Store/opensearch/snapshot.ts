@@ -18,7 +18,7 @@ import type { Cluster } from "./Cluster.ts"
 import { demanded } from "./demands.ts"
 import type { Moved } from "./errors.ts"
 import { facetsOf } from "./facets.ts"
-import { type Query, all, filterQuery } from "./filter.ts"
+import { type Query, all, filterQuery, isHead } from "./filter.ts"
 import { expand } from "./graph.ts"
 import { type CollectionRecord, type Counts, countsOf, find as findRecord, toSummary } from "./records.ts"
 import { nearTerms } from "./spelling.ts"
@@ -339,7 +339,7 @@ export const filteredCount = Effect.fnUntraced(function* (
       index: documents,
       body: {
         size: 0,
-        query: all([{ term: { kind: "document" } }, query]),
+        query: all([isHead, query]),
         aggs: { passages: { sum: { field: "passages" } } }
       }
     }))

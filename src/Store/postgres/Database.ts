@@ -32,9 +32,6 @@ export interface DatabaseOptions {
   readonly patience?: number | undefined
 }
 
-/** Memory for vectors that were scored. */
-const vectorBytes = 256 * 1024 * 1024
-
 const bytesOf = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
   Effect.map(
     sql.unsafe<{ readonly bytes: number }>(
@@ -91,7 +88,7 @@ export const open = (options: DatabaseOptions) =>
       )
     )
     const blocks = BlockCache.make()
-    const scoring = makeScoring(vectorBytes)
+    const scoring = makeScoring()
     const writers = makeTurns(1)
     const write: (typeof Database.Service)["write"] = (effect) => writers.urgent(errors(retryBusy(writing(effect))))
     /** Searches one at a time, with codes and masks of its own; the codes' memory and the vectors are those of all. */

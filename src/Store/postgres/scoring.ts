@@ -10,11 +10,14 @@ interface Row {
   readonly crc: number | null
 }
 
+/** Bytes of vectors that a process holds, of each width. */
+const heldBytes = 256 * 1024 * 1024
+
 /**
  * Scores vectors in this process. A vector never changes under its set and passage, so those read before are kept, the
- * last read ones of them up to `mostBytes`; each is compared with its checksum when it is read.
+ * last read ones of them; each is compared with its checksum when it is read.
  */
-export const makeScoring = (mostBytes: number): Scoring =>
+export const makeScoring = (): Scoring =>
   inMemory(
     {
       state: () => true,
@@ -46,5 +49,5 @@ export const makeScoring = (mostBytes: number): Scoring =>
           rows.map(({ passage_id }) => passage_id)
         )
     },
-    mostBytes
+    heldBytes
   )

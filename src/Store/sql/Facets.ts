@@ -7,7 +7,7 @@ import type { Mask } from "../../model/Passage.ts"
 import type { Searched } from "../../ranking/Snapshot.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { dialectOf } from "./dialect.ts"
-import { MetadataValues, Numbers, ofCollections, ownValues, type Values } from "../core/facetValues.ts"
+import { MetadataValues, Numbers, ofCollections, type OwnValues, ownValues } from "../core/facetValues.ts"
 import { allDocuments, forEachId } from "./filter.ts"
 import { type Masks, type PassageRanges, inOrder } from "./Masks.ts"
 import { forEachNumber, inList, list } from "./rows.ts"
@@ -31,7 +31,7 @@ interface Present {
 }
 
 interface Known {
-  readonly values: Values
+  readonly values: MetadataValues | OwnValues
   readonly columns: WeakMap<PassageRanges, Column>
   /** Numbers kept for it. */
   size: number
@@ -220,7 +220,7 @@ const counted = (
 const addOwn = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
-  values: Values,
+  values: OwnValues,
   ranges: PassageRanges,
   column: Column
 ) {

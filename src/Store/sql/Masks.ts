@@ -135,7 +135,7 @@ const documentsMatching = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
     any: (findings) => not(all(findings.map(not))),
     not,
     clause: (key, clause) => {
-      const globs = key === "source" && !clause.present ? manyGlobs(clause.comparison) : undefined
+      const globs = key === "source" ? manyGlobs(clause.comparison) : undefined
       const found =
         globs === undefined
           ? select(documentsOf(dialectOf(sql), collection, key, clause))

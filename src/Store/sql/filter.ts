@@ -60,7 +60,7 @@ const among = (column: string, values: ReadonlyArray<string | number>): Where =>
 const fewGlobs = 4
 
 /** The values of a condition on `source` that contain more globs than SQLite should compare. */
-export const manyGlobs = (comparison: Comparison): ReadonlyArray<string> | undefined => {
+export const manyGlobs = (comparison: Comparison | undefined): ReadonlyArray<string> | undefined => {
   if (!Array.isArray(comparison)) return undefined
   const texts = (comparison as ReadonlyArray<Scalar>).filter((value) => typeof value === "string")
   return texts.filter(isGlob).length > fewGlobs ? texts : undefined
@@ -191,16 +191,15 @@ const columns: ReadonlyMap<string, { readonly compared: string; readonly stored:
     ["indexed_at", { compared: indexedAt, stored: indexedAt, glob: false }]
   ])
 
-const clauseWhere = (dialect: Dialect, key: string, clause: Clause, globbed: Globbed): Where => {
+const clauseWhere = (dialect: Dialect, key: string, { comparison }: Clause, globbed: Globbed): Where => {
   const column = columns.get(key)
   if (column !== undefined) {
-    return clause.present
+    return comparison === undefined
       ? { sql: `${column.stored} IS NOT NULL`, params: [] }
-      : onColumn(dialect, column.compared, clause.comparison, column.glob, globbed)
+      : onColumn(dialect, column.compared, comparison, column.glob, globbed)
   }
-  const { params, sql } = clause.present
-    ? rowsWithKey(key)
-    : metadataRowsWhere(key, any(metadataTests(dialect, clause.comparison)))
+  const { params, sql } =
+    comparison === undefined ? rowsWithKey(key) : metadataRowsWhere(key, any(metadataTests(dialect, comparison)))
   return { sql: `d.id IN (${sql})`, params }
 }
 
@@ -223,8 +222,7 @@ const globLists = (filter: Filter): ReadonlyArray<Comparison> =>
     all: (parts) => parts.flatMap((lists) => lists),
     any: (parts) => parts.flatMap((lists) => lists),
     not: (lists) => lists,
-    clause: (key, clause) =>
-      key !== "source" || clause.present || manyGlobs(clause.comparison) === undefined ? [] : [clause.comparison]
+    clause: (key, { comparison }) => (key === "source" && manyGlobs(comparison) !== undefined ? [comparison!] : [])
   })
 
 /**
@@ -235,7 +233,7 @@ export const documentsOf = (
   dialect: Dialect,
   collection: number,
   key: string,
-  clause: Clause
+  { comparison }: Clause
 ): ReadonlyArray<Where> => {
   const select = (from: string, where: Where): Where => ({
     sql: `SELECT d.id FROM ${from} AND ${where.sql}`,
@@ -243,21 +241,21 @@ export const documentsOf = (
   })
   const column = columns.get(key)
   if (column === undefined) {
-    return clause.present
+    return comparison === undefined
       ? [rowsWithKey(key)]
-      : metadataTests(dialect, clause.comparison).map((test) => metadataRowsWhere(key, test))
+      : metadataTests(dialect, comparison).map((test) => metadataRowsWhere(key, test))
   }
   const own = "documents AS d WHERE d.collection_id = ?"
-  if (clause.present) return [select(own, { sql: `${column.stored} IS NOT NULL`, params: [] })]
-  if (key !== "source") return [select(own, onColumn(dialect, column.compared, clause.comparison, column.glob))]
+  if (comparison === undefined) return [select(own, { sql: `${column.stored} IS NOT NULL`, params: [] })]
+  if (key !== "source") return [select(own, onColumn(dialect, column.compared, comparison, column.glob))]
   return [
     select(
       "documents AS d WHERE d.source IS NOT NULL AND d.collection_id = ?",
-      onColumn(dialect, "d.source", clause.comparison, true)
+      onColumn(dialect, "d.source", comparison, true)
     ),
     select(
       "documents AS d WHERE d.source IS NULL AND d.collection_id = ?",
-      onColumn(dialect, "d.doc_id", clause.comparison, true)
+      onColumn(dialect, "d.doc_id", comparison, true)
     )
   ]
 }

@@ -16,7 +16,7 @@ interface Row extends SummaryRow {
   readonly characters: number
 }
 
-/** Rows in an order: what leads to a page, the order, and after what it begins. */
+/** An order of rows, and the condition under which rows come after the page before. */
 interface Order {
   readonly keys: string
   readonly after?: Where | undefined

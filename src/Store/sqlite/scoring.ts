@@ -138,11 +138,11 @@ const inDatabase = Effect.fnUntraced(function* (
  * a whole collection that memory has no room for. Both give the same. Each is compared with its checksum when it is read;
  * those that are altered or missing are damage.
  */
-export const makeScoring = (mostBytes = heldBytes): Scoring => {
-  const own = inMemory(vectors, mostBytes)
+export const makeScoring = (): Scoring => {
+  const own = inMemory(vectors, heldBytes)
   /** The passages of a whole collection, if they are too many for memory. */
   const tooMany = ({ vector }: Direction, among: Among): number | undefined =>
-    "all" in among && among.all > roomFor(vector.length, mostBytes) ? among.all : undefined
+    "all" in among && among.all > roomFor(vector.length, heldBytes) ? among.all : undefined
   return {
     ...own,
     top: (sql, collection, query, among, limit) => {

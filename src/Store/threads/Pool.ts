@@ -60,8 +60,9 @@ const noThread: Effect.Effect<Thread | undefined> = Effect.succeed(undefined)
 export type Pool = (method: Method, args: ReadonlyArray<unknown>) => Effect.Effect<unknown, StoreError>
 
 /**
- * Threads that take calls client by client, those of one in order, each taking the next when it is free. A dead thread is replaced when a call needs
- * it, so threads that cannot start only fail the calls that need them.
+ * Threads that let clients take turns, and take the calls of each client in their order; a thread that is free takes the
+ * next call. A dead thread is replaced when a call needs it, so threads that cannot start only fail the calls that need
+ * them.
  */
 export const make = ({
   attempts,
