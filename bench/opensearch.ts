@@ -5,12 +5,11 @@ import { parseArgs } from "node:util"
 import { percentile } from "../src/measuring/Benchmark.ts"
 import { mean } from "../src/measuring/evaluation.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
-import type { RankRequest } from "../src/model/Stored.ts"
 import { startCluster } from "../test/opensearch/cluster/start.ts"
 import { besideEachOther } from "./beside.ts"
 import { documents, requestOf } from "./million/clew.ts"
 import { type Data, prepare, topK } from "./million/data.ts"
-import { ranked } from "../test/ranked.ts"
+import { type RankedRequest, ranked } from "../test/ranked.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -105,7 +104,7 @@ const build = (data: Data) =>
     })
   )
 
-const legs: ReadonlyArray<readonly [string, Partial<RankRequest>]> = [
+const legs: ReadonlyArray<readonly [string, RankedRequest]> = [
   ["keyword", { vector: undefined }],
   ["vector", { keyword: undefined }],
   ["hybrid", {}],

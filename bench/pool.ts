@@ -11,12 +11,11 @@ import { Embedders } from "../src/Embedders.ts"
 import { FileIndexer } from "../src/files/FileIndexer.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
 import { DocumentId } from "../src/model/Document.ts"
-import type { RankRequest } from "../src/model/Stored.ts"
 import { type Stores, whole } from "../src/Store.ts"
 import * as Threaded from "../src/Store/SqliteThreaded.ts"
 import { corpusNamed, temporaryFolder } from "./program.ts"
 import * as Sqlite from "../src/Store/Sqlite.ts"
-import { ranked } from "../test/ranked.ts"
+import { type RankedRequest, ranked } from "../test/ranked.ts"
 
 const seconds = 4
 const atOnce = 8
@@ -63,7 +62,7 @@ const prepare = Effect.gen(function* () {
     }
   ])
   return yield* Effect.forEach(queries, (keyword) =>
-    Effect.map(embedders.configured.embedQuery(keyword), (vector): RankRequest => ({
+    Effect.map(embedders.configured.embedQuery(keyword), (vector): RankedRequest => ({
       collection: defaultCollection,
       keyword,
       vector: Option.getOrUndefined(vector),
@@ -102,7 +101,7 @@ const figures = (times: ReadonlyArray<number>) =>
   `p50 ${ms(percentile(times, 0.5))}  p99 ${ms(percentile(times, 0.99))}`
 
 /** Queries one at a time, then many at once. */
-const load = (name: string, requests: ReadonlyArray<RankRequest>) =>
+const load = (name: string, requests: ReadonlyArray<RankedRequest>) =>
   Effect.gen(function* () {
     const store = yield* whole
     // Long enough for all threads to start, which they do on demand.
@@ -155,7 +154,7 @@ const trivial = Effect.gen(function* () {
 })
 
 /** Short reads during a long one. */
-const beside = (requests: ReadonlyArray<RankRequest>) =>
+const beside = (requests: ReadonlyArray<RankedRequest>) =>
   Effect.gen(function* () {
     const store = yield* whole
     const short: Array<number> = []

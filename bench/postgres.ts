@@ -7,7 +7,6 @@ import { percentile } from "../src/measuring/Benchmark.ts"
 import { mean } from "../src/measuring/evaluation.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import type { Filter } from "../src/model/Filter.ts"
-import type { RankRequest } from "../src/model/Stored.ts"
 import { serverIn } from "../test/Store/postgres/server.ts"
 import { best, dots } from "./million/brute.ts"
 import { besideEachOther } from "./beside.ts"
@@ -15,7 +14,7 @@ import { documents, requestOf } from "./million/clew.ts"
 import { type Data, passageAt, prepare, topK } from "./million/data.ts"
 import { median, program } from "./program.ts"
 import { serveHttp } from "./storms.ts"
-import { ranked } from "../test/ranked.ts"
+import { type RankedRequest, ranked } from "../test/ranked.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -156,7 +155,7 @@ await on("readonly", (both) =>
   Effect.gen(function* () {
     const timed = Effect.fnUntraced(function* (
       what: string,
-      request: Partial<RankRequest>,
+      request: RankedRequest,
       truth?: ReadonlyArray<ReadonlyArray<number>>
     ) {
       const times: Record<Name, Array<number>> = { SQLite: [], PostgreSQL: [] }

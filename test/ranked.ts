@@ -3,8 +3,11 @@ import { defaultCollection } from "../src/model/Collection.ts"
 import type { FindRequest, RankRequest } from "../src/model/Stored.ts"
 import type { Whole } from "../src/Store.ts"
 
+/** What is ranked, and how many of the best are wanted: 10 unless given. */
+export type RankedRequest = Partial<RankRequest> & { readonly limit?: number }
+
 /** A search whose list is a ranking alone: nothing in it is judged or folded, and the graph adds nothing. */
-export const ranking = ({ limit = 10, ...request }: Partial<RankRequest>): FindRequest => ({
+export const ranking = ({ limit = 10, ...request }: RankedRequest): FindRequest => ({
   collection: defaultCollection,
   alpha: 0,
   fusion: "rrf",
@@ -16,5 +19,5 @@ export const ranking = ({ limit = 10, ...request }: Partial<RankRequest>): FindR
 })
 
 /** The best passages, best first. */
-export const ranked = (store: Pick<Whole, "find">, request: Partial<RankRequest>) =>
+export const ranked = (store: Pick<Whole, "find">, request: RankedRequest) =>
   Effect.map(store.find(ranking(request)), ({ hits }) => hits)

@@ -11,14 +11,14 @@ import { noApiKeys } from "../../src/Config/Env.ts"
 import { Settings } from "../../src/Config/Settings.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
-import type { PreparedDocument, RankRequest } from "../../src/model/Stored.ts"
+import type { PreparedDocument } from "../../src/model/Stored.ts"
 import { documentLanguage } from "../../src/terms/detect.ts"
 import { type Stores, type Whole, whole } from "../../src/Store.ts"
 import { median, program, run } from "../program.ts"
 import { type Data, filters, passageAt, shares, type Task, topK } from "./data.ts"
 import type { Result, Row, Truth } from "./result.ts"
 import { measure } from "./timing.ts"
-import { ranked } from "../../test/ranked.ts"
+import { type RankedRequest, ranked } from "../../test/ranked.ts"
 
 const batch = 500
 
@@ -93,7 +93,7 @@ const build = (data: Data, { size }: Task, file: string) =>
     } satisfies Built
   }).pipe(Effect.provide(open(file, "create")))
 
-export const requestOf = (query: Data["queries"][number], request: Partial<RankRequest>): Partial<RankRequest> => ({
+export const requestOf = (query: Data["queries"][number], request: RankedRequest): RankedRequest => ({
   vector: query.vector,
   keyword: query.text,
   alpha: 0.4,
@@ -157,11 +157,7 @@ export const clew = async (data: Data, task: Task, truth: Truth): Promise<Result
   await Effect.runPromise(
     on(open(file, "readonly"), (store) =>
       Effect.promise(async () => {
-        const timed = async (
-          name: string,
-          request: Partial<RankRequest>,
-          wanted?: ReadonlyArray<ReadonlyArray<number>>
-        ) =>
+        const timed = async (name: string, request: RankedRequest, wanted?: ReadonlyArray<ReadonlyArray<number>>) =>
           rows.push(
             await measure(`Clew ${name}`, data.queries, wanted, async (query) => {
               const hits = await Effect.runPromise(ranked(store, requestOf(query, request)))

@@ -258,8 +258,6 @@ export interface RankRequest extends Asked {
   readonly demands?: Demands | undefined
   /** The question, if the graph may lead on from the best hits; `auto`: only if it is likely to help. */
   readonly graph?: { readonly question: string; readonly auto: boolean } | undefined
-  /** The number of hits; if at least so many match, exactly so many are returned. */
-  readonly limit: number
   /** Whether to explain the scores. */
   readonly explain?: boolean | undefined
 }
@@ -282,7 +280,7 @@ export interface Listing {
   readonly apart?: boolean
 }
 
-export interface FindRequest extends Omit<RankRequest, "limit"> {
+export interface FindRequest extends RankRequest {
   readonly list: Listing
   /** What to count the documents by that the filter and the demands leave; nothing unless given. */
   readonly facets?: ReadonlyArray<string> | undefined

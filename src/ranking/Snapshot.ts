@@ -57,7 +57,7 @@ export type Ways = ReadonlyMap<number, ReadonlyArray<ViaStep>>
  */
 export interface Snapshot<E> {
   /** The collections of the request in which the filter leaves any passages; fails if the first does not exist. */
-  readonly searched: (request: Omit<RankRequest, "limit">) => Effect.Effect<ReadonlyArray<Searched>, E>
+  readonly searched: (request: RankRequest) => Effect.Effect<ReadonlyArray<Searched>, E>
 
   /**
    * The best by BM25 over all the collections together, best first, with all that tie with the last; then those of

@@ -98,7 +98,7 @@ const along = Effect.fnUntraced(function* <E>(
 const order = Effect.fnUntraced(function* <E>(
   snapshot: Snapshot<E>,
   asked: ReadonlyArray<Searched>,
-  request: Omit<RankRequest, "limit">,
+  request: RankRequest,
   limit: number,
   stages: Stages
 ) {
@@ -228,15 +228,6 @@ const read = Effect.fnUntraced(function* <E>(
 })
 
 type Ordered = Effect.Effect.Success<ReturnType<typeof order>>
-
-/** The best passages over all requested collections. Run it in one snapshot. */
-export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, request: RankRequest) {
-  const stages = new Stages()
-  const asked = yield* snapshot.searched(request)
-  if (asked.length === 0) return []
-  const ordered = yield* order(snapshot, asked, request, request.limit, stages)
-  return (yield* read(snapshot, asked, { ...ordered, led: [] }, stages)).map(({ hit }) => hit)
-})
 
 /** A list of passages over all requested collections: ranked, judged, and folded. Run it in one snapshot. */
 export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, request: FindRequest) {

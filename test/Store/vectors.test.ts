@@ -8,14 +8,14 @@ import { make } from "../../src/Embedder/Builtin.ts"
 import { CollectionName, defaultCollection, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Vector } from "../../src/model/Passage.ts"
-import type { PreparedDocument, RankRequest, StoreStats } from "../../src/model/Stored.ts"
+import type { PreparedDocument, StoreStats } from "../../src/model/Stored.ts"
 import type { Whole } from "../../src/Store.ts"
 import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import { normal, randomVectors } from "../codes/random.ts"
 import type { VectorOptions } from "../../src/Store/sql/vectors.ts"
 import { built, indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
-import { ranked } from "../ranked.ts"
+import { type RankedRequest, ranked } from "../ranked.ts"
 
 const scanned: VectorOptions = { exact: false, oversample: "auto", exactBelow: 0 }
 const exact: VectorOptions = { exact: true, oversample: "auto" }
@@ -53,7 +53,7 @@ const open = (filename: string, vectors: VectorOptions) => built(Sqlite.layer({ 
 
 type Service = Whole
 
-const best = (store: Service, vector: Vector, request: Partial<RankRequest> = {}) =>
+const best = (store: Service, vector: Vector, request: RankedRequest = {}) =>
   Effect.map(ranked(store, { vector, alpha: 1, ...request }), (hits) =>
     hits.map(({ document, passage, score }) => ({ id: `${document.docId}.${passage.ordinal}`, score }))
   )

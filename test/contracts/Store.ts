@@ -8,10 +8,10 @@ import { CollectionName, type EmbedderIdentity } from "../../src/model/Collectio
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Filter } from "../../src/model/Filter.ts"
 import type { Passage } from "../../src/model/Passage.ts"
-import type { PreparedDocument, Pruned, PrunePosition, RankRequest } from "../../src/model/Stored.ts"
+import type { PreparedDocument, Pruned, PrunePosition } from "../../src/model/Stored.ts"
 import { documentLanguage } from "../../src/terms/detect.ts"
 import { type Stores, whole } from "../../src/Store.ts"
-import { ranked } from "../ranked.ts"
+import { type RankedRequest, ranked } from "../ranked.ts"
 
 export const embedder: EmbedderIdentity = {
   backend: "test",
@@ -64,14 +64,13 @@ let made = 0
 const fresh = Effect.gen(function* () {
   const store = yield* whole
   const { name } = yield* store.createCollection(CollectionName.make(`c${made++}`), embedder)
-  const rank = (request: Partial<RankRequest>) => ranked(store, { collection: name, alpha: 0.4, ...request })
+  const rank = (request: RankedRequest) => ranked(store, { collection: name, alpha: 0.4, ...request })
   return {
     store,
     name,
     rank,
     put: (...documents: ReadonlyArray<PreparedDocument>) => store.put(name, documents),
-    sources: (request: Partial<RankRequest>) =>
-      Effect.map(rank(request), (hits) => hits.map((hit) => hit.document.source))
+    sources: (request: RankedRequest) => Effect.map(rank(request), (hits) => hits.map((hit) => hit.document.source))
   }
 })
 

@@ -5,13 +5,13 @@ import * as Option from "effect/Option"
 import { CollectionName, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import type { Filter } from "../../src/model/Filter.ts"
 import type { Hit } from "../../src/model/SearchResult.ts"
-import type { PreparedDocument, RankRequest } from "../../src/model/Stored.ts"
+import type { PreparedDocument } from "../../src/model/Stored.ts"
 import { type Whole, whole } from "../../src/Store.ts"
 import * as OpenSearch from "../../src/Store/OpenSearch.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document } from "../contracts/Store.ts"
 import { newIndex, options, removed } from "./index.ts"
-import { ranked } from "../ranked.ts"
+import { type RankedRequest, ranked } from "../ranked.ts"
 
 const name = CollectionName.make("c")
 const width = 32
@@ -109,7 +109,7 @@ const filters: ReadonlyArray<Filter> = [
   { or: [{ lang: "de" }, { year: { lt: 1995 } }], source: { not: "*/1*.md" } }
 ]
 
-const request = (given: Partial<RankRequest>) => ({
+const request = (given: RankedRequest) => ({
   collection: name,
   alpha: 0.4,
   fusion: "score" as const,

@@ -147,7 +147,7 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
   })
 
   return {
-    searched: Effect.fnUntraced(function* ({ demands, filter, others = [], ...first }: Omit<RankRequest, "limit">) {
+    searched: Effect.fnUntraced(function* ({ demands, filter, others = [], ...first }: RankRequest) {
       const found: Array<{ readonly record: CollectionRecord; readonly vector: Vector | undefined }> = []
       for (const { collection, embedder, vector } of [first, ...others] as ReadonlyArray<Asked>) {
         const finding = Effect.map(findRecord(cluster, collection), ({ value }) => value)

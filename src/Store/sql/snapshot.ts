@@ -20,6 +20,7 @@ import * as collections from "./collections.ts"
 import { demanded } from "./demands.ts"
 import { expand } from "./graph/reading.ts"
 import { languageOf } from "./keyword.ts"
+import { toShown as shownDocument } from "../core/document.ts"
 import { type CheckedRow, checkHead, checkPassage, toPassage } from "../core/passage.ts"
 import { dialectOf } from "./dialect.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
@@ -48,14 +49,7 @@ const toShown = (row: HitRow): Shown => {
     language: languageOf(row.language),
     hit: {
       passage: toPassage(row, row.line),
-      document: {
-        docId: row.doc_id,
-        source: row.source ?? row.doc_id,
-        ...(row.title === null ? {} : { title: row.title }),
-        metadata: parsed<Hit["document"]["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`),
-        indexedAt: row.indexed_at,
-        file: fileOf(row)
-      }
+      document: { ...shownDocument(row), file: fileOf(row) }
     }
   }
 }
@@ -203,10 +197,6 @@ const snapshotOn = (
   })
 })
 
-/** The best passages of a request. Run it in one snapshot. */
-export const rank = (sql: SqlClient.SqlClient, searching: Searching, request: RankRequest) =>
-  ranking.rank(snapshotOn(sql, searching), request)
-
 /** The list of a request. Run it in one snapshot. */
 export const find = (sql: SqlClient.SqlClient, searching: Searching, request: FindRequest) =>
   ranking.find(snapshotOn(sql, searching), request)
@@ -215,7 +205,7 @@ export const find = (sql: SqlClient.SqlClient, searching: Searching, request: Fi
 export const searched = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   searching: Searching,
-  { demands, filter, others = [], ...first }: Omit<RankRequest, "limit">
+  { demands, filter, others = [], ...first }: RankRequest
 ) {
   const found: Array<Searched> = []
   const all: ReadonlyArray<Asked> = [first, ...others]
