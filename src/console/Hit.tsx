@@ -1,7 +1,6 @@
 import { useMemo, useState } from "preact/hooks"
-import { editor, editorAddress } from "./editors.ts"
 import { splitSource, when } from "./matching.ts"
-import { Bar, SourcePath } from "./Parts.tsx"
+import { Bar, OpenIn, SourcePath } from "./Parts.tsx"
 import { Excerpt, Marked } from "./Text.tsx"
 import { WhyHit } from "./Why.tsx"
 import type { Hit } from "./wire.ts"
@@ -45,7 +44,6 @@ export const HitItem = ({
   const { metadata, relevance, text } = hit
   const { heading, source, title } = metadata
   const [folder, name] = splitSource(source)
-  const editing = editorAddress(source, metadata.start_line)
   // While one types, the list is rendered several times, and what is marked stays the same.
   const [called, shown] = useMemo(() => {
     const headings = heading === undefined ? [] : heading.split(" > ").filter((each, at) => at > 0 || each !== title)
@@ -86,11 +84,7 @@ export const HitItem = ({
         <button type="button" class="link" aria-expanded={isExplained} onClick={() => explain(!isExplained)}>
           Why
         </button>
-        {editing !== undefined && (
-          <a class="link" href={editing} rel="noreferrer">
-            Open in {editor.get()}
-          </a>
-        )}
+        <OpenIn source={source} line={metadata.start_line} />
         {hit.similar !== undefined && hit.similar.length > 0 && (
           <details class="copies">
             <summary>

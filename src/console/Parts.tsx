@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks"
 import { href } from "./address.ts"
 import { formsOf, type Request } from "./asking.ts"
 import { type Failure, key } from "./api.ts"
+import { editor, editorAddress } from "./editors.ts"
 import { useAttempt, useMay, useShell } from "./hooks.ts"
 
 /** A modal dialog; Esc, its button and a click beside it close it, if it can be closed. */
@@ -372,6 +373,16 @@ export const CopyAs = ({ request }: { readonly request: Request }) => {
         </Dialog>
       )}
     </>
+  )
+}
+
+/** Opens a source where it is, in the program that was chosen; nothing if it is no file's path. */
+export const OpenIn = ({ line, source }: { readonly source: string; readonly line: number }) => {
+  const address = editorAddress(source, line)
+  return address === undefined ? null : (
+    <a class="link" href={address} rel="noreferrer">
+      Open in {editor.get()}
+    </a>
   )
 }
 

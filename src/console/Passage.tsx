@@ -1,11 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { go, href } from "./address.ts"
 import { call, query } from "./api.ts"
-import { editor, editorAddress } from "./editors.ts"
 import { placeText } from "./Hit.tsx"
 import { useGet, useKeys, useLoad } from "./hooks.ts"
 import { isLikely, splitSource, when } from "./matching.ts"
-import { Copy, Panel, Trouble, Waiting } from "./Parts.tsx"
+import { Copy, OpenIn, Panel, Trouble, Waiting } from "./Parts.tsx"
 import { isCode, Lines, Markdown } from "./Text.tsx"
 import type { Document, Found, Hit, Settings } from "./wire.ts"
 
@@ -104,7 +103,6 @@ export const Passage = ({ closed, collection, docId, index, question, results = 
     start: Math.max(0, span.start - around - wider.above),
     end: Math.min(content.length, span.end + around + wider.below)
   }
-  const editing = passage && editorAddress(source, passage.start_line)
   const plain = isPlain ?? isCode(source)
   const cited =
     passage === undefined
@@ -161,11 +159,7 @@ export const Passage = ({ closed, collection, docId, index, question, results = 
             <Copy class="link" text={cited}>
               Copy citation
             </Copy>
-            {editing !== undefined && (
-              <a class="link" href={editing} rel="noreferrer">
-                Open in {editor.get()}
-              </a>
-            )}
+            {passage && <OpenIn source={source} line={passage.start_line} />}
             <a
               class="link"
               href={href("documents", { doc: docId, c: collection === "default" ? undefined : collection })}
