@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
 import { flag, int, list, number, text, within } from "../model/fields.ts"
 import { ViaStep } from "../model/Graph.ts"
-import { mustHaveLength } from "../model/kinds.ts"
+import { mustBeObject, mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { SearchRequest } from "../model/Query.ts"
 import { freshness, place, provenance, Verdict } from "../model/SearchResult.ts"
@@ -37,9 +37,14 @@ const History = Schema.Array(
   Schema.Struct({
     role: Schema.Literal("user", "assistant").annotations({ description: "Who wrote it" }),
     content: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(historyLimits.characters)).annotations({
-      description: "The question, or the answer"
+      description: "The question, or the answer",
+      message: mustHaveLength("content", historyLimits.characters)
     })
-  }).annotations({ identifier: "AskMessage", description: "A message before the question" })
+  }).annotations({
+    identifier: "AskMessage",
+    description: "A message before the question",
+    message: mustBeObject("a message")
+  })
 ).pipe(
   Schema.maxItems(historyLimits.messages),
   Schema.annotations({

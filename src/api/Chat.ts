@@ -3,10 +3,11 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { flag, int, list, number, text } from "../model/fields.ts"
+import { mustBeObject } from "../model/kinds.ts"
 import { SearchRequest } from "../model/Query.ts"
 import { freshness } from "../model/SearchResult.ts"
 import { Temperature } from "./Ask.ts"
-import { about, ofSearches, respondInEvents, Authorization } from "./endpoint.ts"
+import { about, lenient, ofSearches, respondInEvents, Authorization } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 /** The model's name for clients. */
@@ -15,7 +16,11 @@ export const ownModel = "clew"
 const TextPart = Schema.Struct({
   type: Schema.Literal("text").annotations({ description: "Only text is accepted" }),
   text: text("The text")
-}).annotations({ identifier: "ChatTextPart", description: "A part of a message" })
+}).annotations({
+  identifier: "ChatTextPart",
+  description: "A part of a message",
+  message: mustBeObject("a part of a message")
+})
 
 export const ChatMessage = Schema.Struct({
   role: Schema.Literal("system", "developer", "user", "assistant").annotations({
@@ -24,7 +29,11 @@ export const ChatMessage = Schema.Struct({
   content: Schema.NullOr(Schema.Union(Schema.String, Schema.Array(TextPart))).annotations({
     description: "The content: a text, or parts that are texts"
   })
-}).annotations({ identifier: "ChatMessage", description: "A message of the conversation" })
+}).annotations({
+  identifier: "ChatMessage",
+  description: "A message of the conversation",
+  message: mustBeObject("a message")
+})
 export type ChatMessage = typeof ChatMessage.Type
 
 const { collection, filter, fusion, topK } = SearchRequest.fields
@@ -61,7 +70,7 @@ export const ChatRequest = Schema.Struct({
         includeUsage: Schema.optional(flag("Add a last chunk with the token counts of the model's server")).pipe(
           Schema.fromKey("include_usage")
         )
-      }).annotations({ description: "Further chunks of a stream" })
+      }).annotations({ description: "Further chunks of a stream", message: mustBeObject("stream_options") })
     )
   ).pipe(Schema.fromKey("stream_options")),
   topK,
@@ -73,7 +82,7 @@ export const ChatRequest = Schema.Struct({
   title: "Chat",
   description:
     "A conversation in the form of OpenAI's API, with top_k, collection, filter and fusion as in POST /query. Tools, and formats of the answer other than text, are refused; other fields are ignored.",
-  parseOptions: { onExcessProperty: "ignore", errors: "all" }
+  ...lenient
 })
 export type ChatRequest = typeof ChatRequest.Type
 

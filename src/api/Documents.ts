@@ -20,6 +20,7 @@ import {
   InCollection,
   ofBodies,
   respondAsync,
+  someText,
   strict,
   wholeNumber,
   Writing
@@ -129,9 +130,11 @@ export const ListParams = Schema.Struct({
   filter: Schema.optional(FilterParam),
   since: Schema.optional(Since),
   source: Schema.optional(
-    Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)).annotations({
-      description: "Only documents whose source, or doc_id if they have none, contains this, whatever the case"
-    })
+    someText(
+      "source",
+      200,
+      "Only documents whose source, or doc_id if they have none, contains this, whatever the case"
+    )
   ),
   sort: Schema.optional(
     ListOrder.annotations({

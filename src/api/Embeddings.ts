@@ -3,8 +3,9 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { int, list, text } from "../model/fields.ts"
+import { valueText } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
-import { about, Authorization, ofBodies } from "./endpoint.ts"
+import { about, Authorization, lenient, ofBodies } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
 const Input = Schema.String.pipe(
@@ -26,12 +27,22 @@ const EmbeddingsRequest = Schema.Struct({
       })
     )
   ).pipe(Schema.fromKey("encoding_format")),
-  dimensions: Schema.optional(Schema.NullOr(int("The model's own, 256: it cannot reduce them")))
+  dimensions: Schema.optional(
+    Schema.NullOr(
+      Schema.Int.annotations({
+        description: "The model's own, 256: it cannot reduce them",
+        message: ({ actual }) => ({
+          message: `dimensions must be an integer, got ${valueText(actual)}`,
+          override: true
+        })
+      })
+    )
+  )
 }).annotations({
   identifier: "EmbeddingsRequest",
   title: "Embeddings",
   description: "Texts to embed, in the form of OpenAI's API. Other fields are ignored.",
-  parseOptions: { onExcessProperty: "ignore", errors: "all" }
+  ...lenient
 })
 
 export const EmbeddingList = Schema.Struct({

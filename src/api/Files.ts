@@ -30,7 +30,6 @@ export type FilesResponse = typeof FilesResponse.Type
 const Form = HttpApiSchema.Multipart(
   Schema.Struct({
     file: Schema.Any.annotations({
-      description: "Any number of files; the name of each, which may have folders, becomes its document's source",
       jsonSchema: {
         type: "array",
         items: { type: "string", format: "binary" },

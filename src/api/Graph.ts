@@ -6,19 +6,30 @@ import { flow } from "effect/Function"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { flag } from "../model/fields.ts"
+import { mustHaveLength } from "../model/kinds.ts"
 import { GraphBuilt, GraphEntities, GraphEntity, GraphPath, Relation } from "../model/Graph.ts"
-import { about, Authorization, bodyOptional, ofBodies, respondAsync, strict, wholeNumber, Writing } from "./endpoint.ts"
+import {
+  about,
+  Authorization,
+  bodyOptional,
+  ofBodies,
+  respondAsync,
+  someText,
+  strict,
+  wholeNumber,
+  Writing
+} from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
-const EntityName = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)).annotations({
-  description: "A name, a title, a symbol; case, accents and punctuation are ignored"
-})
+const entityName = (field: string) =>
+  someText(field, 1000, "A name, a title, a symbol; case, accents and punctuation are ignored")
 
 const ListParams = Schema.Struct({
   collection: Schema.optional(CollectionName),
   prefix: Schema.optional(
     Schema.String.pipe(Schema.maxLength(1000)).annotations({
-      description: "Only entities whose names begin with this; case, accents and punctuation are ignored"
+      description: "Only entities whose names begin with this; case, accents and punctuation are ignored",
+      message: mustHaveLength("prefix", 1000)
     })
   ),
   limit: Schema.optional(wholeNumber("limit", 1, 1000, "Entities per page; default 100")),
@@ -43,8 +54,8 @@ const EntityParams = Schema.Struct({
 
 const PathParams = Schema.Struct({
   collection: Schema.optional(CollectionName),
-  from: EntityName,
-  to: EntityName
+  from: entityName("from"),
+  to: entityName("to")
 }).annotations(strict)
 
 export const GraphBuildRequest = Schema.Struct({
@@ -52,7 +63,8 @@ export const GraphBuildRequest = Schema.Struct({
   llm: Schema.optional(flag("Let the language model read every passage for more names and relations; default false")),
   model: Schema.optional(
     Schema.NonEmptyString.pipe(Schema.maxLength(200)).annotations({
-      description: "With llm: the model that reads, instead of the configured one"
+      description: "With llm: the model that reads, instead of the configured one",
+      message: mustHaveLength("model", 200)
     })
   )
 }).annotations({
@@ -71,7 +83,7 @@ export class GraphGroup extends HttpApiGroup.make("graph")
       .annotateContext(about("List entities", "The names that join at least two documents, page by page, by PageRank."))
   )
   .add(
-    HttpApiEndpoint.get("getEntity")`/graph/entities/${HttpApiSchema.param("name", EntityName)}`
+    HttpApiEndpoint.get("getEntity")`/graph/entities/${HttpApiSchema.param("name", entityName("name"))}`
       .setUrlParams(EntityParams)
       .addSuccess(GraphEntity)
       .addError(failures.EntityNotFound)

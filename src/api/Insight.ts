@@ -10,7 +10,7 @@ import { SearchResponse } from "../model/SearchResult.ts"
 import { Since } from "../model/Since.ts"
 import { Suggestion, suggested } from "../model/Suggestion.ts"
 import { WhyReport } from "../model/Why.ts"
-import { about, Authorization, FilterParam, ofBodies, strict, wholeNumber } from "./endpoint.ts"
+import { about, Authorization, FilterParam, ofBodies, someText, strict, wholeNumber } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 import { QueryRequest } from "./Search.ts"
 
@@ -91,12 +91,10 @@ export const CompareResponse = Schema.Struct({
 export type CompareResponse = typeof CompareResponse.Type
 
 const SuggestParams = Schema.Struct({
-  prefix: Schema.String.pipe(
-    Schema.minLength(1),
-    Schema.maxLength(suggested.characters),
-    Schema.annotations({
-      description: "What was typed, in any case; of names, accents, punctuation and a leading article are ignored too"
-    })
+  prefix: someText(
+    "prefix",
+    suggested.characters,
+    "What was typed, in any case; of names, accents, punctuation and a leading article are ignored too"
   ),
   collection: Schema.optional(CollectionName.annotations({ description: "The collection to look in; default: all" })),
   limit: Schema.optional(wholeNumber("limit", 1, suggested.most, `Most suggestions; default ${suggested.usual}`))

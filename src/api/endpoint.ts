@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { Filter } from "../model/Filter.ts"
-import { mustBeObject, valueText } from "../model/kinds.ts"
+import { mustBeObject, mustHaveLength, valueText } from "../model/kinds.ts"
 import type { Right } from "../model/Key.ts"
 import * as failures from "./failures.ts"
 
@@ -52,6 +52,9 @@ export const strict = {
   parseOptions: { onExcessProperty: "error", errors: "all" },
   message: mustBeObject("the body")
 } as const
+
+/** The same for bodies in the form of OpenAI's API, whose clients send fields that nothing here takes. */
+export const lenient = { ...strict, parseOptions: { onExcessProperty: "ignore", errors: "all" } } as const
 
 /** What an endpoint is for, in the OpenAPI document, and what is special of it there. */
 export const about = (
@@ -105,6 +108,14 @@ export const InCollection = Schema.Struct({ collection: Schema.optional(Collecti
 export const FilterParam = Schema.parseJson(Filter).annotations({
   jsonSchema: { type: "string", description: "A filter as in POST /query, as JSON" }
 })
+
+/** A text that is not empty, by the name that its message has. */
+export const someText = (name: string, most: number, description: string) =>
+  Schema.String.pipe(
+    Schema.minLength(1),
+    Schema.maxLength(most),
+    Schema.annotations({ description, message: mustHaveLength(name, most) })
+  )
 
 /** A whole number in the query string. */
 export const wholeNumber = (name: string, min: number, max: number, description: string) =>

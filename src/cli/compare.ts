@@ -60,8 +60,11 @@ const differenceOf = (a: ReadonlyArray<Hit>, b: ReadonlyArray<Hit>) => {
 
 const largest = (values: ReadonlyArray<number>): number => values.reduce((most, value) => Math.max(most, value), 0)
 
-const modeOf = (a: ReadonlyArray<Answered>, b: ReadonlyArray<Answered>): typeof Mode.Type => {
-  const differences = a.map(({ hits }, at) => differenceOf(hits, b[at]!.hits))
+const modeOf = (
+  a: ReadonlyArray<Answered>,
+  b: ReadonlyArray<Answered>,
+  differences: ReadonlyArray<ReturnType<typeof differenceOf>>
+): typeof Mode.Type => {
   const both = differences.flatMap((difference) => difference.both)
   const moves = both.map(({ move }) => move)
   const times = (share: number) =>
@@ -195,19 +198,21 @@ export const compare = define(
     })
     const a = yield* side(places[0], given)
     const b = yield* side(places[1], a.questions)
-    const different = legs.flatMap((mode) =>
-      a.questions.flatMap((query, at) => {
-        const { overlap } = differenceOf(a.answered[mode][at]!.hits, b.answered[mode][at]!.hits)
-        return overlap === 1 ? [] : [{ query, mode, overlap_at_10: overlap }]
-      })
+    const compared = legs.map((mode) => {
+      const [before, after] = [a.answered[mode], b.answered[mode]]
+      const differences = before.map(({ hits }, at) => differenceOf(hits, after[at]!.hits))
+      return { mode, differences, figures: modeOf(before, after, differences) }
+    })
+    const different = compared.flatMap(({ differences, mode }) =>
+      differences.flatMap(({ overlap }, at) =>
+        overlap === 1 ? [] : [{ query: a.questions[at]!, mode, overlap_at_10: overlap }]
+      )
     )
     const report: CompareReport = {
       a: a.about,
       b: b.about,
       questions: a.questions.length,
-      modes: Object.fromEntries(
-        legs.map((leg) => [leg, modeOf(a.answered[leg], b.answered[leg])])
-      ) as CompareReport["modes"],
+      modes: Object.fromEntries(compared.map(({ figures, mode }) => [mode, figures])) as CompareReport["modes"],
       different: different.toSorted((one, other) => one.overlap_at_10 - other.overlap_at_10)
     }
     yield* printResult(CompareReport, report, rendered(report))

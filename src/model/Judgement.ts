@@ -1,23 +1,29 @@
 import * as Schema from "effect/Schema"
+import { mustBeWithin, mustHaveLength } from "./kinds.ts"
 import { QueryText } from "./Query.ts"
 
 /** The greatest grade; `clew judge` gives 0 to 3. */
 export const mostGrade = 100
 
-const line = (description: string) =>
-  Schema.optional(Schema.Int.pipe(Schema.between(1, 2 ** 31 - 1)).annotations({ description }))
+const grades = { min: 0, max: mostGrade }
+const lines = { min: 1, max: 2 ** 31 - 1 }
+
+const whole = (name: string, bounds: typeof lines, description: string) =>
+  Schema.Int.pipe(Schema.between(bounds.min, bounds.max)).annotations({
+    description,
+    message: mustBeWithin(name, bounds, "integer")
+  })
 
 /** How well a document, or some lines of it, answers a question. */
 export const Judgement = Schema.Struct({
   query: QueryText,
   source: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(4096)).annotations({
-    description: "The document's source, or the end of its path, beginning with a whole name"
+    description: "The document's source, or the end of its path, beginning with a whole name",
+    message: mustHaveLength("source", 4096)
   }),
-  grade: Schema.Int.pipe(Schema.between(0, mostGrade)).annotations({
-    description: "0 does not answer; higher is better. clew judge gives 0 to 3"
-  }),
-  start_line: line("First line judged, from 1; default: the whole document"),
-  end_line: line("Last line judged")
+  grade: whole("grade", grades, "0 does not answer; higher is better. clew judge gives 0 to 3"),
+  start_line: Schema.optional(whole("start_line", lines, "First line judged, from 1; default: the whole document")),
+  end_line: Schema.optional(whole("end_line", lines, "Last line judged"))
 })
   .pipe(
     Schema.filter(({ end_line: end, start_line: start }) =>

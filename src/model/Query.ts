@@ -122,7 +122,13 @@ export const SimilarRequest = Schema.Struct({
   ),
   docId: Schema.optional(DocumentId).pipe(Schema.fromKey("doc_id")),
   chunkIndex: Schema.optional(
-    Schema.Int.pipe(Schema.nonNegative()).annotations({ description: "The passage's index in its document, from 0" })
+    Schema.Int.pipe(Schema.nonNegative()).annotations({
+      description: "The passage's index in its document, from 0",
+      message: ({ actual }) => ({
+        message: `chunk_index must be an integer from 0, got ${valueText(actual)}`,
+        override: true
+      })
+    })
   ).pipe(Schema.fromKey("chunk_index")),
   text: Schema.optional(LikeText),
   ...searched

@@ -222,19 +222,6 @@ it.scopedLive("says how the passages were found, beside the contract's events", 
   })
 )
 
-it.scopedLive("needs the key", () =>
-  Effect.gen(function* () {
-    const { port } = yield* start({ apiKey: "secret" })
-    assert.strictEqual((yield* ask(port, "POST", "/ask", { body: { query: "x" } })).status, 401)
-    const let_in = yield* ask(port, "POST", "/ask", {
-      body: { query: "x" },
-      headers: { authorization: "Bearer secret" }
-    })
-    assert.strictEqual(let_in.status, 200)
-    assert.deepStrictEqual(read(let_in.text).names.at(-1), "done")
-  })
-)
-
 it.scopedLive("a failing model ends the stream with one error that says what to do", () =>
   Effect.gen(function* () {
     const ollama = yield* startOllama(["one", "two", "three"])

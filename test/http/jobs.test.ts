@@ -81,7 +81,7 @@ it.scopedLive("answers at once if asked to, and tells what becomes of the work",
 
 it.scopedLive("does the same work at once without being asked for a job", () =>
   Effect.gen(function* () {
-    const { port } = yield* start({ documents: [...body.documents] })
+    const { port } = yield* start({ documents: body.documents })
     const reindexed = yield* ask(port, "POST", "/collections/default/reindex")
     assert.deepInclude(reindexed.json, { collection: "default", changed: false }, reindexed.text)
     assert.deepInclude((yield* ask(port, "POST", "/graph/build", { body: { collection: "default" } })).json, {

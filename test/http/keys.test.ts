@@ -8,8 +8,7 @@ import { join } from "node:path"
 import { ConfigError } from "../../src/Config/Problems.ts"
 import type { Right, ServerKey } from "../../src/model/Key.ts"
 import { CollectionName } from "../../src/model/Collection.ts"
-import { WebSocket } from "ws"
-import { ask, type Ask, type Given, type Line, start } from "./server.ts"
+import { ask, type Ask, type Given, type Line, over, start } from "./server.ts"
 
 const hashOf = (key: string) => `sha256:${createHash("sha256").update(key).digest("hex")}`
 
@@ -35,7 +34,7 @@ const keys = [
   key("docs-admin", ["read", "write", "admin"], ["docs"])
 ]
 
-const by = (name: string): Ask => ({ headers: { authorization: `Bearer key of ${name}` } })
+const by = (name: string) => ({ headers: { authorization: `Bearer key of ${name}` } })
 
 const given: Given = { apiKey: "the whole key", settings: { server: { keys } } }
 
@@ -159,25 +158,13 @@ it.scopedLive("shows a key its collections alone, at every door", () =>
 it.scopedLive("shows a key its collections alone over a WebSocket", () =>
   Effect.gen(function* () {
     const { port } = yield* filled()
-    const messages = yield* Effect.async<ReadonlyArray<any>>((resume) => {
-      const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`, by("docs"))
-      const all: Array<any> = []
-      socket.on("open", () => {
-        socket.send(JSON.stringify({ type: "search", id: 1, query: "honey", hybrid: true }))
-        socket.send(JSON.stringify({ type: "search", id: 2, query: "honey", collection: "secret" }))
-      })
-      socket.on("message", (data) => {
-        all.push(JSON.parse(String(data)))
-        if (all.filter(({ type }) => type === "done" || type === "error").length === 2) resume(Effect.succeed(all))
-      })
-      socket.on("error", (error) => resume(Effect.die(error)))
-      return Effect.sync(() => socket.terminate())
-    })
+    const found = yield* over(port, { type: "search", query: "honey", hybrid: true }, by("docs").headers)
     assert.deepStrictEqual(
-      messages.filter(({ type }) => type === "result").map(({ result }) => result.metadata.source),
+      found.filter(({ type }) => type === "result").map(({ result }) => result.metadata.source),
       ["kestrels.md"]
     )
-    assert.strictEqual(messages.at(-1).error._tag, "NotPermitted")
+    const refused = yield* over(port, { type: "search", query: "honey", collection: "secret" }, by("docs").headers)
+    assert.strictEqual(refused.at(-1).error._tag, "NotPermitted")
   })
 )
 

@@ -279,9 +279,9 @@ export const ask = (
   })
 
 /** The messages that answer one over a WebSocket of its own. */
-export const over = (port: number, message: object) =>
+export const over = (port: number, message: object, headers: Record<string, string> = {}) =>
   Effect.async<ReadonlyArray<any>>((resume) => {
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`)
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`, { headers })
     const all: Array<any> = []
     socket.on("open", () => socket.send(JSON.stringify(message)))
     socket.on("message", (data) => {

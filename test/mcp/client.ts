@@ -167,6 +167,9 @@ export class Client {
   }
 }
 
+/** The sources that a search found, in its order. */
+export const sourcesOf = (answer: Json): Array<string> => answer.results.map(({ metadata }: Json) => metadata.source)
+
 /** The built program, as a process of its own behind real pipes. */
 export class Program extends Client {
   readonly child: ChildProcessWithoutNullStreams

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { mkdirSync, readdirSync, renameSync } from "node:fs"
 import { join } from "node:path"
-import { bread, connect, connectWith, sea, temporaryFolder } from "./client.ts"
+import { bread, connect, connectWith, sea, sourcesOf, temporaryFolder } from "./client.ts"
 
 describe("several servers on one index", () => {
   it("see at their next call what one of them indexes, and wait for each other to write", async () => {
@@ -12,9 +12,7 @@ describe("several servers on one index", () => {
       connect({ folder, args: ["--filter", "search,collection_info"] })
     ])
     const found = async (query: string) =>
-      (await reader.call("search", { query, alpha: 0 })).structuredContent.results.map(
-        (result: { metadata: { source: string } }) => result.metadata.source
-      )
+      sourcesOf((await reader.call("search", { query, alpha: 0 })).structuredContent)
     assert.deepStrictEqual(await found("tides"), ["docs/sea.md"])
 
     const documents = (name: string) =>

@@ -4,18 +4,35 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import { utimesSync, writeFileSync } from "node:fs"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { whileProgressing } from "../../src/mcp/tools/indexDocuments.ts"
 import { packagedTokenizer } from "../../src/packaged/Tokenizer.ts"
-import { songQuestion, songs } from "../songs.ts"
 import { run } from "../cli/program/sandbox.ts"
-import { bread, cleanEnv, connect, connectWith, type Json, sea, secondEra, temporaryFolder } from "./client.ts"
+import { startOllama } from "../ollama.ts"
+import { songQuestion, songs } from "../songs.ts"
+import {
+  bread,
+  cleanEnv,
+  connect,
+  connectWith,
+  type Json,
+  sea,
+  secondEra,
+  sourcesOf,
+  temporaryFolder
+} from "./client.ts"
 
 const names = ["search", "similar", "get_prompt", "get_document", "list_sources", "collection_info", "index_documents"]
 const listed = async (args: ReadonlyArray<string>): Promise<ReadonlyArray<Json>> =>
   (await (await connect({ args })).result("tools/list")).tools
+
+const textOf = (content: ReadonlyArray<Json>): string => content.map(({ text }) => text).join("\n")
+
+/** That an answer is as the tool's output schema says. */
+const assertFits = (answer: unknown, tool: Json): void => {
+  const { errorMessage, valid } = new AjvJsonSchemaValidator().getValidator(tool.outputSchema)(answer)
+  assert.isTrue(valid, `${tool.name}: ${errorMessage}`)
+}
 
 describe("tools/list", () => {
   it("has each tool with what a model and a client need to know", async () => {
@@ -86,10 +103,7 @@ describe("tools/list", () => {
     ] as const) {
       const asked = { query: songQuestion, top_k: 10, alpha: 0, ...(graph === undefined ? {} : { graph }) }
       const { content, structuredContent } = await client.call("search", asked)
-      const { errorMessage, valid } = new AjvJsonSchemaValidator().getValidator(tools[0].outputSchema)(
-        structuredContent
-      )
-      assert.isTrue(valid, errorMessage)
+      assertFits(structuredContent, tools[0])
       const ways = structuredContent.results.flatMap(({ via = [] }: Json) => via.slice(-1))
       const isWay = ({ entity, source }: Json) => entity === "Hank Snow" && source === "song.md"
       assert.strictEqual(ways.some(isWay), isLed, `structured, graph ${graph}`)
@@ -119,10 +133,7 @@ describe("tools/list", () => {
 describe("every tool", () => {
   it("answers as its output schema says", async () => {
     const client = await connectWith([sea, bread])
-    const validator = new AjvJsonSchemaValidator()
-    const schemas = new Map(
-      (await client.result("tools/list")).tools.map((tool: Json) => [tool.name, tool.outputSchema])
-    )
+    const { tools } = await client.result("tools/list")
     const calls: ReadonlyArray<readonly [string, unknown]> = [
       ["search", { query: "tides" }],
       ["search", { query: "tides", max_tokens: 400 }],
@@ -138,8 +149,10 @@ describe("every tool", () => {
     ]
     for (const [name, args] of calls) {
       const { content, structuredContent } = await client.call(name, args)
-      const { errorMessage, valid } = validator.getValidator(schemas.get(name) as Json)(structuredContent)
-      assert.isTrue(valid, `${name}: ${errorMessage}`)
+      assertFits(
+        structuredContent,
+        tools.find((tool: Json) => tool.name === name)
+      )
       assert.isAbove(content[0].text.length, 0)
     }
   })
@@ -155,10 +168,9 @@ describe("every tool", () => {
     }
     const { folder } = await connectWith([lantern, arden])
     const client = await connect({ folder, args: ["--filter", "graph_query"] })
-    const tool = (await client.result("tools/list")).tools.find(({ name }: Json) => name === "graph_query")
+    const [tool] = (await client.result("tools/list")).tools
     const { content, structuredContent } = await client.call("graph_query", { entity: "hollow lantern", hops: 2 })
-    const { errorMessage, valid } = new AjvJsonSchemaValidator().getValidator(tool.outputSchema)(structuredContent)
-    assert.isTrue(valid, errorMessage)
+    assertFits(structuredContent, tool)
     assert.deepInclude(structuredContent.mentions[0], { source: "lantern.md", relation: "defines" })
     assert.strictEqual(structuredContent.neighbours[0].name, "Port Arden")
     assert.include(content[0].text, "lantern.md:1")
@@ -266,9 +278,7 @@ describe("every tool", () => {
       { content: "Ebbe und Flut", metadata: { source: "de.md", lang: "de" } }
     ])
     const sources = async (filter: Json) =>
-      (await client.call("search", { query: "tides", filter })).structuredContent.results.map(
-        ({ metadata }: Json) => metadata.source
-      )
+      sourcesOf((await client.call("search", { query: "tides", filter })).structuredContent)
     assert.deepStrictEqual(await sources({ lang: { not: "en" } }), ["de.md"])
     assert.deepStrictEqual(await sources({ constructor: { exists: false } }), ["de.md"])
     assert.lengthOf(await sources({ or: [{ lang: "en" }, { lang: "de" }] }), 2)
@@ -280,7 +290,7 @@ describe("every tool", () => {
       ["list_sources", {}]
     ] as const) {
       const { content, structuredContent } = await client.call(tool, { ...args, filter: { lan: "en" } })
-      assert.include(content.map(({ text }: Json) => text).join("\n"), '(did you mean "lang"?)', tool)
+      assert.include(textOf(content), '(did you mean "lang"?)', tool)
       assert.include(structuredContent.notice, '(did you mean "lang"?)', tool)
     }
   })
@@ -304,7 +314,7 @@ describe("every tool", () => {
     for (const tool of ["search", "get_prompt"]) {
       const { content, structuredContent } = await client.call(tool, { query: "configuratoin" })
       assert.deepStrictEqual(structuredContent.also_searched, ["configuration"], tool)
-      assert.include(content.map(({ text }: Json) => text).join("\n"), "Also searched: configuration.", tool)
+      assert.include(textOf(content), "Also searched: configuration.", tool)
       assert.include(structuredContent.notice, "Also searched: configuration.", tool)
     }
   })
@@ -313,12 +323,11 @@ describe("every tool", () => {
     const client = await connectWith([sea, { content: "Lights of the harbour", metadata: { source: "lights.md" } }])
     for (const tool of ["search", "get_prompt"]) {
       const { content, structuredContent } = await client.call(tool, { query: '"the harbour" -moon path:lights' })
-      const sources =
-        structuredContent.sources ?? structuredContent.results.map(({ metadata }: Json) => metadata.source)
+      const sources = structuredContent.sources ?? sourcesOf(structuredContent)
       assert.deepStrictEqual(sources, ["lights.md"], tool)
       assert.deepStrictEqual(structuredContent.read_as.phrases, ["the harbour"], tool)
       const told = "Read as: the harbour (with “the harbour”, without “moon”, path:lights)."
-      assert.include(content.map(({ text }: Json) => text).join("\n"), told, tool)
+      assert.include(textOf(content), told, tool)
       assert.include(structuredContent.notice, told, tool)
     }
   })
@@ -416,7 +425,7 @@ describe("search", () => {
         ["get_document", { source: "t/3" }]
       ] as const) {
         const { content, structuredContent } = await client.call(name, { ...args, max_tokens })
-        const text = content.map((block: Json) => block.text).join("\n")
+        const text = textOf(content)
         assert.isAtMost(count(text), max_tokens, `${name} ${max_tokens}`)
         assert.isAtMost(count(JSON.stringify(structuredContent)), max_tokens, `${name} ${max_tokens}`)
       }
@@ -471,7 +480,7 @@ describe("search", () => {
           continue
         }
         const { content, structuredContent: found } = result
-        const text = content.map((block: Json) => block.text).join("\n")
+        const text = textOf(content)
         assert.isAtMost(Math.max(count(text), count(JSON.stringify(found))), limit, where)
         if ("query" in args && args.query === "volcanoes") continue
         if ("filter" in args) continue
@@ -548,9 +557,7 @@ describe("search", () => {
     assert.include(foundBy["notes/bread.txt"], 1)
     assert.match(answer.content[0].text, /chunk_index: 0, found_by: [01 ]+\)/)
     const sources = async (args: Json) =>
-      (await client.call("search", { query: "tides and flour", ...args })).structuredContent.results.map(
-        ({ metadata }: Json) => metadata.source
-      )
+      sourcesOf((await client.call("search", { query: "tides and flour", ...args })).structuredContent)
     assert.deepStrictEqual(await sources({ filter: { source: { not: "docs/*" } } }), ["notes/bread.txt"])
     assert.lengthOf(await sources({ since: "1h" }), 2)
     assert.deepStrictEqual(await sources({ since: "2099-01-01" }), [])
@@ -619,7 +626,7 @@ describe("similar", () => {
     ])
     for (const named of [{ source: "a/tide.md:1" }, { source: "tide.md", chunk_index: 0 }]) {
       const { content, structuredContent } = await client.call("similar", named)
-      const sources = structuredContent.results.map(({ metadata }: Json) => metadata.source)
+      const sources = sourcesOf(structuredContent)
       assert.strictEqual(sources[0], "river.md")
       assert.notIncludeMembers(sources, ["a/tide.md", "b/copy.md"])
       assert.include(content[0].text, 'like "a/tide.md", most alike first')
@@ -783,64 +790,61 @@ describe("index_documents", () => {
   it("makes a collection of its own, which is searched apart", async () => {
     const client = await connectWith([sea])
     await client.call("index_documents", { documents: [bread], collection: "kitchen" })
-    const { results } = (await client.call("search", { query: "bread", collection: "kitchen" })).structuredContent
-    assert.deepStrictEqual(
-      results.map((result: Json) => result.metadata.source),
-      ["notes/bread.txt"]
-    )
+    const { structuredContent } = await client.call("search", { query: "bread", collection: "kitchen" })
+    assert.deepStrictEqual(sourcesOf(structuredContent), ["notes/bread.txt"])
     const { collections } = (await client.call("collection_info")).structuredContent
     assert.deepStrictEqual(
       collections.map(({ name }: Json) => name),
       ["default", "kitchen"]
     )
   })
+
+  it.effect("is not waited for longer than clients wait while it makes no progress", () =>
+    Effect.gen(function* () {
+      const hung = yield* Effect.fork(Effect.flip(whileProgressing(() => Effect.never)))
+      const slow = yield* Effect.fork(
+        whileProgressing((reported) =>
+          Effect.repeatN(Effect.zipRight(Effect.sleep("30 seconds"), Effect.sync(reported)), 9)
+        )
+      )
+      yield* TestClock.adjust("50 seconds")
+      assert.include((yield* Fiber.join(hung)).message, "45 s")
+      yield* TestClock.adjust("5 minutes")
+      yield* Fiber.join(slow)
+    })
+  )
 })
 
 describe("an embedder that is down", () => {
-  it("leaves hybrid search to words, and says so; a search by meaning alone says what still works", async () => {
-    const ollama = createServer((request, response) => {
-      let body = ""
-      request
-        .on("data", (part) => (body += part))
-        .on("end", () => {
-          const { input } = JSON.parse(body || "{}")
-          const texts = Array.isArray(input) ? input : [input]
-          response.setHeader("content-type", "application/json")
-          response.end(
-            JSON.stringify({
-              model: "m",
-              models: [{ name: "m", model: "m" }],
-              embeddings: texts.map((text: string) => [String(text).length, 1, 2, 3])
-            })
-          )
-        })
+  it.scopedLive("leaves hybrid search to words, and says so; a search by meaning alone says what still works", () =>
+    Effect.gen(function* () {
+      const ollama = yield* startOllama()
+      const env = {
+        CLEW_EMBEDDING_BACKEND: "ollama",
+        CLEW_EMBEDDING_MODEL: "all-minilm",
+        CLEW_EMBEDDING_URL: ollama.url,
+        CLEW_EMBEDDING_TIMEOUT_MS: "2000"
+      }
+      const client = yield* Effect.promise(() => connectWith([sea, bread], { env }))
+      const call = (name: string, args: Json) => Effect.promise(() => client.call(name, args))
+      const callError = (name: string, args: Json) => Effect.promise(() => client.callError(name, args))
+      assert.strictEqual((yield* call("search", { query: "tides" })).structuredContent.mode, "hybrid")
+
+      yield* ollama.stop
+      const { content, structuredContent } = yield* call("search", { query: "tides" })
+      assert.strictEqual(structuredContent.mode, "keyword")
+      assert.include(structuredContent.degraded, "embedder unavailable")
+      assert.include(content[0].text, "Degraded: answered by keyword search only: embedder unavailable")
+      assert.lengthOf(structuredContent.results, 1)
+      const prompt = yield* call("get_prompt", { query: "tides" })
+      assert.include(prompt.content[1].text, "Degraded")
+
+      const error = yield* callError("search", { query: "tides", hybrid: false })
+      assert.strictEqual(error.code, -32603)
+      assert.include(error.message, "hybrid=true")
+      assert.strictEqual((yield* callError("index_documents", { documents: [{ content: "new" }] })).code, -32603)
     })
-    await new Promise<void>((resolve) => ollama.listen(0, "127.0.0.1", resolve))
-    const url = `http://127.0.0.1:${(ollama.address() as AddressInfo).port}`
-    const env = {
-      CLEW_EMBEDDING_BACKEND: "ollama",
-      CLEW_EMBEDDING_MODEL: "m",
-      CLEW_EMBEDDING_URL: url,
-      CLEW_EMBEDDING_TIMEOUT_MS: "2000"
-    }
-    const client = await connectWith([sea, bread], { env })
-    assert.strictEqual((await client.call("search", { query: "tides" })).structuredContent.mode, "hybrid")
-
-    ollama.closeAllConnections()
-    await new Promise((resolve) => ollama.close(resolve))
-    const { content, structuredContent } = await client.call("search", { query: "tides" })
-    assert.strictEqual(structuredContent.mode, "keyword")
-    assert.include(structuredContent.degraded, "embedder unavailable")
-    assert.include(content[0].text, "Degraded: answered by keyword search only: embedder unavailable")
-    assert.lengthOf(structuredContent.results, 1)
-    const prompt = await client.call("get_prompt", { query: "tides" })
-    assert.include(prompt.content[1].text, "Degraded")
-
-    const error = await client.callError("search", { query: "tides", hybrid: false })
-    assert.strictEqual(error.code, -32603)
-    assert.include(error.message, "hybrid=true")
-    assert.strictEqual((await client.callError("index_documents", { documents: [{ content: "new" }] })).code, -32603)
-  })
+  )
 })
 
 describe("max_tokens", () => {
@@ -872,19 +876,4 @@ describe("max_tokens", () => {
       }
     }
   })
-
-  it.effect("of a call that makes no progress is not waited for longer than clients wait", () =>
-    Effect.gen(function* () {
-      const hung = yield* Effect.fork(Effect.flip(whileProgressing(() => Effect.never)))
-      const slow = yield* Effect.fork(
-        whileProgressing((reported) =>
-          Effect.repeatN(Effect.zipRight(Effect.sleep("30 seconds"), Effect.sync(reported)), 9)
-        )
-      )
-      yield* TestClock.adjust("50 seconds")
-      assert.include((yield* Fiber.join(hung)).message, "45 s")
-      yield* TestClock.adjust("5 minutes")
-      yield* Fiber.join(slow)
-    })
-  )
 })

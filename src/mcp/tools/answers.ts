@@ -204,7 +204,6 @@ export const maxTokens = Schema.optional(described(MaxTokens, "Token limit")).pi
 /** A list of queries, in a schema shorter than the API's. */
 const QueriesArgument = Schema.optional(
   Queries.annotations({
-    description: "Other wordings or parts, fused",
     jsonSchema: {
       type: "array",
       items: { type: "string" },

@@ -18,7 +18,6 @@ const IndexArguments = Schema.Struct({
     Schema.minItems(1),
     Schema.maxItems(maxDocuments),
     Schema.annotations({
-      description: `1 to ${maxDocuments}`,
       jsonSchema: {
         type: "array",
         minItems: 1,
