@@ -173,10 +173,15 @@ export const score = (
     return count
   }
   const asked = also.toSorted((a, b) => a - b)
-  const ordinalsIn = ({ deadAt, ids }: Loaded) =>
-    asked
-      .map((id) => ({ id, ordinal: ids.ordinalOf(id) }))
-      .filter(({ ordinal }) => ordinal >= 0 && (deadAt === 0 || !isDead(bytes.subarray(deadAt), ordinal)))
+  const ordinalsIn = ({ deadAt, ids }: Loaded) => {
+    const dead = deadAt === 0 ? undefined : bytes.subarray(deadAt)
+    const found: Array<{ readonly id: number; readonly ordinal: number }> = []
+    for (const id of asked) {
+      const ordinal = ids.ordinalOf(id)
+      if (ordinal >= 0 && (dead === undefined || !isDead(dead, ordinal))) found.push({ id, ordinal })
+    }
+    return found
+  }
 
   let candidates: Array<Scored> = []
   const above = (bound: number) => candidates.filter(({ score }) => score >= bound)
@@ -190,10 +195,13 @@ export const score = (
     const bits = words.subarray(allowedAt / 4, allowedAt / 4 + Math.ceil(ids.count / 32))
     if (mask !== undefined && !allowed(mask, ids, bits)) continue
     const here = ordinalsIn(segment)
+    let scored = 0
     for (let from = 0; from < ids.count; from += stretch) {
       if (isCancelled()) return undefined
-      const within = here.filter(({ ordinal }) => ordinal >= from && ordinal < from + stretch)
-      for (const [place, { ordinal }] of within.entries()) words[alsoAt / 4 + place] = ordinal
+      let within = 0
+      for (; scored + within < here.length && here[scored + within]!.ordinal < from + stretch; within++) {
+        words[alsoAt / 4 + within] = here[scored + within]!.ordinal
+      }
       const found = kernel.rank(
         lists,
         count,
@@ -202,24 +210,27 @@ export const score = (
         mask === undefined ? 0 : allowedAt,
         alsoAt,
         alsoScores,
-        within.length,
+        within,
         out,
         room,
         from,
         Math.min(from + stretch, ids.count)
       )
+      const bound = kernel.bound()
       for (let entry = 0; entry < found; entry++) {
         const at = out + entryBytes * entry
-        candidates.push({ id: ids.idOf(words[at / 4]!), score: doubles[at / 8 + 1]! })
+        const score = doubles[at / 8 + 1]!
+        if (score >= bound) candidates.push({ id: ids.idOf(words[at / 4]!), score })
       }
       if (candidates.length > next) {
-        candidates = above(kernel.bound())
+        candidates = above(bound)
         next = 2 * candidates.length + window
       }
-      for (const [place, { id }] of within.entries()) {
+      for (let place = 0; place < within; place++) {
         const score = doubles[alsoScores / 8 + place]!
-        if (score > 0) others.push({ id, score })
+        if (score > 0) others.push({ id: here[scored + place]!.id, score })
       }
+      scored += within
     }
   }
   const ranked = above(kernel.bound()).sort((a, b) => b.score - a.score || a.id - b.id)

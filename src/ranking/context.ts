@@ -17,10 +17,22 @@ const shares = { plain: { vector: 0.35, keyword: 0.1 }, above: { vector: 0, keyw
 type Leg = keyof typeof shares.plain
 
 /** The mean scores of the passages before and after a hit, if there are any. */
-export type Beside = ReadonlyMap<number, { readonly vector?: number; readonly keyword?: number }>
+export type Beside = ReadonlyMap<number, Readonly<Record<Leg, number | undefined>>>
 
-const mean = (values: ReadonlyArray<number>): number | undefined =>
-  values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length
+/** The mean of the scores that there are; undefined: of none. */
+const mean = (
+  passages: ReadonlyArray<number>,
+  scoreOf: (passage: number) => number | undefined
+): number | undefined => {
+  let [sum, count] = [0, 0]
+  for (const passage of passages) {
+    const score = scoreOf(passage)
+    if (score === undefined) continue
+    sum += score
+    count++
+  }
+  return count === 0 ? undefined : sum / count
+}
 
 /**
  * The ranking of score fusion, in which the passages before and after a passage count for it, by their share of each
@@ -40,16 +52,16 @@ export const inContext = Effect.fnUntraced(function* <E>(
   const neighbours = yield* snapshot.beside(head.map(({ key }) => key))
   const wanted = share.vector === 0 ? [] : [...neighbours.values()].flat()
   const unknown = new Set(wanted.filter((key) => scoreIn("vector", key) === undefined))
-  const near = new Map((yield* similarity([...unknown])).map(({ id, score }) => [id, score]))
-  const beside = new Map(
-    head.map(({ key }) => {
-      const ids = neighbours.get(key) ?? []
-      const vector =
-        share.vector === 0 ? undefined : mean(ids.flatMap((id) => scoreIn("vector", id) ?? near.get(id) ?? []))
-      const keyword = mean(ids.map((id) => scoreIn("keyword", id) ?? 0))
-      return [key, { ...(vector === undefined ? {} : { vector }), ...(keyword === undefined ? {} : { keyword }) }]
+  const near = new Map<number, number>()
+  for (const { id, score } of yield* similarity([...unknown])) near.set(id, score)
+  const beside = new Map<number, Record<Leg, number | undefined>>()
+  for (const { key } of head) {
+    const ids = neighbours.get(key) ?? []
+    beside.set(key, {
+      vector: share.vector === 0 ? undefined : mean(ids, (id) => scoreIn("vector", id) ?? near.get(id)),
+      keyword: mean(ids, (id) => scoreIn("keyword", id) ?? 0)
     })
-  ) satisfies Beside
+  }
 
   const units = { vector: unitOf("vector", order, scoreIn), keyword: unitOf("keyword", order, scoreIn) }
   const risen = head.map((hit): Fused<number> => {
@@ -81,10 +93,12 @@ const below = (last: Fused<number> | undefined, hits: ReadonlyArray<Fused<number
   const first = hits[0]
   if (first === undefined || last === undefined || first.score <= Math.max(0, last.score)) return hits
   const factor = Math.max(0, last.score) / first.score
-  return hits.map((hit) => ({
-    ...hit,
-    score: hit.score * factor,
-    second: hit.second * factor,
-    parts: { vector: hit.parts.vector * factor, keyword: hit.parts.keyword * factor }
+  return hits.map(({ key, keyword, parts, score, second, vector }) => ({
+    key,
+    score: score * factor,
+    second: second * factor,
+    vector,
+    keyword,
+    parts: { vector: parts.vector * factor, keyword: parts.keyword * factor }
   }))
 }

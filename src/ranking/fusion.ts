@@ -55,9 +55,11 @@ const candidatesOf = <K>(vector: ReadonlyArray<Ranked<K>>, keyword: ReadonlyArra
     vector: { rank: at + 1, score },
     keyword: undefined
   }))
-  const known = new Map(all.map((candidate) => [candidate.key, candidate]))
-  for (const [at, { key, score }] of keyword.entries()) {
-    const place = { rank: at + 1, score }
+  const known = new Map<K, Candidate<K>>()
+  for (const candidate of all) known.set(candidate.key, candidate)
+  let rank = 0
+  for (const { key, score } of keyword) {
+    const place = { rank: ++rank, score }
     const candidate = known.get(key)
     if (candidate === undefined) all.push({ key, vector: undefined, keyword: place })
     else candidate.keyword = place
@@ -74,10 +76,15 @@ const normalised = <K>(
   candidates: ReadonlyArray<Candidate<K>>,
   placeIn: (candidate: Candidate<K>) => Place | undefined
 ): Float64Array => {
-  const scores = Float64Array.from(candidates, (one) => placeIn(one)?.score ?? scoreOf?.(one.key) ?? 0)
+  const scores = new Float64Array(candidates.length)
   let max = 0
-  for (const score of scores) if (score > max) max = score
-  return max === 0 ? scores : scores.map((score) => score / max)
+  for (let at = 0; at < scores.length; at++) {
+    const one = candidates[at]!
+    scores[at] = placeIn(one)?.score ?? scoreOf?.(one.key) ?? 0
+    if (scores[at]! > max) max = scores[at]!
+  }
+  if (max > 0) for (let at = 0; at < scores.length; at++) scores[at]! /= max
+  return scores
 }
 
 /**

@@ -52,15 +52,12 @@ const toLeg = (
 
 /** The ranking of the only leg. */
 export const alone = (name: "vector" | "keyword", leg: Leg<number>): ReadonlyArray<Fused<number>> =>
-  leg.ranked.map(({ key, score }, index) => ({
-    key,
-    score,
-    second: score,
-    vector: undefined,
-    keyword: undefined,
-    parts: { vector: 0, keyword: 0, [name]: score },
-    [name]: { rank: index + 1, score }
-  }))
+  leg.ranked.map(({ key, score }, index) => {
+    const place = { rank: index + 1, score }
+    return name === "vector"
+      ? { key, score, second: score, vector: place, keyword: undefined, parts: { vector: score, keyword: 0 } }
+      : { key, score, second: score, vector: undefined, keyword: place, parts: { vector: 0, keyword: score } }
+  })
 
 const noWays: Ways = new Map()
 

@@ -69,7 +69,7 @@ export class Cosines {
       this.bytes = new Int8Array(this.memory.buffer)
     }
     const numbers = new Uint32Array(this.memory.buffer, list, ids.length)
-    for (const [at, id] of ids.entries()) numbers[at] = (this.numbers[id] ||= this.add(id, rows)) - 1
+    for (let at = 0; at < ids.length; at++) numbers[at] = (this.numbers[ids[at]!] ||= this.add(ids[at]!, rows)) - 1
     this.kernel.cosines(rows, 0, list, ids.length, wanted, this.width, out)
     return new Float32Array(this.memory.buffer, out, ids.length * wanted)
   }
