@@ -6,6 +6,7 @@ import { type Hit, ownPassage } from "../model/SearchResult.ts"
 import type { FindRequest, Found } from "../model/Stored.ts"
 import { withLed } from "../ranking/folding.ts"
 import { scan } from "../terms/scan.ts"
+import { byScore } from "../model/Passage.ts"
 
 /** How many of the best passages are compared word by word; more ranked no better. */
 export const refinedPlaces = 20
@@ -63,7 +64,7 @@ export const refined = Effect.fnUntraced(function* (
       return { of: passage, text: () => embeddedText(hit.document.title, passage) }
     })
   )
-  const ordered = best.map((hit, at) => scored(hit, alike[at])).sort((a, b) => b.score - a.score)
+  const ordered = best.map((hit, at) => scored(hit, alike[at])).sort(byScore)
   const all = [...ordered, ...hits.slice(best.length).map((hit) => scored(hit))]
   if (led.length === 0) return all
   return withLed(

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import type { Hit } from "../model/SearchResult.ts"
 import type { Reranker } from "../Reranker.ts"
 import { embeddedText } from "../chunking/embedded.ts"
+import { byScore } from "../model/Passage.ts"
 
 /** Hits, the best of them as a reranker orders them; without it as they are, and why. */
 export interface Reranked {
@@ -29,7 +30,7 @@ export const reranked = (
           const rerank = { rank: at + 1, score: hit.score }
           return { ...hit, score, ...(hit.explain === undefined ? {} : { explain: { ...hit.explain, rerank } }) }
         })
-        .sort((a, b) => b.score - a.score)
+        .sort(byScore)
       const least = ordered.at(-1)?.score ?? 0
       const rest = hits.slice(scores.length).map((hit) => ({ ...hit, score: Math.min(hit.score, least) }))
       return {

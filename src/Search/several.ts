@@ -1,3 +1,4 @@
+import { byScore } from "../model/Passage.ts"
 import type { Hit, SearchExplanation } from "../model/SearchResult.ts"
 
 /** How many places of each query's list are fused, at least: a short list is then the head of a longer one. */
@@ -58,7 +59,7 @@ export const fused = (lists: ReadonlyArray<ReadonlyArray<Hit>>): ReadonlyArray<H
         ...(explain && { explain: { ...explain, queries: shares } })
       } satisfies Hit as Hit
     })
-    .sort((a, b) => b.score - a.score)
+    .sort(byScore)
 }
 
 /** The reports of several searches as one: what was searched is the same, and the times add up. */

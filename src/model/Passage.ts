@@ -32,6 +32,14 @@ export interface Scored {
   readonly score: number
 }
 
+/** The order of falling numbers. Their difference would be an object for each comparison. */
+export const falling = (a: number, b: number): number => (a > b ? -1 : a < b ? 1 : 0)
+
+export const byScore = (a: Pick<Scored, "score">, b: Pick<Scored, "score">): number => falling(a.score, b.score)
+
+/** By falling scores, equals by rising ids. */
+export const byScoreAndId = (a: Scored, b: Scored): number => byScore(a, b) || a.id - b.id
+
 /** The passages that a filter leaves, by their ids in the index. */
 export interface Mask {
   /** Passage id i is included if bits[i >>> 5] >>> (i & 31) & 1; ids beyond the last word are not. */

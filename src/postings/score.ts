@@ -1,4 +1,4 @@
-import type { Mask, Scored } from "../model/Passage.ts"
+import { type Mask, type Scored, byScoreAndId } from "../model/Passage.ts"
 import type { Arena, Loaded } from "./Arena.ts"
 import type { Segment } from "./SegmentStore.ts"
 import { type Needle, needleKey } from "./load.ts"
@@ -233,7 +233,7 @@ export const score = (
       scored += within
     }
   }
-  const ranked = above(kernel.bound()).sort((a, b) => b.score - a.score || a.id - b.id)
+  const ranked = above(kernel.bound()).sort(byScoreAndId)
   const known = new Set(others.length === 0 ? [] : ranked.map(({ id }) => id))
   return {
     found: others.length === 0 ? ranked : [...ranked, ...others.filter(({ id }) => !known.has(id))],

@@ -9,6 +9,7 @@ import { terms } from "../terms/terms.ts"
 import type { Beside } from "./context.ts"
 import type { Ages } from "./recency.ts"
 import type { Searched, Snapshot } from "./Snapshot.ts"
+import { byScore } from "../model/Passage.ts"
 
 type Stage = keyof RankReport["stages_us"]
 
@@ -122,7 +123,7 @@ export const explain = Effect.fnUntraced(function* <E>(
               score: score ?? 0,
               ...(around?.keyword === undefined ? {} : { beside: around.keyword }),
               contribution: parts.keyword,
-              terms: found.sort((a, b) => b.score - a.score),
+              terms: found.sort(byScore),
               ...(total > shown.length ? { others } : {}),
               ...(gain === 0 ? {} : { name_bonus: gain })
             }

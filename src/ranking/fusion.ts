@@ -1,3 +1,5 @@
+import { byScore, falling } from "../model/Passage.ts"
+
 /** A candidate of one leg with the leg's own score. */
 export interface Ranked<K> {
   readonly key: K
@@ -94,7 +96,7 @@ const normalised = <K>(
 export const byRank = <K>(rankings: ReadonlyArray<ReadonlyArray<Ranked<K>>>, k = 10): Array<Ranked<K>> =>
   rankings
     .flatMap((ranking) => ranking.map(({ key }, index) => ({ key, score: (k + 1) / (k + index + 1) })))
-    .sort((a, b) => b.score - a.score)
+    .sort(byScore)
 
 /**
  * Every candidate of the two legs, best first. `rrf`: alpha/(k + rank_vector) + (1 - alpha)/(k + rank_keyword), where a
@@ -123,5 +125,5 @@ export const fuse = <K>(vector: Leg<K>, keyword: Leg<K>, options: FusionOptions<
         parts
       }
     })
-    .sort((a, b) => b.score - a.score || b.second - a.second || tieOrder(a.key, b.key))
+    .sort((a, b) => byScore(a, b) || falling(a.second, b.second) || tieOrder(a.key, b.key))
 }

@@ -8,7 +8,7 @@ import { present } from "../model/Damaged.ts"
 import { noFacets } from "../model/Facets.ts"
 import { lazily } from "../model/lazily.ts"
 import { limits } from "../model/Limits.ts"
-import type { Scored } from "../model/Passage.ts"
+import { type Scored, byScore } from "../model/Passage.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { FindRequest, Found, RankRequest } from "../model/Stored.ts"
 import { spanning } from "../runtime/tracing.ts"
@@ -33,7 +33,7 @@ export const without = (some: ReadonlyArray<Scored>, others: ReadonlyArray<Score
 
 /** By falling scores. */
 const toCandidates = (scored: ReadonlyArray<Scored>): Array<Ranked<number>> =>
-  scored.map(({ id, score }) => ({ key: id, score })).sort((a, b) => b.score - a.score)
+  scored.map(({ id, score }) => ({ key: id, score })).sort(byScore)
 
 /** The best `depth` passages of a leg as its ranking; the others keep their scores, for fusion by score. */
 const toLeg = (
@@ -331,7 +331,7 @@ const naming = Effect.fnUntraced(function* <E>(
   const rows = yield* snapshot.texts(best.map(({ key }) => key))
   const gains = new Map(rows.map((row) => [row.id, namesGain(names, row)]))
   const risen = best.map(({ key, score }) => ({ key, score: score * (1 + (gains.get(key) ?? 0)) }))
-  return { ranked: [...risen.sort((a, b) => b.score - a.score), ...sorted.slice(lookedAt)], gains }
+  return { ranked: [...risen.sort(byScore), ...sorted.slice(lookedAt)], gains }
 })
 
 const hasVector = (asked: Searched): asked is Compared => asked.vector !== undefined

@@ -121,6 +121,24 @@ class Known {
   }
 }
 
+/** How many numbers two lists have in common, both rising. */
+const sharedBy = (some: Int32Array, others: Int32Array): number => {
+  let count = 0
+  for (let i = 0, j = 0; i < some.length && j < others.length;) {
+    const [one, other] = [some[i]!, others[j]!]
+    if (one === other) count++
+    if (one <= other) i++
+    if (other <= one) j++
+  }
+  return count
+}
+
+/** Bits for sampled shingles: with 200 texts, one in eight is set. */
+const bits = 2 ** 17
+
+/** Sampled ones are multiples of four. */
+const bitOf = (shingle: number): number => (shingle >>> 2) % bits
+
 /**
  * Finds texts that repeat a previous one: the same words, or no other numbers and nearly the same words, by Jaccard's
  * coefficient of Broder's shingles, or hardly a word that the previous one lacks. A text is only compared with those that
@@ -129,8 +147,8 @@ class Known {
 export class Seen {
   private readonly known: Array<Known> = []
   private readonly same = new Map<number, number>()
-  /** The texts that have a shingle: mostly one, which needs no list. */
-  private readonly sampled = new Map<number, number | Array<number>>()
+  /** Not 0 for what any text has sampled: few texts have enough of that to be compared with each. */
+  private readonly sampled = new Uint32Array(bits / 32)
 
   /** The index of the first previous text that says the same; undefined: there is none, and this text is added. */
   place(sketch: Sketch): number | undefined {
@@ -138,25 +156,27 @@ export class Seen {
     if (same !== undefined && this.known[same]!.sketch.words.length === sketch.words.length) return same
     const next = new Known(sketch)
     const { sample } = sketch
-    const shared = new Map<number, number>()
-    for (const shingle of sample) {
-      const others = this.sampled.get(shingle)
-      if (typeof others === "number") shared.set(others, (shared.get(others) ?? 0) + 1)
-      else if (others !== undefined) for (const at of others) shared.set(at, (shared.get(at) ?? 0) + 1)
+    const enough = sample.length * sampledShare
+    if (enough > 0 && this.mark(sample) >= enough) {
+      const first = this.known.findIndex(
+        (before) => sharedBy(before.sketch.sample, sample) >= enough && isAlike(before, next)
+      )
+      if (first !== -1) return first
     }
-    const found = [...shared]
-      .filter(([at, count]) => count >= sample.length * sampledShare && isAlike(this.known[at]!, next))
-      .map(([at]) => at)
-    if (found.length > 0) return Math.min(...found)
-    const at = this.known.push(next) - 1
-    this.same.set(sketch.whole, at)
-    for (const shingle of sample) {
-      const others = this.sampled.get(shingle)
-      if (others === undefined) this.sampled.set(shingle, at)
-      else if (typeof others === "number") this.sampled.set(shingle, [others, at])
-      else others.push(at)
-    }
+    this.same.set(sketch.whole, this.known.push(next) - 1)
     return undefined
+  }
+
+  /** Marks shingles; returns how many may have been before. */
+  private mark(sample: Int32Array): number {
+    let before = 0
+    for (const shingle of sample) {
+      const bit = bitOf(shingle)
+      const word = this.sampled[bit >>> 5]!
+      if ((word >>> (bit & 31)) & 1) before++
+      else this.sampled[bit >>> 5] = word | (1 << (bit & 31))
+    }
+    return before
   }
 }
 

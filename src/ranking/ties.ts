@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { Place, Snapshot } from "./Snapshot.ts"
+import { byScore, falling } from "../model/Passage.ts"
 
 interface Candidate {
   readonly key: number
@@ -63,5 +64,5 @@ export class TieOrder<E> {
   }
 
   readonly best = (a: Candidate, b: Candidate): number =>
-    b.score - a.score || (b.second ?? 0) - (a.second ?? 0) || this.compare(a.key, b.key)
+    byScore(a, b) || falling(a.second ?? 0, b.second ?? 0) || this.compare(a.key, b.key)
 }

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { DocumentId } from "../../model/Document.ts"
-import type { Scored } from "../../model/Passage.ts"
+import { type Scored, byScoreAndId } from "../../model/Passage.ts"
 import type { Answer, Failed } from "./client.ts"
 import { type Cluster, mostHits } from "./Cluster.ts"
 import { Moved } from "./errors.ts"
@@ -96,7 +96,7 @@ export class Candidates {
       const hits = yield* run(size)
       const found = hits.map((hit) => candidateOf(record, hit))
       for (const candidate of found) this.add(candidate)
-      const ranked = (yield* scored(found.map(({ id }) => id))).toSorted((a, b) => b.score - a.score || a.id - b.id)
+      const ranked = (yield* scored(found.map(({ id }) => id))).toSorted(byScoreAndId)
       const current: Array<Scored> = []
       let [looked, isReplaced] = [0, false]
       while (looked < ranked.length && !isReplaced) {

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { EmbedderChanged } from "../../Store.ts"
 import { hasBackground, identicalEmbedder } from "../../model/Collection.ts"
-import type { Mask, Scored, Vector } from "../../model/Passage.ts"
+import { type Mask, type Scored, type Vector, byScoreAndId } from "../../model/Passage.ts"
 import type { Asked, FindRequest, NearTerm, RankRequest } from "../../model/Stored.ts"
 import { wantedTerms } from "../../postings/Postings.ts"
 import { learned } from "../../postings/languages.ts"
@@ -32,7 +32,7 @@ const unsure = 24
 
 /** The best so many, and those that tie with the last. */
 const atDepth = (found: ReadonlyArray<Scored>, depth: number): ReadonlyArray<Scored> => {
-  const sorted = found.toSorted((a, b) => b.score - a.score || a.id - b.id)
+  const sorted = found.toSorted(byScoreAndId)
   const last = sorted[depth - 1]?.score
   return last === undefined ? sorted : sorted.filter(({ score }) => score >= last)
 }

@@ -3,7 +3,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { HeldVectors } from "../../codes/HeldVectors.ts"
 import { damaged } from "../../model/Damaged.ts"
-import type { Scored } from "../../model/Passage.ts"
+import { type Scored, byScoreAndId } from "../../model/Passage.ts"
 import { type Direction, measureBy } from "../core/direction.ts"
 import { list } from "./rows.ts"
 
@@ -165,9 +165,7 @@ export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: numb
     forget,
     score: scored,
     top: (sql, collection, query, among, limit) =>
-      Effect.map(scored(sql, collection, query, among), (found) =>
-        found.sort((a, b) => b.score - a.score || a.id - b.id).slice(0, limit)
-      ),
+      Effect.map(scored(sql, collection, query, among), (found) => found.sort(byScoreAndId).slice(0, limit)),
     equal: (sql, collection, query, among, score) =>
       Effect.map(scored(sql, collection, query, among), (found) =>
         found.flatMap((one) => (one.score === score ? [one.id] : []))
