@@ -35,10 +35,13 @@ export interface Scored {
 /** The order of falling numbers. Their difference would be an object for each comparison. */
 export const falling = (a: number, b: number): number => (a > b ? -1 : a < b ? 1 : 0)
 
-export const byScore = (a: Pick<Scored, "score">, b: Pick<Scored, "score">): number => falling(a.score, b.score)
+type Score = Pick<Scored, "score">
+
+export const byScore = ({ score: a }: Score, { score: b }: Score): number => (a > b ? -1 : a < b ? 1 : 0)
 
 /** By falling scores, equals by rising ids. */
-export const byScoreAndId = (a: Scored, b: Scored): number => byScore(a, b) || a.id - b.id
+export const byScoreAndId = (a: Scored, b: Scored): number =>
+  a.score > b.score ? -1 : a.score < b.score ? 1 : a.id - b.id
 
 /** The passages that a filter leaves, by their ids in the index. */
 export interface Mask {

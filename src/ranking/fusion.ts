@@ -111,19 +111,21 @@ export const fuse = <K>(vector: Leg<K>, keyword: Leg<K>, options: FusionOptions<
   const keywordScores = normalised(keyword, candidates, (one) => one.keyword)
   return candidates
     .map(({ key, keyword, vector }, at): Fused<K> => {
-      const byScore = { vector: alpha * vectorScores[at]!, keyword: (1 - alpha) * keywordScores[at]! }
+      const weighted = { vector: alpha * vectorScores[at]!, keyword: (1 - alpha) * keywordScores[at]! }
       const parts =
         method === "score"
-          ? byScore
+          ? weighted
           : { vector: alpha * reciprocal(vector, k), keyword: (1 - alpha) * reciprocal(keyword, k) }
       return {
         key,
         score: parts.vector + parts.keyword,
-        second: byScore.vector + byScore.keyword,
+        second: weighted.vector + weighted.keyword,
         vector,
         keyword,
         parts
       }
     })
-    .sort((a, b) => byScore(a, b) || falling(a.second, b.second) || tieOrder(a.key, b.key))
+    .sort((a, b) =>
+      a.score > b.score ? -1 : a.score < b.score ? 1 : falling(a.second, b.second) || tieOrder(a.key, b.key)
+    )
 }
