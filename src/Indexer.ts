@@ -13,7 +13,8 @@ import type { DocumentInput } from "./model/Document.ts"
 import type { Compared, Draft, IndexedDocument, Outcome } from "./model/Draft.ts"
 import type { FileChange } from "./model/File.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
-import { inTurns, nextTurn, withoutPause } from "./runtime/EventLoop.ts"
+import { withoutPause } from "./model/withoutPause.ts"
+import { inTurns, nextTurn } from "./runtime/EventLoop.ts"
 import { makeTurns } from "./runtime/Turn.ts"
 
 /** Too many batches are being indexed. */

@@ -335,7 +335,6 @@ describe("the sources", () => {
     "runtime/tracing.ts wanted": "the names of a tracer, which go with it",
     "terms/classes.ts classes": "cache of a pure function",
     "terms/languages.ts stemmers": "code that was loaded on demand",
-    "terms/scan.ts kept": "the units of the text that is being judged: no state between two calls",
     "terms/scan.ts seen": "cache of a pure function"
   }
 

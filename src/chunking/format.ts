@@ -1,5 +1,5 @@
 import type { Format } from "../model/Document.ts"
-import { atOnce } from "../model/atOnce.ts"
+import { withoutPause } from "../model/withoutPause.ts"
 
 const stretch = 65_536
 
@@ -82,4 +82,5 @@ export function* judgingFormat(name: string | undefined, content: string): Gener
   return "text"
 }
 
-export const formatOf = (name: string | undefined, content: string): Format => atOnce(judgingFormat(name, content))
+export const formatOf = (name: string | undefined, content: string): Format =>
+  withoutPause(judgingFormat(name, content))

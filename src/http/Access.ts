@@ -30,8 +30,9 @@ const readNeeds = (): ReadonlyMap<string, Need> => {
   const needs = new Map<string, Need>()
   // HttpApi.reflect would also read all schemas, at each start.
   for (const { annotations, endpoints, middlewares } of Object.values(Api.groups)) {
+    const ofGroup = Context.merge(Api.annotations, annotations)
     for (const endpoint of Object.values(endpoints)) {
-      const { right, allCollections = false } = Context.get(Context.merge(annotations, endpoint.annotations), Needs)
+      const { right, allCollections = false } = Context.get(Context.merge(ofGroup, endpoint.annotations), Needs)
       const isWriting = [middlewares, endpoint.middlewares].some((all) => (all as ReadonlySet<unknown>).has(Writing))
       needs.set(`${endpoint.method} ${endpoint.path}`, {
         right: right ?? (isWriting ? "write" : "read"),

@@ -1,5 +1,5 @@
 import type { Passage } from "./Passage.ts"
-import { atOnce } from "./atOnce.ts"
+import { withoutPause } from "./withoutPause.ts"
 
 type Rest = Pick<Passage, "locator" | "tableHeader">
 
@@ -53,7 +53,7 @@ export function* packingPassages(passages: ReadonlyArray<Omit<Passage, "text">>)
 }
 
 export const packPassages = (passages: ReadonlyArray<Omit<Passage, "text">>): PackedPassages =>
-  atOnce(packingPassages(passages))
+  withoutPause(packingPassages(passages))
 
 /** Calls `make` for each passage with its text from the content, and its ordinal. */
 export const unpackPassages = <A>(

@@ -1,7 +1,7 @@
 // oxlint-disable-next-line no-restricted-imports -- no other check of UTF-8 leaves the text unmade
 import { isUtf8 } from "node:buffer"
 import { limits } from "./Limits.ts"
-import { atOnce } from "./atOnce.ts"
+import { withoutPause } from "./withoutPause.ts"
 
 /** Why bytes are rejected as JSON; with a path if the reason concerns one value. */
 export class JsonFault {
@@ -193,7 +193,7 @@ export const readJsonAtOnce = (
   keepsProto = false
 ): { readonly value: unknown } | { readonly fault: JsonFault } => {
   try {
-    return { value: atOnce(readJson(bytes, keepsProto)) }
+    return { value: withoutPause(readJson(bytes, keepsProto)) }
   } catch (fault) {
     if (fault instanceof JsonFault) return { fault }
     throw fault

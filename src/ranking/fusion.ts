@@ -109,23 +109,26 @@ export const fuse = <K>(vector: Leg<K>, keyword: Leg<K>, options: FusionOptions<
   const candidates = candidatesOf(alpha > 0 ? vector.ranked : [], alpha < 1 ? keyword.ranked : [])
   const vectorScores = normalised(vector, candidates, (one) => one.vector)
   const keywordScores = normalised(keyword, candidates, (one) => one.keyword)
-  return candidates
-    .map(({ key, keyword, vector }, at): Fused<K> => {
-      const weighted = { vector: alpha * vectorScores[at]!, keyword: (1 - alpha) * keywordScores[at]! }
-      const parts =
-        method === "score"
-          ? weighted
-          : { vector: alpha * reciprocal(vector, k), keyword: (1 - alpha) * reciprocal(keyword, k) }
-      return {
-        key,
-        score: parts.vector + parts.keyword,
-        second: weighted.vector + weighted.keyword,
-        vector,
-        keyword,
-        parts
-      }
-    })
-    .sort((a, b) =>
-      a.score > b.score ? -1 : a.score < b.score ? 1 : falling(a.second, b.second) || tieOrder(a.key, b.key)
-    )
+  return (
+    candidates
+      .map(({ key, keyword, vector }, at): Fused<K> => {
+        const weighted = { vector: alpha * vectorScores[at]!, keyword: (1 - alpha) * keywordScores[at]! }
+        const parts =
+          method === "score"
+            ? weighted
+            : { vector: alpha * reciprocal(vector, k), keyword: (1 - alpha) * reciprocal(keyword, k) }
+        return {
+          key,
+          score: parts.vector + parts.keyword,
+          second: weighted.vector + weighted.keyword,
+          vector,
+          keyword,
+          parts
+        }
+      })
+      // In place: a comparator for lists of all kinds would make an object of each score.
+      .sort((a, b) =>
+        a.score > b.score ? -1 : a.score < b.score ? 1 : falling(a.second, b.second) || tieOrder(a.key, b.key)
+      )
+  )
 }

@@ -18,14 +18,6 @@ export const turnMs = 5
 /** Work that yields wherever it can pause. */
 export type Steps<A> = Generator<undefined, A>
 
-/** Runs the steps without a pause. */
-export const withoutPause = <A>(steps: Steps<A>): A => {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-  }
-}
-
 /** Runs the steps while the event loop turns. */
 export const inTurns = <A>(make: () => Steps<A>): Effect.Effect<A> =>
   Effect.suspend(() => {

@@ -1,3 +1,4 @@
+import { copying } from "../model/units.ts"
 import { CharClass, classAt, classOf, widthAt } from "./classes.ts"
 import { foldUnspaced } from "./fold.ts"
 import type { Language } from "./languages.ts"
@@ -244,17 +245,8 @@ export const scan = (input: string, emit: Emit, language: Language = "en"): void
   for (let i = 0; i < input.length;) i = scanOne(text, i, words, emit)
 }
 
-const keptUnits = 1 << 12
-const kept = new Uint16Array(keptUnits)
-const keptBytes = Buffer.from(kept.buffer)
-
-/** The UTF-16 units of a text, which are read several times as fast from an array; valid until the next call. */
-const unitsOf = (text: string): Uint16Array => {
-  const isKept = text.length <= keptUnits
-  const units = isKept ? kept : new Uint16Array(text.length)
-  ;(isKept ? keptBytes : Buffer.from(units.buffer)).write(text, "utf16le")
-  return units
-}
+/** Most passages are shorter. */
+const unitsOf = copying(1 << 12)
 
 /** ASCII that neither is nor begins a term. */
 const isIdle = Uint8Array.from({ length: 128 }, (_, c) => (classOf(c) === word || c === dot ? 0 : 1))
@@ -263,7 +255,7 @@ const isIdle = Uint8Array.from({ length: 128 }, (_, c) => (classOf(c) === word |
 export const scanFor = (beginnings: Beginnings, input: string, emit: Emit): void => {
   const words = seenIn("en")
   const text = ended(input)
-  const units = unitsOf(text)
+  const units = unitsOf(text, 0, text.length)
   for (let i = 0; i < input.length;) {
     if (isIdle[units[i]!] === 1) {
       i++

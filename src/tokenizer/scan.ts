@@ -1,3 +1,4 @@
+import { copying } from "../model/units.ts"
 import type { AddedToken, BertNormalizer } from "./TokenizerJson.ts"
 import { hashSeed, hashSlot, hashStep, type Model, type Scan, type TokenIds } from "./model.ts"
 import type { Normalize } from "./normalize.ts"
@@ -6,6 +7,9 @@ import type { PreTokenize } from "./preTokenize.ts"
 const capacity = 1 << 16
 const mask = capacity * 2 - 1
 const entryWords = 10
+
+/** Most UTF-16 units of a text for which an array is kept. */
+const keptUnits = 1 << 14
 
 /** Longer pieces are not worth caching. */
 const longestPiece = 64
@@ -86,22 +90,6 @@ class PieceCache {
     const start = entry + 2 + (((numbers & 0xff) + 1) >> 1)
     const end = start + ((numbers >>> 8) & 0xfff)
     for (let i = start; i < end; i++) out.push(this.words[i]!)
-  }
-}
-
-/** Most UTF-16 units of a text for which an array is kept. */
-const keptUnits = 1 << 14
-
-/** A function that copies a part of a text into an array, which is read several times as fast; valid until the next call. */
-const copying = (): ((text: string, start: number, end: number) => Uint16Array) => {
-  const kept = new Uint16Array(keptUnits)
-  const keptBytes = Buffer.from(kept.buffer)
-  return (text, start, end) => {
-    const isKept = end - start <= keptUnits
-    const units = isKept ? kept : new Uint16Array(end - start)
-    const bytes = isKept ? keptBytes : Buffer.from(units.buffer)
-    bytes.write(text.slice(start, end), "utf16le")
-    return units
   }
 }
 
@@ -256,7 +244,7 @@ export const scanBert = (
   const tokenizeWord = (raw: string, ids: Array<number>): number =>
     model.tokenize(options.lowercase ? raw.toLowerCase() : raw, ids)
 
-  const copy = copying()
+  const copy = copying(keptUnits)
 
   const look = (
     text: string,

@@ -3,7 +3,8 @@ import * as FastCheck from "effect/FastCheck"
 import { createHash } from "node:crypto"
 import { derivingId, fingerprinting } from "../../src/Indexer/drafting.ts"
 import { formatOf, judgingFormat, lineStretches, stretches } from "../../src/chunking/format.ts"
-import { type Steps, withoutPause } from "../../src/runtime/EventLoop.ts"
+import { withoutPause } from "../../src/model/withoutPause.ts"
+import type { Steps } from "../../src/runtime/EventLoop.ts"
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 

@@ -78,7 +78,7 @@ export const toShown = (row: NamedRow & Pick<DocumentRow, "metadata" | "indexed_
 const mostAtOnce = 20_000
 
 /** The documents whose passages are few enough to be read at once, the first ones before the others. */
-export const atOnce = <Document extends { readonly passages: number }>(
+export const fewEnough = <Document extends { readonly passages: number }>(
   documents: ReadonlyArray<Document>
 ): ReadonlyArray<Document> => {
   let left = mostAtOnce

@@ -12,7 +12,7 @@ import {
   type RecentDocument,
   positionAfter
 } from "../../model/Stored.ts"
-import { atOnce, toExported, toListed, toSampled, toSome, toStored, toSummary } from "../core/document.ts"
+import { fewEnough, toExported, toListed, toSampled, toSome, toStored, toSummary } from "../core/document.ts"
 import { Candidates, candidateFields } from "./Candidates.ts"
 import type { Answer } from "./client.ts"
 import { type Cluster, mostHits } from "./Cluster.ts"
@@ -259,7 +259,7 @@ export const embeddings = Effect.fnUntraced(function* (
       ...alike.flatMap(({ hits }) => (hits.hits as ReadonlyArray<Answer>).flatMap((hit) => storedHead(hit) ?? []))
     ].map(({ head }) => [head.key, head])
   )
-  const places = atOnce([...heads.values()]).flatMap((head) =>
+  const places = fewEnough([...heads.values()]).flatMap((head) =>
     placesOf(record.passages, head).map((place) => ({ title: head.own.title, place }))
   )
   const found = yield* cluster.get(

@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import { crcOf } from "../crc.ts"
 import { toVector } from "./codes.ts"
 import * as graph from "./graph/edges.ts"
-import { atOnce, toExported } from "../core/document.ts"
+import { fewEnough, toExported } from "../core/document.ts"
 import type { StoredAnswer } from "../core/graph.ts"
 import { type CheckedRow, type DocumentRow, type TextRow, checkDocument, toText } from "../core/passage.ts"
 import { dialectOf } from "./dialect.ts"
@@ -93,7 +93,7 @@ export const embeddings = Effect.fnUntraced(function* (
      )`,
     [collection, list(of.docIds), collection, list(of.fingerprints)]
   )
-  const read = atOnce(documents)
+  const read = fewEnough(documents)
   if (read.length === 0) return []
   const rows = yield* sql.unsafe<TextRow & { readonly vector: Uint8Array; readonly crc: number | null }>(
     `SELECT ${textColumns}, v.vector, v.crc

@@ -40,12 +40,10 @@ export const serverFlags = {
   allowWrite
 }
 
-const overHttp = Cli.toggle("http", { summary: "Serve over HTTP at /mcp in place of standard input and output" })
-
 /** The flags of `clew mcp`. */
 export const flags = {
   ...serverFlags,
-  http: overHttp,
+  http: Cli.toggle("http", { summary: "Serve over HTTP at /mcp in place of standard input and output" }),
   noJoin: Cli.toggle("no-join", {
     summary: "Open an engine of its own, for this client alone, even if another process has one (default: mcp.join)"
   }),

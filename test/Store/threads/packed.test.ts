@@ -3,7 +3,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import { packDocument, packingPrepared, unpackDocument, unpackPrepared } from "../../../src/Store/threads/crossing.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
-import { withoutPause } from "../../../src/runtime/EventLoop.ts"
+import { withoutPause } from "../../../src/model/withoutPause.ts"
 
 const cut = FastCheck.record({
   start: FastCheck.nat(30),
