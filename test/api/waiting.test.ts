@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { retrying } from "../../src/api/waiting.ts"
 
@@ -20,7 +21,7 @@ const askedAt = Effect.fnUntraced(function* (retryAfter: string) {
     return HttpClientResponse.fromWeb(request, new Response(null, init))
   })
   const fiber = yield* Effect.fork(retrying(2)(sending, "/stats"))
-  for (let step = 0; step < 250; step++) yield* TestClock.adjust("250 millis")
+  while (Option.isNone(yield* Fiber.poll(fiber))) yield* TestClock.adjust("250 millis")
   const { status } = yield* Fiber.join(fiber)
   return { asked, status }
 })
