@@ -123,6 +123,7 @@ interface Kernel {
     from: number,
     until: number
   ) => number
+  readonly find: (from: number, end: number, needle: number, length: number, out: number) => number
   readonly countLiving: (list: number, windows: number, dead: number) => number
   readonly unpack: (from: number, end: number, list: number, count: number, passages: number, windows: number) => number
 }

@@ -160,15 +160,6 @@ export class BlockReader {
   }
 }
 
-/** Goes to the entry of a term; false if the block has none. */
-export const findTerm = (reader: BlockReader, term: Uint8Array): boolean => {
-  while (reader.next()) {
-    const order = compareTerms(reader.term, reader.termLength, term, term.length)
-    if (order >= 0) return order === 0
-  }
-  return false
-}
-
 /** By bytes, with a prefix before the terms it begins. */
 export const compareTerms = (a: Uint8Array, aLength: number, b: Uint8Array, bLength: number): number => {
   const shared = Math.min(aLength, bLength)

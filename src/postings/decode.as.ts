@@ -5,7 +5,7 @@ import { chunkBits, escape, List, titled, windowBits, within } from "./list.as"
 const titleWeight: u32 = 3
 
 /** Where the byte after a varint is, or 0 if the varint is longer than 32 bits or exceeds the end. */
-let place: usize = 0
+export let place: usize = 0
 
 /** The varint of several bytes that begins with `first` and continues at `at`; sets the place. */
 function longer(first: u32, at: usize, end: usize): u32 {
@@ -23,14 +23,17 @@ function longer(first: u32, at: usize, end: usize): u32 {
   return 0
 }
 
-/** The varint at `at`; sets the place. */
-function varint(at: usize, end: usize): u32 {
-  place = 0
-  if (at >= end) return 0
-  const byte = <u32>load<u8>(at)
-  if (byte > 127) return longer(byte, at + 1, end)
-  place = at + 1
-  return byte
+export class Varint {
+  /** The varint at `at`; sets the place. */
+  @inline
+  static read(at: usize, end: usize): u32 {
+    place = 0
+    if (at >= end) return 0
+    const byte = <u32>load<u8>(at)
+    if (byte > 127) return longer(byte, at + 1, end)
+    place = at + 1
+    return byte
+  }
 }
 
 /** Begins the windows after `last` up to `next` with the posting at `index`. */
@@ -81,12 +84,12 @@ export function unpack(from: usize, end: usize, list: List, count: u32, passages
       let heading = packed & 3
       if (title > 0) mark = titled
       if (title === 3) {
-        title += varint(at, end)
+        title += Varint.read(at, end)
         if (place === 0) return false
         at = place
       }
       if (heading === 3) {
-        heading += varint(at, end)
+        heading += Varint.read(at, end)
         if (place === 0) return false
         at = place
       }

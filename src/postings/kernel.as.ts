@@ -1,10 +1,11 @@
 // Scores a segment's passages by the postings of a query's terms, window by window, so that sums stay in the cache.
 // unpacked.ts defines the layout of postings.
 
+import { find } from "./block.as"
 import { unpack } from "./decode.as"
 import { at, countLiving, enter, escape, has, large, List, window, windowBits, within } from "./list.as"
 
-export { countLiving, unpack }
+export { countLiving, find, unpack }
 
 const least: f64 = 5e-324
 

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import { damaged } from "../model/Damaged.ts"
 import { Arena, type Loaded, type Postings } from "./Arena.ts"
 import type { BlockRef, Segment, SegmentStore } from "./SegmentStore.ts"
-import { BlockReader, blockOf, compareTerms, findTerm } from "./block.ts"
+import { BlockReader, blockOf, compareTerms } from "./block.ts"
 import { ByteReader, ByteWriter, type Frequencies, forEachPosting, writePosting } from "./bytes.ts"
 import { isDead, tombstones } from "./tombstones.ts"
 import { forEachOrdinal, unpacked } from "./unpacked.ts"
@@ -140,7 +140,7 @@ export const loadPostings = Effect.fnUntraced(function* <E>(
   yield* store.readBlocks([...refs.values()], (ref, data) => blocks.set(nameOf(ref), data))
   for (const { loaded, needle, refs } of wanted) {
     const data = refs.map((ref) => blocks.get(nameOf(ref))!)
-    const found = needle.isPrefix ? joined(data, needle.term) : single(data[0]!, needle.term)
+    const found = needle.isPrefix ? joined(data, needle.term) : termIn(arena, data[0]!, needle.term)
     if (found === undefined) {
       loaded.postings.set(needleKey(needle), none)
       continue
@@ -168,11 +168,20 @@ interface Found {
   readonly count: number
 }
 
-const single = (data: Buffer, term: string): Found | undefined => {
-  const reader = new BlockReader(data)
-  return findTerm(reader, Buffer.from(term))
-    ? { bytes: data.subarray(reader.start, reader.end), count: reader.count }
-    : undefined
+/** What the kernel's `find` returns of a term that a block does not have, and of invalid bytes. */
+const [absent, , invalid] = [0, 1, 2]
+
+/** A term's postings in a block; undefined if it has none. */
+export const termIn = (arena: Arena, data: Uint8Array, term: string): Found | undefined => {
+  const needle = Buffer.from(term)
+  const [from, at, out] = arena.scratch([data.length, needle.length, 12])
+  arena.bytes.set(data, from)
+  arena.bytes.set(needle, at)
+  const result = arena.kernel.find(from, from + data.length, at, needle.length, out)
+  if (result === absent) return undefined
+  if (result === invalid) damaged("a block of postings has lengths that do not match its bytes")
+  const [start, end, count] = arena.words.subarray(out / 4, out / 4 + 3) as unknown as [number, number, number]
+  return { bytes: data.subarray(start, end), count }
 }
 
 /** The postings of all terms with a prefix, as those of one term. */

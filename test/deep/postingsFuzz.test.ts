@@ -7,6 +7,7 @@ import { Arena } from "../../src/postings/Arena.ts"
 import { BlockReader, decodeHead, encodeHead, maxTermBytes } from "../../src/postings/block.ts"
 import { buildSegment } from "../../src/postings/build.ts"
 import { ByteReader, ByteWriter, forEachPosting } from "../../src/postings/bytes.ts"
+import { termIn } from "../../src/postings/load.ts"
 import { forEachOrdinal, unpacked } from "../../src/postings/unpacked.ts"
 
 /** What it gives, or undefined where it said that the bytes are none; any other end is a fault. */
@@ -82,6 +83,20 @@ describe("bytes that are none of ours", () => {
       runs
     )
   })
+
+  it.effect("have no term's postings beyond their end", () =>
+    Arena.using((arena) =>
+      Effect.sync(() => {
+        FastCheck.assert(
+          FastCheck.property(crafted(blockBytes), FastCheck.string({ maxLength: 4 }), (bytes, term) => {
+            const found = attempt(() => termIn(arena, bytes, term))
+            if (found !== undefined) assert.isAtMost(found.count, found.bytes.length)
+          }),
+          runs
+        )
+      })
+    )
+  )
 
   it.effect("are unpacked only as postings of the segment", () =>
     Arena.using((arena) =>
