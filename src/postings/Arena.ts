@@ -124,6 +124,7 @@ interface Kernel {
     until: number
   ) => number
   readonly find: (from: number, end: number, needle: number, length: number, out: number) => number
+  readonly nextSimilar: (similar: number) => number
   readonly countLiving: (list: number, windows: number, dead: number) => number
   readonly unpack: (from: number, end: number, list: number, count: number, passages: number, windows: number) => number
 }

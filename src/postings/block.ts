@@ -160,6 +160,10 @@ export class BlockReader {
   }
 }
 
+/** Whether the kernel found a term in a block; fails if the block's bytes are invalid. */
+export const isFound = (result: number): boolean =>
+  result === 2 ? damaged("the lengths in a block of postings do not match its bytes") : result === 1
+
 /** By bytes, with a prefix before the terms it begins. */
 export const compareTerms = (a: Uint8Array, aLength: number, b: Uint8Array, bLength: number): number => {
   const shared = Math.min(aLength, bLength)

@@ -1,11 +1,11 @@
 // Scores a segment's passages by the postings of a query's terms, window by window, so that sums stay in the cache.
 // unpacked.ts defines the layout of postings.
 
-import { find } from "./block.as"
+import { find, nextSimilar } from "./block.as"
 import { unpack } from "./decode.as"
 import { at, countLiving, enter, escape, has, large, List, window, windowBits, within } from "./list.as"
 
-export { countLiving, find, unpack }
+export { countLiving, find, nextSimilar, unpack }
 
 const least: f64 = 5e-324
 

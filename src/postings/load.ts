@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import { damaged } from "../model/Damaged.ts"
 import { Arena, type Loaded, type Postings } from "./Arena.ts"
 import type { BlockRef, Segment, SegmentStore } from "./SegmentStore.ts"
-import { BlockReader, blockOf, compareTerms } from "./block.ts"
+import { BlockReader, blockOf, compareTerms, isFound } from "./block.ts"
 import { ByteReader, ByteWriter, type Frequencies, forEachPosting, writePosting } from "./bytes.ts"
 import { isDead, tombstones } from "./tombstones.ts"
 import { forEachOrdinal, unpacked } from "./unpacked.ts"
@@ -168,18 +168,13 @@ interface Found {
   readonly count: number
 }
 
-/** What the kernel's `find` returns of a term that a block does not have, and of invalid bytes. */
-const [absent, , invalid] = [0, 1, 2]
-
 /** A term's postings in a block; undefined if it has none. */
 export const termIn = (arena: Arena, data: Uint8Array, term: string): Found | undefined => {
   const needle = Buffer.from(term)
   const [from, at, out] = arena.scratch([data.length, needle.length, 12])
   arena.bytes.set(data, from)
   arena.bytes.set(needle, at)
-  const result = arena.kernel.find(from, from + data.length, at, needle.length, out)
-  if (result === absent) return undefined
-  if (result === invalid) damaged("a block of postings has lengths that do not match its bytes")
+  if (!isFound(arena.kernel.find(from, from + data.length, at, needle.length, out))) return undefined
   const [start, end, count] = arena.words.subarray(out / 4, out / 4 + 3) as unknown as [number, number, number]
   return { bytes: data.subarray(start, end), count }
 }

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { NearTerm } from "../model/Stored.ts"
+import { lazily } from "../model/lazily.ts"
 import { likeliest, splits } from "../terms/compounds.ts"
 import type { Language } from "../terms/languages.ts"
 import { distance } from "../terms/nearest.ts"
@@ -8,7 +9,7 @@ import { weighted } from "../terms/terms.ts"
 import { Arena } from "./Arena.ts"
 import { queryLanguageIn, segmentsIn } from "./Postings.ts"
 import type { SegmentStore } from "./SegmentStore.ts"
-import { BlockReader, blockOf } from "./block.ts"
+import { blockOf, isFound, maxTermBytes } from "./block.ts"
 import { loadPostings, loadSegments } from "./load.ts"
 
 /** Most terms per word. */
@@ -26,24 +27,15 @@ interface Near {
   count: number
 }
 
-/** Places for hashes of terms. */
+/** What the kernel knows of a word (`Similar` in block.as.ts): its own numbers, a byte for each hash, and a term. */
+const hashesAt = 32
 const hashes = 2 ** 14
+const similarBytes = hashesAt + hashes + maxTermBytes
 
+/** How the kernel adds a byte to a hash. */
 const mixed = (hash: number, byte: number): number => (Math.imul(hash, 31) + byte) >>> 0
 
-const isSmallLetter = (byte: number): boolean => byte >= 97 && byte <= 122
-
-/** A sign or digit. */
-const isPlain = (byte: number): boolean => byte < 65 || (byte > 90 && byte < 128 && !isSmallLetter(byte))
-
 const bitOf = (letter: number): number => 1 << (letter - 97)
-
-/** The number of set bits. */
-const bits = (word: number): number => {
-  let count = 0
-  for (let left = word; left !== 0; left &= left - 1) count++
-  return count
-}
 
 /** Collects the terms similar to a word. */
 export class Nearest {
@@ -51,41 +43,28 @@ export class Nearest {
   private readonly edited: ReadonlyMap<string, string>
   private readonly limit: number
   private readonly first: string
-  private readonly shortest: number
-  private readonly longest: number
-  /** The letters of the word, as bits; undefined if it has others than a to z. */
-  private readonly letters: number | undefined
-  /** Not 0 for the hashes of edited terms. */
-  private readonly hashes = new Uint8Array(hashes)
 
   constructor(private readonly word: Spelled) {
     this.edited = termsNearby(word.folded)
     this.limit = allowance(word.term.length)
     this.first = word.term[0]!
-    const lengths = [...this.edited.keys(), word.term].map((term) => term.length)
-    this.shortest = Math.min(Math.min(...lengths), word.term.length - this.limit)
-    // A letter has up to three bytes.
-    this.longest = 3 * Math.max(Math.max(...lengths), word.term.length + this.limit)
-    const bytes = Buffer.from(word.term)
-    if (bytes.every(isSmallLetter)) this.letters = bytes.reduce((bits, byte) => bits | bitOf(byte), 0)
-    for (const term of this.edited.keys()) this.hashes[Buffer.from(term).reduce(mixed, 0) % hashes] = 1
   }
 
-  /** False if a term, in bytes, is certainly not similar; cheaper than `see`. */
-  mayBe(term: Uint8Array, length: number): boolean {
-    if (length < this.shortest || length > this.longest) return false
-    let hash = 0
-    let letters = 0
-    for (let i = 0; i < length; i++) {
-      const byte = term[i]!
-      if (!isSmallLetter(byte)) return byte > 127 || !isPlain(byte)
-      hash = mixed(hash, byte)
-      letters |= bitOf(byte)
-    }
-    if (this.letters === undefined || this.hashes[hash % hashes] !== 0) return true
-    // Each edit adds at most one letter and removes at most one.
-    return bits(letters & ~this.letters) <= this.limit && bits(this.letters & ~letters) <= this.limit
-  }
+  /** What the kernel must know to pass over most terms that are not similar. */
+  readonly similar = lazily(() => {
+    const { edited, limit } = this
+    const { term } = this.word
+    const lengths = [...edited.keys(), term].map(({ length }) => length)
+    const out = new Uint8Array(similarBytes)
+    const [words, bytes] = [new Uint32Array(out.buffer, 0, 4), out.subarray(hashesAt)]
+    words[0] = Math.min(...lengths, term.length - limit)
+    // A letter has up to three bytes.
+    words[1] = 3 * Math.max(...lengths, term.length + limit)
+    words[2] = limit
+    if (/^[a-z]+$/.test(term)) words[3] = Buffer.from(term).reduce((bits, byte) => bits | bitOf(byte), 0)
+    for (const each of edited.keys()) bytes[Buffer.from(each).reduce(mixed, 0) % hashes] = 1
+    return out
+  })
 
   see(term: string, count: number): void {
     const known = this.terms.get(term)
@@ -109,6 +88,20 @@ export class Nearest {
       .filter(([, { edits }]) => edits === least)
       .slice(0, mostTerms)
       .map(([term, { edits, shown }]) => ({ word: this.word.word, term, shown, weight: weights[edits]! }))
+  }
+}
+
+/** Shows a word the terms of a block that may be similar to it. */
+export const showBlock = (arena: Arena, nearest: Nearest, data: Uint8Array): void => {
+  const known = nearest.similar()
+  const [similar, from] = arena.scratch([similarBytes, data.length])
+  arena.bytes.set(known, similar)
+  arena.bytes.set(data, from)
+  const rest = arena.words.subarray(similar / 4 + 4, similar / 4 + 8)
+  rest.set([from, from + data.length])
+  while (isFound(arena.kernel.nextSimilar(similar))) {
+    const [, , length, count] = rest as unknown as [number, number, number, number]
+    nearest.see(Buffer.from(arena.bytes.buffer, similar + hashesAt + hashes, length).toString(), count)
   }
 }
 
@@ -232,12 +225,7 @@ export const nearTerms = Effect.fnUntraced(function* <E>(
       .sort((a, b) => b.shared - a.shared)
       .slice(0, Math.floor(mostBlocks / of))
     for (const { at, block } of refs) nearest.see(firsts[at]![block]!.toString(), often)
-    return store.readSmallBlocks(refs, smallBlock, (data) => {
-      const reader = new BlockReader(data)
-      while (reader.next()) {
-        if (nearest.mayBe(reader.term, reader.termLength)) nearest.see(reader.currentTerm.toString(), reader.count)
-      }
-    })
+    return Arena.using((arena) => store.readSmallBlocks(refs, smallBlock, (data) => showBlock(arena, nearest, data)))
   }
   return yield* nearTermsIn({ frequencies, showNear }, words, yield* queryLanguageIn(segments, query))
 })

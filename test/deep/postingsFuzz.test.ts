@@ -8,7 +8,9 @@ import { BlockReader, decodeHead, encodeHead, maxTermBytes } from "../../src/pos
 import { buildSegment } from "../../src/postings/build.ts"
 import { ByteReader, ByteWriter, forEachPosting } from "../../src/postings/bytes.ts"
 import { termIn } from "../../src/postings/load.ts"
+import { Nearest, showBlock } from "../../src/postings/spelling.ts"
 import { forEachOrdinal, unpacked } from "../../src/postings/unpacked.ts"
+import { spelledWords } from "../../src/terms/spelling.ts"
 
 /** What it gives, or undefined where it said that the bytes are none; any other end is a fault. */
 const attempt = <A>(use: () => A): A | undefined => {
@@ -84,11 +86,16 @@ describe("bytes that are none of ours", () => {
     )
   })
 
-  it.effect("have no term's postings beyond their end", () =>
+  it.effect("have no terms beyond their end", () =>
     Arena.using((arena) =>
       Effect.sync(() => {
+        const similar = new Nearest(spelledWords("words")[0]!).similar()
         FastCheck.assert(
           FastCheck.property(crafted(blockBytes), FastCheck.string({ maxLength: 4 }), (bytes, term) => {
+            let seen = 0
+            const nearest = { similar: () => similar, see: () => seen++ } as unknown as Nearest
+            attempt(() => showBlock(arena, nearest, bytes))
+            assert.isAtMost(seen, bytes.length)
             const found = attempt(() => termIn(arena, bytes, term))
             if (found !== undefined) assert.isAtMost(found.count, found.bytes.length)
           }),
