@@ -233,7 +233,7 @@ for (const [code, advice] of [
             return { on: () => {}, close: () => {} } as never
           }
         })
-        const { run, status, times, told } = yield* setUp({ events, paths: ["/"] })
+        const { run, status, times, told } = yield* setUp({ events, paths: [import.meta.dirname] })
         yield* Effect.forkScoped(run)
         yield* pass(0)
         assert.strictEqual((yield* status).state, "polling")
