@@ -130,8 +130,11 @@ it.scopedLive("takes next to nothing of a body that it will not use, and hangs u
       [405, head("POST /health", declared)],
       [200, head("GET /health", declared)]
     ]
-    for (const [status, lines] of cases) {
-      const { answer, taken } = yield* pour(port, lines, lines.includes(chunked))
+    const poured = yield* Effect.forEach(cases, ([, lines]) => pour(port, lines, lines.includes(chunked)), {
+      concurrency: "unbounded"
+    })
+    for (const [at, { answer, taken }] of poured.entries()) {
+      const [status, lines] = cases[at]!
       assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `), lines.join(" "))
       assert.match(answer, /\r\nconnection: close\r\n/i)
       // What the system's buffers hold is taken too.
