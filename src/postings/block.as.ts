@@ -1,13 +1,14 @@
 // Finds terms in a block of postings, whose layout block.ts defines.
 
 import { place, Varint } from "./decode.as"
+import { has } from "./list.as"
 
 /** Greater than the longest term in bytes of UTF-8. */
 const maxTermBytes: u32 = 1024
 
-export const absent: u32 = 0
-export const found: u32 = 1
-export const invalid: u32 = 2
+const absent: u32 = 0
+const found: u32 = 1
+const invalid: u32 = 2
 
 // The current entry: the length of its term, how many bytes of it are those of the term before and where the others are,
 // the number of its postings, and where they begin and end.
@@ -74,8 +75,8 @@ export function find(from: usize, end: usize, needle: usize, length: u32, out: u
 
 /**
  * What terms must have to be similar to a word: lengths in bytes, the number of edits, and the word's letters as bits, or 0
- * if it has others than a to z; how far a block is read, and the last term's length and count. Behind are a byte for each
- * hash of an edited word, not 0 if there is one, and the last term.
+ * if it has others than a to z; how far a block is read, and the last term's length and count. Behind are a bitmap of the
+ * hashes of edited words, and the last term.
  */
 @unmanaged
 export class Similar {
@@ -90,7 +91,7 @@ export class Similar {
 }
 const hashes: u32 = 16384
 const hashesAt: usize = 32
-const termAt: usize = hashesAt + hashes
+const termAt: usize = hashesAt + hashes / 8
 
 function isSmallLetter(byte: u32): bool {
   return byte - 97 < 26
@@ -109,7 +110,7 @@ function mayBe(similar: Similar, term: usize, length: u32): bool {
     letters |= 1 << (byte - 97)
   }
   const own = similar.letters
-  if (own === 0 || load<u8>(changetype<usize>(similar) + hashesAt + (hash % hashes)) !== 0) return true
+  if (own === 0 || has(changetype<usize>(similar) + hashesAt, hash % hashes)) return true
   // Each edit adds at most one letter and removes at most one.
   return popcnt(letters & ~own) <= similar.edits && popcnt(own & ~letters) <= similar.edits
 }

@@ -27,10 +27,11 @@ interface Near {
   count: number
 }
 
-/** What the kernel knows of a word (`Similar` in block.as.ts): its own numbers, a byte for each hash, and a term. */
+/** What the kernel knows of a word (`Similar` in block.as.ts): eight numbers, a bitmap of hashes, and a term. */
 const hashesAt = 32
 const hashes = 2 ** 14
-const similarBytes = hashesAt + hashes + maxTermBytes
+const termAt = hashesAt + hashes / 8
+const similarBytes = termAt + maxTermBytes
 
 /** How the kernel adds a byte to a hash. */
 const mixed = (hash: number, byte: number): number => (Math.imul(hash, 31) + byte) >>> 0
@@ -62,7 +63,10 @@ export class Nearest {
     words[1] = 3 * Math.max(...lengths, term.length + limit)
     words[2] = limit
     if (/^[a-z]+$/.test(term)) words[3] = Buffer.from(term).reduce((bits, byte) => bits | bitOf(byte), 0)
-    for (const each of edited.keys()) bytes[Buffer.from(each).reduce(mixed, 0) % hashes] = 1
+    for (const each of edited.keys()) {
+      const hash = Buffer.from(each).reduce(mixed, 0) % hashes
+      bytes[hash >>> 3]! |= 1 << (hash & 7)
+    }
     return out
   })
 
@@ -101,7 +105,7 @@ export const showBlock = (arena: Arena, nearest: Nearest, data: Uint8Array): voi
   rest.set([from, from + data.length])
   while (isFound(arena.kernel.nextSimilar(similar))) {
     const [, , length, count] = rest as unknown as [number, number, number, number]
-    nearest.see(Buffer.from(arena.bytes.buffer, similar + hashesAt + hashes, length).toString(), count)
+    nearest.see(Buffer.from(arena.bytes.buffer, similar + termAt, length).toString(), count)
   }
 }
 
