@@ -160,7 +160,7 @@ export class BlockReader {
   }
 }
 
-/** Whether the kernel found a term in a block; fails if the block's bytes are invalid. */
+/** Whether the kernel found a term in a block (0 no, 1 yes, 2 invalid bytes); fails if its bytes are invalid. */
 export const isFound = (result: number): boolean =>
   result === 2 ? damaged("the lengths in a block of postings do not match its bytes") : result === 1
 

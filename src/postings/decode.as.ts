@@ -23,6 +23,7 @@ function longer(first: u32, at: usize, end: usize): u32 {
   return 0
 }
 
+/** A class, since parsers of TypeScript accept decorators only there. */
 export class Varint {
   /** The varint at `at`; sets the place. */
   @inline

@@ -96,7 +96,7 @@ export class Nearest {
 }
 
 /** Shows a word the terms of a block that may be similar to it. */
-export const showBlock = (arena: Arena, nearest: Nearest, data: Uint8Array): void => {
+export const showBlock = (arena: Arena, nearest: Pick<Nearest, "see" | "similar">, data: Uint8Array): void => {
   const known = nearest.similar()
   const [similar, from] = arena.scratch([similarBytes, data.length])
   arena.bytes.set(known, similar)
