@@ -224,7 +224,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       })
 
       return found(met).pipe(
-        Stream.aggregate(toBatches),
+        Stream.aggregate(toBatches(collection)),
         Stream.mapEffect(toBatch),
         indexer.through(collection, seenBy),
         Stream.mapEffect(({ batch, indexed }) => settle(batch, indexed)),

@@ -93,13 +93,16 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
     const [analyzed] = yield* typed(sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'"))
     if (analyzed !== undefined) yield* write(sql.unsafe("ANALYZE"))
     yield* write(Effect.void)
-    if (before > mostInMemory && (yield* isWithoutRoom({ sql, typed }))) {
+    const isFull = yield* isWithoutRoom({ sql, typed })
+    if (isFull && before > mostInMemory) {
       return yield* new StoreUnavailable({
         reason:
           `The disk is full, and an index of ${Math.round(before / 2 ** 20)} MB is too large to be rewritten in memory; ` +
           `free twice that much space, then run \`clew compact\` again`
       })
     }
+    // VACUUM copies the index to where temporary data is.
+    if (!isFull) yield* typed(sql`PRAGMA temp_store = FILE`)
     const vacuum = typed(retryBusy(sql.unsafe("VACUUM") as Effect.Effect<unknown, SqlError>))
     yield* vacuum
     // What that has given back may be room enough.

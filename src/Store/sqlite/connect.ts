@@ -158,6 +158,8 @@ export const open = ({
         SqliteClient.transaction(sql, "BEGIN IMMEDIATE")
       )
     }
+    // What a statement would have to take back, often a page for each row that it inserts, need not be on a disk.
+    if (mode !== "readonly" && !isMainThread) yield* sql`PRAGMA temp_store = MEMORY`
     return { sql, file }
   })
 

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
 import type { Store } from "../../Store.ts"
-import type { CollectionName } from "../../model/Collection.ts"
+import type { Collection, CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Draft } from "../../model/Draft.ts"
 import { type FileChange, type FileStamp, isProof, type KnownFile, sameStamp } from "../../model/File.ts"
@@ -99,12 +99,14 @@ const weigh = (step: Step): number =>
     ? batch.characters / 1024
     : Math.max(batch.characters / batch.documents, step._tag === "Draft" ? step.draft.content.length : 0)
 
-export const toBatches = Sink.foldWeighted<Chunk.Chunk<Step>, Step>({
-  initial: Chunk.empty(),
-  maxCost: batch.characters,
-  cost: (_, step) => weigh(step),
-  body: Chunk.append
-})
+/** The packaged model embeds so fast that transactions take longer, so it gets larger batches. */
+export const toBatches = (collection: Collection | undefined) =>
+  Sink.foldWeighted<Chunk.Chunk<Step>, Step>({
+    initial: Chunk.empty(),
+    maxCost: batch.characters * (collection?.embedder.backend === "builtin" ? 4 : 1),
+    cost: (_, step) => weigh(step),
+    body: Chunk.append
+  })
 
 interface Run {
   readonly collection: CollectionName
