@@ -162,8 +162,9 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       }
       const given = compared.filter((each) => !blank.has(each))
       const outcomes: Array<IndexedDocument> = []
-      const batches = slices(given, ({ draft }) => draft.content.length).map((compared): Batch => ({ compared }))
-      yield* through(collection)(Stream.fromIterable(batches)).pipe(
+      const lengthOf = ({ draft }: Compared) => draft.content.length
+      const batches = slices(given, lengthOf, isQuick(collection) ? large : small)
+      yield* through(collection)(Stream.map(Stream.fromIterable(batches), (compared): Batch => ({ compared }))).pipe(
         Stream.runForEach(({ indexed }) => {
           outcomes.push(...indexed)
           return progress(blank.size + outcomes.length)
@@ -214,20 +215,27 @@ const isUnchanged = (next: Draft, stored: StoredRef) =>
   (next.docId === undefined || next.docId === stored.docId) &&
   (next.source === undefined || next.source === stored.source)
 
-/** Work done before yielding to others: about 20 ms of chunking, embedding and storing. */
-const slice = { documents: 16, characters: 50_000 }
+/** Whether the collection's passages are embedded so fast that it takes longer to store them in many transactions. */
+export const isQuick = ({ embedder }: Collection): boolean => embedder.backend === "builtin"
+
+/** What is stored at once, at most: a transaction writes parts of all indexes again. */
+export const large = { documents: 512, characters: 2 * 1024 * 1024 }
+
+/** The same where it is embedding that takes the time, so that what is done is seen soon. */
+const small = { documents: 16, characters: 50_000 }
 
 /** Splits a batch into slices of limited size, in order; a longer document is a slice by itself. */
 export const slices = <A>(
   batch: ReadonlyArray<A>,
-  charactersOf: (each: A) => number
+  charactersOf: (each: A) => number,
+  most: typeof large
 ): ReadonlyArray<ReadonlyArray<A>> => {
   const all: Array<Array<A>> = []
   let characters = Infinity
   for (const next of batch) {
     const last = all.at(-1)
     const length = charactersOf(next)
-    if (last === undefined || last.length === slice.documents || characters + length > slice.characters) {
+    if (last === undefined || last.length === most.documents || characters + length > most.characters) {
       all.push([next])
       characters = length
     } else {

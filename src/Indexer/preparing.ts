@@ -14,6 +14,7 @@ import type { Passage, Vector } from "../model/Passage.ts"
 import type { PreparedDocument } from "../model/Stored.ts"
 import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 import { documentLanguage } from "../terms/detect.ts"
+import type { Language } from "../terms/languages.ts"
 
 /** Makes ready to be stored what changed of a batch. */
 export const preparing = Effect.gen(function* () {
@@ -60,11 +61,14 @@ export const preparing = Effect.gen(function* () {
     const drafts = changed.map(({ draft }) => draft)
     if (drafts.length === 0) return []
     const cut: Array<ReadonlyArray<Passage>> = []
+    const languages: Array<Language> = []
     let until = performance.now() + turnMs
     const embedder = yield* embedders.forCollection(collection)
     const fill = embedder.fill ?? (embedders.meanwhile && embedders.configured.fill)
     for (const next of drafts) {
-      cut.push(located(yield* fitting(next, fill), next.marks))
+      const passages = located(yield* fitting(next, fill), next.marks)
+      cut.push(passages)
+      languages.push(documentLanguage(passages))
       if (performance.now() < until) continue
       yield* nextTurn
       until = performance.now() + turnMs
@@ -79,7 +83,7 @@ export const preparing = Effect.gen(function* () {
     let at = 0
     return drafts.map((next, index): PreparedDocument => {
       const passages = cut[index]!.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
-      return { ...next, language: documentLanguage(passages), passages }
+      return { ...next, language: languages[index]!, passages }
     })
   })
 })

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
+import { isQuick, large } from "../../Indexer.ts"
 import type { Store } from "../../Store.ts"
 import type { Collection, CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
@@ -91,22 +92,23 @@ export type Step =
   | { readonly _tag: "Known"; readonly file: KnownFile; readonly size: number }
   | FileEvent
 
-/** A batch is one transaction: large enough to be fast, small enough to stop soon. */
-const batch = { documents: 128, characters: 512 * 1024 }
+/** A batch where it is embedding that takes the time: large enough to be fast, small enough to stop soon. */
+const smaller = { documents: 128, characters: 512 * 1024 }
 
-const weigh = (step: Step): number =>
-  step._tag === "Known"
-    ? batch.characters / 1024
-    : Math.max(batch.characters / batch.documents, step._tag === "Draft" ? step.draft.content.length : 0)
-
-/** The packaged model embeds so fast that transactions take longer, so it gets larger batches. */
-export const toBatches = (collection: Collection | undefined) =>
-  Sink.foldWeighted<Chunk.Chunk<Step>, Step>({
+/** Each batch is one transaction. */
+export const toBatches = (collection: Collection | undefined) => {
+  const { characters, documents } = collection !== undefined && isQuick(collection) ? large : smaller
+  const weigh = (step: Step): number =>
+    step._tag === "Known"
+      ? characters / 8 / documents
+      : Math.max(characters / documents, step._tag === "Draft" ? step.draft.content.length : 0)
+  return Sink.foldWeighted<Chunk.Chunk<Step>, Step>({
     initial: Chunk.empty(),
-    maxCost: batch.characters * (collection?.embedder.backend === "builtin" ? 4 : 1),
+    maxCost: characters,
     cost: (_, step) => weigh(step),
     body: Chunk.append
   })
+}
 
 interface Run {
   readonly collection: CollectionName
