@@ -48,7 +48,7 @@ export interface Taken extends Transferred {
 
 const pageSize = 50
 /** Documents stored in one transaction, unless their lines are too long together. */
-const batchSize = 100
+const batchSize = 512
 const batchLength = 16 * 1024 * 1024
 
 const bytesOf = (vector: Float32Array) => new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
