@@ -71,11 +71,6 @@ class Word implements TextSpan {
     return (this.bits & capitalised) !== 0
   }
 
-  /** Whether only a space, a line end or an initial's full stop separates it from the previous word. */
-  get adjacent(): boolean {
-    return (this.bits & adjoining) !== 0
-  }
-
   /** Whether it is the first of a sentence, list item, quotation or heading, where a capital says nothing. */
   get opens(): boolean {
     return (this.bits & opening) !== 0
@@ -121,6 +116,11 @@ class Words {
 
   isCapital(index: number): boolean {
     return (this.numbers[3 * index + 2]! & capitalised) !== 0
+  }
+
+  /** Whether only a space or the like separates a word from the one before, and no sentence begins with it. */
+  goesOn(index: number): boolean {
+    return (this.numbers[3 * index + 2]! & (adjoining | opening)) === adjoining
   }
 
   /** Whether all words from one to another are capitalised. */
@@ -353,7 +353,7 @@ const addRun = (
   const parts: Array<readonly [from: number, to: number]> = []
   let begins = from
   let last = from
-  for (let i = from + 1; i < all.length && all.at(i).adjacent && !all.at(i).opens; i++) {
+  for (let i = from + 1; i < all.length && all.goesOn(i); i++) {
     const word = all.at(i)
     // The next cell of a table.
     // "Active 13 April".
