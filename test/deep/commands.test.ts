@@ -116,8 +116,12 @@ const run = async (line: string, cwd: string, env: Readonly<Record<string, strin
   const child = shell(lasting.test(line) ? line.replace(/\bclew /, "exec clew ") : line, cwd, env)
   child.stdin.end()
   if (lasting.test(line)) {
+    let isStopped = false
     const stop = (text: string) => {
-      if (/listening|http:\/\/|[Ff]ollowing|"following"/.test(text)) child.kill("SIGINT")
+      if (isStopped || !/listening|http:\/\/|[Ff]ollowing|"following"/.test(text)) return
+      // Only once: a second Ctrl-C ends it in the middle.
+      isStopped = true
+      child.kill("SIGINT")
     }
     child.stdout.on("data", (text) => stop(String(text)))
     child.stderr.on("data", (text) => stop(String(text)))
