@@ -112,6 +112,24 @@ it.scoped("stores nothing of a batch whose embedding fails", () =>
   })
 )
 
+it.scoped("stores many documents at once only where embedding them is quick", () =>
+  Effect.gen(function* () {
+    const stored = (backend: string) =>
+      Effect.gen(function* () {
+        const { embedder } = yield* makeEmbedder({ ...compass, backend })
+        const store = Layer.succeedContext(yield* Layer.build(layerMemory))
+        const built = yield* Layer.build(Layer.provide(indexer(embeddersLayer(embedder)), store))
+        const { index } = yield* Effect.provide(Indexer, built)
+        const inputs = Array.from({ length: 40 }, (_, n) => note("south", { metadata: { source: `${n}` } }))
+        const done: Array<number> = []
+        yield* index(inputs, defaultCollection, (count) => Effect.sync(() => done.push(count)))
+        return done
+      })
+    assert.deepStrictEqual(yield* stored(compass.backend), [0, 16, 32, 40])
+    assert.deepStrictEqual(yield* stored("builtin"), [0, 40])
+  })
+)
+
 it.scoped("keeps a text that has lone surrogates, with its offsets", () =>
   Effect.gen(function* () {
     const { indexer, store } = yield* setUp
