@@ -168,7 +168,7 @@ const reading = Effect.fnUntraced(function* <E, R, E2, R2>(
   use: (batch: Batch, lines: readonly [first: number, last: number]) => Effect.Effect<unknown, E2, R2>
 ) {
   let read = unread
-  let batch: Batch | undefined
+  let batch: (Batch & { readonly documents: Array<ExportedDocument> }) | undefined
   let length = 0
   const flush = Effect.suspend(() => {
     const full = batch
@@ -187,7 +187,8 @@ const reading = Effect.fnUntraced(function* <E, R, E2, R2>(
       if (isFull) yield* flush
       read = after
       if (one === undefined) return
-      batch = { ...one, documents: [...(batch?.documents ?? []), ...one.documents] }
+      batch ??= { ...one, documents: [] }
+      batch.documents.push(...one.documents)
       length += text.length
     })
   )

@@ -98,10 +98,10 @@ const smaller = { documents: 128, characters: 512 * 1024 }
 /** Each batch is one transaction. */
 export const toBatches = (collection: Collection | undefined) => {
   const { characters, documents } = collection !== undefined && isQuick(collection) ? large : smaller
+  const least = characters / documents
+  // Of unchanged files, which are only marked, a batch has eight times as many.
   const weigh = (step: Step): number =>
-    step._tag === "Known"
-      ? characters / 8 / documents
-      : Math.max(characters / documents, step._tag === "Draft" ? step.draft.content.length : 0)
+    step._tag === "Known" ? least / 8 : Math.max(least, step._tag === "Draft" ? step.draft.content.length : 0)
   return Sink.foldWeighted<Chunk.Chunk<Step>, Step>({
     initial: Chunk.empty(),
     maxCost: characters,
