@@ -1,4 +1,5 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -9,7 +10,7 @@ import { Database, makeSearching } from "../sql/Database.ts"
 import { makeScoring } from "./scoring.ts"
 import { bytesOf, compact, purge, settle } from "./compact.ts"
 import { single, transaction } from "./client.ts"
-import { type DatabaseOptions, open as connectTo, walBytes } from "./connect.ts"
+import { type DatabaseOptions, leastWalPages, open as connectTo, pageBytes, walBytes } from "./connect.ts"
 import { typed } from "./errors.ts"
 import * as Guard from "./file/inspect.ts"
 import { type Place, eraOf, statOf } from "./file/place.ts"
@@ -69,22 +70,39 @@ export const open = (options: DatabaseOptions) =>
 const walPause = Duration.seconds(1)
 
 /**
- * Truncates a WAL that grew beside a long reader as soon as the reader is gone. Run the returned effect after each
- * commit; it checks the WAL's size.
+ * Pages of a WAL of so many that SQLite copies them back into a file of so many bytes: a sixteenth of the file, since
+ * each batch changes pages all over a large one, and many of them again; within bounds.
+ */
+const walPages = (fileBytes: number) => Math.min(32_000, Math.max(leastWalPages, fileBytes / pageBytes / 16)) | 0
+
+/**
+ * Truncates a WAL that grew beside a long reader as soon as the reader is gone, and lets that of a large index grow
+ * further before it is copied back. Run the returned effect after each commit; it checks the WAL's size.
  */
 export const walKeeper = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   turn: Turn.Turn,
   filename: string,
   mostBytes: number
-): Effect.fn.Return<Effect.Effect<unknown>, never, Scope.Scope> {
+): Effect.fn.Return<Effect.Effect<unknown, SqlError>, never, Scope.Scope> {
   const wanted = yield* Queue.sliding<true>(1)
-  const isLarge = Effect.sync(() => Number(statOf(`${filename}-wal`)?.size ?? 0n) > mostBytes)
+  const size = (suffix = "") => Number(statOf(filename + suffix)?.size ?? 0n)
   const giveBack = sql`PRAGMA wal_checkpoint(TRUNCATE)`
-  const untilSmall = Effect.repeat(Effect.zipRight(Effect.ignore(turn(giveBack)), isLarge), {
-    while: (large) => large,
-    schedule: Schedule.spaced(walPause)
-  })
+  const untilSmall = Effect.repeat(
+    Effect.zipRight(
+      Effect.ignore(turn(giveBack)),
+      Effect.sync(() => size("-wal") > mostBytes)
+    ),
+    { while: (large) => large, schedule: Schedule.spaced(walPause) }
+  )
   yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Queue.take(wanted), untilSmall)))
-  return Effect.flatMap(isLarge, (large) => (large ? Queue.offer(wanted, true) : Effect.void))
+  let pages = leastWalPages
+  return Effect.suspend((): Effect.Effect<unknown, SqlError> => {
+    const bytes = size("-wal")
+    if (bytes > mostBytes) return Queue.offer(wanted, true)
+    const due = bytes < pages * pageBytes ? pages : walPages(size())
+    if (due === pages) return Effect.void
+    pages = due
+    return sql.unsafe(`PRAGMA wal_autocheckpoint = ${pages}`)
+  })
 })

@@ -33,8 +33,14 @@ interface Connected {
 
 export const memory = ":memory:"
 
+/** The size of a page: SQLite's default. */
+export const pageBytes = 4096
+
+/** Pages of a WAL of so many that SQLite copies them back into a small index. */
+export const leastWalPages = 4000
+
 /** The largest size of a WAL once all of it is in the database. */
-export const walBytes = 64 * 1024 * 1024
+export const walBytes = 192 * 1024 * 1024
 
 /** Kibibytes of pages that the main thread caches: its searches, of small indexes, gain nothing from better-sqlite3's 16,000. */
 const mainKibibytes = 2000
@@ -144,7 +150,7 @@ export const open = ({
       yield* sql.unsafe(`PRAGMA synchronous = ${synchronous.toUpperCase()}`)
       // Overwrites deleted content, not only frees it.
       yield* sql`PRAGMA secure_delete = ON`
-      yield* sql`PRAGMA wal_autocheckpoint = 4000`
+      yield* sql.unsafe(`PRAGMA wal_autocheckpoint = ${leastWalPages}`)
       yield* sql.unsafe(`PRAGMA journal_size_limit = ${walBytes}`)
       if (file !== undefined && isMainThread) {
         yield* Effect.addFinalizer(() => leaveOneFile(sql, filename, file))

@@ -36,6 +36,28 @@ it.scoped("gives back a WAL that grew beside a reader, once that one is gone", (
   })
 )
 
+it.scoped("lets the WAL of a large index grow to a sixteenth of it before it is copied back", () =>
+  Effect.gen(function* () {
+    const folder = yield* temporaryFolder
+    const filename = path.join(folder, "index.db")
+    const sql = yield* connect({ filename, mode: "create" })
+    const committed = yield* walKeeper(sql, Turn.make(), filename, 256 * 1024 * 1024)
+    const pages = Effect.map(sql`PRAGMA wal_autocheckpoint`, ([row]) => Object.values(row!)[0])
+    yield* sql.unsafe("CREATE TABLE large (body BLOB)")
+    const grow = Effect.zipRight(sql.unsafe("INSERT INTO large VALUES (zeroblob(17000000))"), committed)
+    yield* grow
+    assert.strictEqual(yield* pages, 4000)
+    // As large as if it had so many pages; what is beyond those that its header counts is not read.
+    fs.truncateSync(filename, 400 * 1024 * 1024)
+    yield* committed
+    assert.strictEqual(yield* pages, 6400)
+    fs.truncateSync(filename, 3 * 1024 ** 3)
+    fs.truncateSync(`${filename}-wal`, 6400 * 4096)
+    yield* committed
+    assert.strictEqual(yield* pages, 32_000)
+  })
+)
+
 /** Reads of this process so far, as Linux counts them. */
 const reads = () => Number(/syscr: (\d+)/.exec(fs.readFileSync("/proc/self/io", "latin1"))![1])
 
