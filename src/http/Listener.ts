@@ -157,9 +157,10 @@ const isGone = ({ destroyed, socket }: Http.IncomingMessage): boolean =>
   destroyed || socket.destroyed || socket.writableEnded
 
 /**
- * Starts work client by client, one request in a turn of the event loop, so that those who go away meanwhile are noticed
- * before their requests cost anything. Monitors have turns of their own. A turn accepts one connection only (libuv 1.45),
- * so while there are more, most turns accept: those that wait there have no client yet, and too many are turned away.
+ * Starts work client by client, for a few milliseconds in a turn of the event loop, so that those who go away meanwhile
+ * are noticed before their requests cost much. Monitors have turns of their own. A turn accepts one connection only (libuv
+ * 1.45), so while there are more, most turns accept: those that wait there have no client yet, and too many are turned
+ * away.
  */
 const makeStart = (server: Http.Server, trustProxy: boolean, life: Lifecycle) => {
   const waiting = new FairQueue<() => void>()
@@ -167,15 +168,18 @@ const makeStart = (server: Http.Server, trustProxy: boolean, life: Lifecycle) =>
   let [isAccepting, last] = [false, 0]
   server.on("connection", () => (isAccepting = true))
   const next = () => {
-    const mayWait = isAccepting && (life.isFull || performance.now() - last < turnMs)
+    const began = performance.now()
+    const mayWait = isAccepting && (life.isFull || began - last < turnMs)
     isAccepting = false
-    const start = mayWait ? undefined : waiting.shift()
+    let start = mayWait ? undefined : waiting.shift()
     isRunning = mayWait || start !== undefined
     if (!isRunning) return
     // First of all: a start that throws must not end the turns of the others.
     setImmediate(next)
-    start?.()
-    if (start !== undefined) last = performance.now()
+    for (; start !== undefined; start = last - began < turnMs ? waiting.shift() : undefined) {
+      start()
+      last = performance.now()
+    }
   }
   return (request: Http.IncomingMessage, response: Http.ServerResponse, start: () => void) => {
     const client = clientKey(request.socket.remoteAddress, request.headers["x-forwarded-for"], trustProxy)

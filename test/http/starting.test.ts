@@ -12,6 +12,11 @@ import { layerTest } from "../../src/http/Listener.ts"
 
 const log = Layer.succeed(LogConfig, { level: "Info", format: "pretty" } as never)
 
+const listening = Effect.gen(function* () {
+  const { address, serve } = Context.get(yield* Layer.build(Layer.provide(layerTest(), log)), HttpServer.HttpServer)
+  return { port: (address as HttpServer.TcpAddress).port, serve }
+})
+
 /** Sends a request, and waits for all of its answer. */
 const answerTo = (port: number, request: string, arrived: Deferred.Deferred<void>) =>
   Effect.async<string>((resume) => {
@@ -34,9 +39,7 @@ for (const [name, head] of [
 ] as const) {
   it.scopedLive(`answers ${name} that comes while its routes are made`, () =>
     Effect.gen(function* () {
-      const { address, serve } = Context.get(yield* Layer.build(Layer.provide(layerTest(), log)), HttpServer.HttpServer)
-      assert.strictEqual(address._tag, "TcpAddress")
-      const { port } = address as HttpServer.TcpAddress
+      const { port, serve } = yield* listening
       const arrived = yield* Deferred.make<void>()
       const answer = yield* Effect.fork(answerTo(port, head, arrived))
       yield* Deferred.await(arrived)
@@ -45,3 +48,37 @@ for (const [name, head] of [
     })
   )
 }
+
+it.scopedLive("begins more than one request in a turn of the event loop, so that a busy server has no queue", () =>
+  Effect.gen(function* () {
+    const { port, serve } = yield* listening
+    let [turn, isCounting] = [0, true]
+    const count = () => {
+      turn++
+      if (isCounting) setImmediate(count)
+    }
+    const begun: Array<number> = []
+    yield* serve(Effect.sync(() => HttpServerResponse.text(String(begun.push(turn)))))
+    const sockets = Array.from({ length: 20 }, () => Net.connect(port, "127.0.0.1"))
+    yield* Effect.addFinalizer(() => Effect.sync(() => sockets.forEach((socket) => socket.destroy())))
+    const askAll = Effect.promise(() =>
+      Promise.all(
+        sockets.map(
+          (socket) =>
+            new Promise((resolve) => {
+              socket.once("data", resolve)
+              socket.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            })
+        )
+      )
+    )
+    // While connections come in, they come first.
+    yield* askAll
+    begun.length = 0
+    count()
+    yield* askAll
+    isCounting = false
+    assert.strictEqual(begun.length, sockets.length)
+    assert.isBelow(new Set(begun).size, sockets.length)
+  })
+)
