@@ -1,5 +1,4 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -70,8 +69,8 @@ export const open = (options: DatabaseOptions) =>
 const walPause = Duration.seconds(1)
 
 /**
- * Pages of a WAL of so many that SQLite copies them back into a file of so many bytes: a sixteenth of the file, since
- * each batch changes pages all over a large one, and many of them again; within bounds.
+ * The pages that a WAL has when SQLite copies it back into a file of so many bytes: a sixteenth of the file's, within
+ * bounds, since each batch changes pages all over a large file, and many of them again.
  */
 const walPages = (fileBytes: number) => Math.min(32_000, Math.max(leastWalPages, fileBytes / pageBytes / 16)) | 0
 
@@ -84,7 +83,7 @@ export const walKeeper = Effect.fnUntraced(function* (
   turn: Turn.Turn,
   filename: string,
   mostBytes: number
-): Effect.fn.Return<Effect.Effect<unknown, SqlError>, never, Scope.Scope> {
+): Effect.fn.Return<Effect.Effect<unknown>, never, Scope.Scope> {
   const wanted = yield* Queue.sliding<true>(1)
   const size = (suffix = "") => Number(statOf(filename + suffix)?.size ?? 0n)
   const giveBack = sql`PRAGMA wal_checkpoint(TRUNCATE)`
@@ -97,12 +96,13 @@ export const walKeeper = Effect.fnUntraced(function* (
   )
   yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Queue.take(wanted), untilSmall)))
   let pages = leastWalPages
-  return Effect.suspend((): Effect.Effect<unknown, SqlError> => {
+  return Effect.suspend((): Effect.Effect<unknown> => {
     const bytes = size("-wal")
     if (bytes > mostBytes) return Queue.offer(wanted, true)
     const due = bytes < pages * pageBytes ? pages : walPages(size())
     if (due === pages) return Effect.void
     pages = due
-    return sql.unsafe(`PRAGMA wal_autocheckpoint = ${pages}`)
+    // The write is done, whatever comes of this.
+    return Effect.ignore(sql.unsafe(`PRAGMA wal_autocheckpoint = ${pages}`))
   })
 })

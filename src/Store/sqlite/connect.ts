@@ -36,7 +36,7 @@ export const memory = ":memory:"
 /** The size of a page: SQLite's default. */
 export const pageBytes = 4096
 
-/** Pages of a WAL of so many that SQLite copies them back into a small index. */
+/** The pages that a WAL has when SQLite copies it back into a small index. */
 export const leastWalPages = 4000
 
 /** The largest size of a WAL once all of it is in the database. */
