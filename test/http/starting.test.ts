@@ -14,6 +14,7 @@ const log = Layer.succeed(LogConfig, { level: "Info", format: "pretty" } as neve
 
 const listening = Effect.gen(function* () {
   const { address, serve } = Context.get(yield* Layer.build(Layer.provide(layerTest(), log)), HttpServer.HttpServer)
+  assert.strictEqual(address._tag, "TcpAddress")
   return { port: (address as HttpServer.TcpAddress).port, serve }
 })
 
