@@ -50,6 +50,7 @@ const tables = [
   "code_epochs",
   "graph_passages",
   "graph_mentions",
+  "graph_recent",
   "graph_answers",
   "keyword_segments",
   "keyword_postings",

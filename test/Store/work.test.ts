@@ -36,7 +36,7 @@ const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
 ]
 
 const grows =
-  /\b(?:documents|passages|metadata_values|graph_names|graph_mentions|files|keyword_postings|keyword_tombstones|code_blocks|vectors_\d+)/
+  /\b(?:documents|passages|metadata_values|graph_names|graph_mentions|graph_recent|files|keyword_postings|keyword_tombstones|code_blocks|vectors_\d+)/
 
 /** What is wrong with a statement's plan: a scan, or a search that only tells collections apart. */
 const fault = (db: Database.Database, sql: string): string | undefined => {

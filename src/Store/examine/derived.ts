@@ -19,7 +19,8 @@ import { termsVersion } from "../../terms/terms.ts"
 import { crcOf } from "../crc.ts"
 import { codesOn, vectorOf } from "../sql/codes.ts"
 import { type GraphTextRow, askedOf } from "../core/graph.ts"
-import { edgesOf, graphColumns, toGraphRow } from "../sql/graph/edges.ts"
+import { allEdges, edgesOf } from "../sql/graph/byEntity.ts"
+import { graphColumns, toGraphRow } from "../sql/graph/edges.ts"
 import { verify } from "../sql/keyword.ts"
 import * as collections from "../sql/collections.ts"
 import { dialectOf } from "../sql/dialect.ts"
@@ -188,15 +189,16 @@ const graph = Effect.fnUntraced(function* (
       const isAsked = asked === null || (said !== undefined && asked === askedOf(text))
       if (!isAsked || Buffer.compare(Buffer.from(pack(made)), Buffer.from(mentions)) !== 0) other++
       else for (const { key } of made) if (isName(key)) named.add(hashOf(key))
-      return edgesOf(row, mentions)
+      return edgesOf(id, row, mentions)
     })
     const stored = yield* sql.unsafe<{ readonly passage: number; readonly same: number }>(
       `SELECT CAST(e.value ->> 2 AS BIGINT) AS passage,
-         CASE WHEN m.ordinal = CAST(e.value ->> 3 AS BIGINT) THEN 1 ELSE 0 END AS same
-       FROM ${dialectOf(sql).rows("e")} LEFT JOIN graph_mentions AS m ON m.collection_id = ?
-         AND m.entity = CAST(e.value ->> 0 AS BIGINT) AND m.relation = CAST(e.value ->> 1 AS BIGINT)
-         AND m.passage_id = CAST(e.value ->> 2 AS BIGINT)`,
-      [JSON.stringify(its.map((edge) => [edge.entity, edge.relation, edge.passage_id, edge.ordinal])), id]
+         CASE WHEN EXISTS (SELECT 1 FROM ${allEdges} AS m WHERE m.collection_id = ?
+            AND m.entity = CAST(e.value ->> 0 AS BIGINT) AND m.relation = CAST(e.value ->> 1 AS BIGINT)
+            AND m.passage_id = CAST(e.value ->> 2 AS BIGINT) AND m.ordinal = CAST(e.value ->> 3 AS BIGINT))
+         THEN 1 ELSE 0 END AS same
+       FROM ${dialectOf(sql).rows("e")}`,
+      [id, JSON.stringify(its.map((edge) => [edge.entity, edge.relation, edge.passage_id, edge.ordinal]))]
     )
     for (const { passage, same } of stored) if (same === 0) torn.add(passage)
     unnamed += yield* countOf(
@@ -210,11 +212,11 @@ const graph = Effect.fnUntraced(function* (
     missing += rows.length - graphed
     edges += stored.length
   }
-  const stray = (yield* countOf(sql, "graph_mentions WHERE collection_id = ?", [id])) - edges
+  const stray = (yield* countOf(sql, `${allEdges} AS m WHERE collection_id = ?`, [id])) - edges
   const nobodys = yield* countOf(
     sql,
     `graph_names AS n WHERE n.collection_id = ? AND NOT EXISTS (
-       SELECT 1 FROM graph_mentions AS m WHERE m.collection_id = n.collection_id AND m.entity = n.entity)`,
+       SELECT 1 FROM ${allEdges} AS m WHERE m.collection_id = n.collection_id AND m.entity = n.entity)`,
     [id]
   )
   const cure = rebuild("graph", id)

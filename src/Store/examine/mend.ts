@@ -8,6 +8,7 @@ import type { Cure } from "../../Store.ts"
 import { crcOf } from "../crc.ts"
 import { dialectOf } from "../sql/dialect.ts"
 import { metadataRows } from "../sql/filter.ts"
+import { allEdges } from "../sql/graph/byEntity.ts"
 import { type CheckedRow, passageCrc } from "../core/passage.ts"
 import { drop, step } from "../sql/rebuild.ts"
 import { inList, insertRows, list } from "../sql/rows.ts"
@@ -186,7 +187,7 @@ const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: Reado
       for (const statement of corrections) yield* sql.unsafe(statement)
       const graphs = yield* sql.unsafe<{ readonly id: number }>(
         `SELECT id FROM collections AS c WHERE ${isPresent}
-           AND EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = c.id)`
+           AND EXISTS (SELECT 1 FROM ${allEdges} AS e WHERE collection_id = c.id)`
       )
       const moved = yield* places(sql)
       for (const collection of moved) {

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { indexes, rebuildGraphs, tables, titleKey } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the table `clew`. */
-export const schemaVersion = 3
+export const schemaVersion = 4
 
 /** Only SQLite has these. */
 const others = new Set(["reserve", "file_mark"])
@@ -90,7 +90,9 @@ const statements = [
 
 /** Brings the tables to `schemaVersion`, in the caller's transaction, which holds the writers' lock. */
 export const migrate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: number) {
-  for (const statement of from === 0 ? statements : [...added, rebuildGraphs]) yield* sql.unsafe(statement)
+  const names = from < 3 ? [...added, rebuildGraphs] : []
+  for (const statement of from === 0 ? statements : [...names, declarationOf("graph_recent")])
+    yield* sql.unsafe(statement)
   yield* sql.unsafe("CREATE TABLE IF NOT EXISTS clew (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL)")
   yield* sql.unsafe(
     "INSERT INTO clew (id, version) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version",

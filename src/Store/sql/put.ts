@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Collection } from "../../model/Collection.ts"
+import type { CollectionSummary } from "../../model/Collection.ts"
 import type { FileChange } from "../../model/File.ts"
 import type { PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import { segmentRows } from "../../postings/Postings.ts"
@@ -61,7 +61,7 @@ const addPassages = (
 /** Adds or replaces documents, in the caller's transaction, one segment of passages at a time. */
 export const put = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  collection: Collection,
+  collection: CollectionSummary,
   documents: ReadonlyArray<PreparedDocument>,
   indexedAt: number,
   {
@@ -96,7 +96,7 @@ export const put = Effect.fnUntraced(function* (
       yield* insertRows(sql, "passages", full.passages)
       yield* keyword.insert(sql, collection.id, full.keyword)
       yield* vectors.insert(sql, collection.id, full.vectors)
-      if (inGraph) yield* graph.insert(sql, collection.id, full.graph, said)
+      if (inGraph) yield* graph.insert(sql, collection.id, full.graph, said, collection.passages)
     })
   })
   const outcomes: Array<PutOutcome> = []

@@ -12,6 +12,7 @@ import { addSegment } from "../../postings/Postings.ts"
 import { State, postingsFormat } from "../../postings/SegmentStore.ts"
 import { termsVersion } from "../../terms/terms.ts"
 import { codesOn, retireCodes, vectorsIn } from "./codes.ts"
+import { edgeTables } from "./graph/byEntity.ts"
 import { renew } from "./graph/edges.ts"
 import { keepLinkage } from "./graph/linkage.ts"
 import { type SearchedRow, searchedColumns, detectLanguages, toKeywordRow } from "./keyword.ts"
@@ -168,7 +169,7 @@ const graph: Derived = {
   version: [1, 0],
 
   drop: Effect.fnUntraced(function* (sql, collection) {
-    yield* sql.unsafe("DELETE FROM graph_mentions WHERE collection_id = ?", [collection])
+    for (const table of edgeTables) yield* sql.unsafe(`DELETE FROM ${table} WHERE collection_id = ?`, [collection])
     yield* sql.unsafe(
       `DELETE FROM graph_passages WHERE passage_id IN (
          SELECT p.id FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ?)`,

@@ -3,7 +3,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { damaged } from "../../model/Damaged.ts"
 import { dialectOf } from "./dialect.ts"
-import { deleteEdges } from "./graph/edges.ts"
+import { allEdges, deleteEdges } from "./graph/byEntity.ts"
 import { changedRows, inList, list } from "./rows.ts"
 import { hiddenCollections } from "./tables.ts"
 import { vectorTable } from "./vectorTable.ts"
@@ -56,7 +56,7 @@ const parts: ReadonlyArray<(sql: SqlClient.SqlClient, collection: number) => Eff
   }),
   Effect.fnUntraced(function* (sql, collection) {
     const some = yield* sql.unsafe<Record<"entity" | "relation" | "passage_id", number>>(
-      "SELECT entity, relation, passage_id FROM graph_mentions WHERE collection_id = ? LIMIT ?",
+      `SELECT entity, relation, passage_id FROM ${allEdges} AS e WHERE collection_id = ? LIMIT ?`,
       [collection, most.edges]
     )
     if (some.length === 0) return false

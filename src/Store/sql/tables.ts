@@ -1,3 +1,16 @@
+/** A document's passages have consecutive ids, so id and ordinal identify the document. */
+const byEntity: Table = {
+  columns: [
+    "collection_id INTEGER NOT NULL",
+    "entity INTEGER NOT NULL",
+    "relation INTEGER NOT NULL",
+    "passage_id INTEGER NOT NULL",
+    "ordinal INTEGER NOT NULL"
+  ],
+  constraint: "PRIMARY KEY (collection_id, entity, relation, passage_id)",
+  options: "STRICT, WITHOUT ROWID"
+}
+
 /** A table as SQLite declares it; PostgreSQL's types are made from these (`postgres/schema.ts`). */
 interface Table {
   /** Later ones are added to older indexes in this order, so a new column goes to the end. */
@@ -227,18 +240,9 @@ export const tables: Readonly<Record<string, Table>> = {
   graph_passages: {
     columns: ["passage_id INTEGER PRIMARY KEY REFERENCES passages (id) ON DELETE CASCADE", "mentions BLOB NOT NULL"]
   },
-  // The same, by entity. A document's passages have consecutive ids, so id and ordinal identify the document.
-  graph_mentions: {
-    columns: [
-      "collection_id INTEGER NOT NULL",
-      "entity INTEGER NOT NULL",
-      "relation INTEGER NOT NULL",
-      "passage_id INTEGER NOT NULL",
-      "ordinal INTEGER NOT NULL"
-    ],
-    constraint: "PRIMARY KEY (collection_id, entity, relation, passage_id)",
-    options: "STRICT, WITHOUT ROWID"
-  },
+  // The same, by entity; recent ones of a large collection in a table of their own (graph/byEntity.ts).
+  graph_mentions: byEntity,
+  graph_recent: byEntity,
   // The keys of the entities that are mentioned, so that names are found by their beginnings.
   graph_names: {
     columns: ["collection_id INTEGER NOT NULL", "entity INTEGER NOT NULL", "key TEXT NOT NULL"],

@@ -4,7 +4,7 @@ import { keepLinkage } from "../sql/graph/linkage.ts"
 import { indexes, rebuildGraphs, tables, titleKey } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the database's `user_version`. */
-export const schemaVersion = 20
+export const schemaVersion = 21
 
 /** Indexes, and the first rows of tables that have exactly one. */
 const statements = [

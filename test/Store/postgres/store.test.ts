@@ -267,6 +267,7 @@ if (hasPostgres) {
       const named = (name: string) => `"${options.schema}".${name}`
       for (const statement of [
         `DROP TABLE ${named("graph_names")}`,
+        `DROP TABLE ${named("graph_recent")}`,
         `DROP INDEX ${named("documents_titled")}`,
         `DROP INDEX ${named("documents_size")}`,
         `DROP INDEX ${named("documents_indexed")}`,

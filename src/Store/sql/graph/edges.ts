@@ -11,6 +11,7 @@ import { headingOf } from "../../core/passage.ts"
 import { answerAbout, answersIn, askedOf, type GraphTextRow, type StoredAnswer } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, insertRows, list } from "../rows.ts"
+import { allEdges, deleteEdges, type Edge, insertEdges } from "./byEntity.ts"
 
 /** A passage to add to the graph. */
 export interface GraphRow extends Text {
@@ -100,26 +101,6 @@ const saidAbout = Effect.fnUntraced(function* (
   return said
 })
 
-/** A passage's relation to an entity, as a row. */
-interface Edge {
-  readonly entity: number
-  readonly relation: number
-  readonly passage_id: number
-  readonly ordinal: number
-}
-
-/** A passage's edges. */
-export const edgesOf = (
-  { id: passage_id, ordinal }: Pick<GraphTextRow, "id" | "ordinal">,
-  mentions: Uint8Array
-): ReadonlyArray<Edge> =>
-  unpack(mentions).map(({ entity, relation }) => ({
-    entity,
-    relation: relations.indexOf(relation),
-    passage_id,
-    ordinal
-  }))
-
 /** Adds names by their entities; the first key of an entity stays. */
 const addNames = (sql: SqlClient.SqlClient, collection: number, keys: Iterable<readonly [number, string]>) =>
   insertRows(
@@ -132,18 +113,19 @@ const addNames = (sql: SqlClient.SqlClient, collection: number, keys: Iterable<r
 
 /**
  * Adds passages' mentions, with what models said about them. Call it in the transaction that adds the passages;
- * `carried` are the answers of those that they replace.
+ * `carried` are the answers of those that they replace, `known` the passages that the collection had before.
  */
 export const insert = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   rows: ReadonlyArray<GraphRow>,
-  carried: Answers = new Map()
+  carried: Answers = new Map(),
+  known = 0
 ) {
   const said = yield* saidAbout(sql, rows, carried)
   const mentions = rows.map((row) => mentionsOf({ ...row, said: said.get(row.id) }))
   const packed: Array<object> = []
-  const edges: Array<Edge & { readonly collection_id: number }> = []
+  const edges: Array<Edge> = []
   const keys = new Map<number, string>()
   for (const [at, { id: passage_id, ordinal }] of rows.entries()) {
     const own = mentions[at]!
@@ -156,9 +138,7 @@ export const insert = Effect.fnUntraced(function* (
     }
   }
   yield* insertRows(sql, "graph_passages", packed)
-  // In the order of the table, so that neighbours are written while their page is cached.
-  edges.sort((a, b) => a.entity - b.entity || a.relation - b.relation || a.passage_id - b.passage_id)
-  yield* insertRows(sql, "graph_mentions", edges)
+  yield* insertEdges(sql, collection, edges, known)
   yield* addNames(sql, collection, keys)
 })
 
@@ -170,19 +150,6 @@ export const mentionsIn = (sql: SqlClient.SqlClient, passages: ReadonlyArray<num
       [list(passages)]
     ),
     (rows) => new Map(rows.map(({ id, mentions }) => [id, unpack(mentions)]))
-  )
-
-/** Deletes edges of a collection, given as rows of entity, relation and passage. */
-export const deleteEdges = (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  edges: ReadonlyArray<ReadonlyArray<number>>
-) =>
-  sql.unsafe(
-    `DELETE FROM graph_mentions WHERE (collection_id, entity, relation, passage_id) IN (
-       SELECT CAST(? AS BIGINT), CAST(t.value ->> 0 AS BIGINT), CAST(t.value ->> 1 AS BIGINT), CAST(t.value ->> 2 AS BIGINT)
-       FROM ${dialectOf(sql).rows("t")})`,
-    [collection, JSON.stringify(edges)]
   )
 
 /** Removes passages from the graph. Call it in the transaction that deletes them elsewhere. */
@@ -200,7 +167,7 @@ export const remove = Effect.fnUntraced(function* (
   if (entities.length > 0) {
     yield* sql.unsafe(
       `DELETE FROM graph_names WHERE collection_id = ? AND entity ${inList}
-         AND NOT EXISTS (SELECT 1 FROM graph_mentions AS m
+         AND NOT EXISTS (SELECT 1 FROM ${allEdges} AS m
                          WHERE m.collection_id = graph_names.collection_id AND m.entity = graph_names.entity)`,
       [collection, list([...new Set(entities)])]
     )

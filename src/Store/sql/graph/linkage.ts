@@ -4,6 +4,7 @@ import { mostDefining, sampledDocuments } from "../../../entities/walk.ts"
 import { linkedShare, passagesEach } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { list } from "../rows.ts"
+import { allEdges } from "./byEntity.ts"
 import { mentionsIn } from "./edges.ts"
 
 interface Sampled {
@@ -46,10 +47,10 @@ export const titled = Effect.fnUntraced(function* (
   const rows = yield* sql.unsafe<{ readonly entity: number; readonly documents: string }>(
     `SELECT asked.value AS entity,
             (SELECT ${dialectOf(sql).jsonRows("document")} FROM
-              (SELECT passage_id - ordinal AS document FROM graph_mentions
+              (SELECT passage_id - ordinal AS document FROM ${allEdges} AS m
                WHERE collection_id = ? AND entity = asked.value AND relation = 0 LIMIT ${mostDefining + 1}) AS d) AS documents
      FROM json_each(?) AS asked
-     WHERE EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = ? AND entity = asked.value AND relation = 0)`,
+     WHERE EXISTS (SELECT 1 FROM ${allEdges} AS m WHERE collection_id = ? AND entity = asked.value AND relation = 0)`,
     [collection, list([...new Set(entities)]), collection]
   )
   const defining = new Map<number, ReadonlyArray<number>>()

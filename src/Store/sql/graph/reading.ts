@@ -10,6 +10,7 @@ import type { Searching } from "../Database.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, list } from "../rows.ts"
 import { knownOf } from "../unchanged.ts"
+import { allEdges } from "./byEntity.ts"
 import { mentionsIn } from "./edges.ts"
 import { titled } from "./linkage.ts"
 
@@ -38,11 +39,11 @@ export const entitiesOf = Effect.fnUntraced(function* (
     const rows = yield* sql.unsafe<{ readonly entity: number; readonly places: string }>(
       `SELECT asked.value AS entity,
               (SELECT ${dialectOf(sql).jsonRows("relation, passage_id, ordinal")} FROM
-                (SELECT relation, passage_id, ordinal FROM graph_mentions
+                (SELECT relation, passage_id, ordinal FROM ${allEdges} AS e
                  WHERE collection_id = ? AND entity = asked.value
                  ORDER BY relation, passage_id LIMIT ${mostPlaces + 1}) AS m) AS places
        FROM json_each(?) AS asked
-       WHERE EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = ? AND entity = asked.value)`,
+       WHERE EXISTS (SELECT 1 FROM ${allEdges} AS e WHERE collection_id = ? AND entity = asked.value)`,
       // Most phrases of a question are nothing that the graph knows.
       [collection, list(unread), collection]
     )

@@ -7,6 +7,7 @@ import { mostMentions, mostNames, type NamedEntity, type Suggesting, suggestFrom
 import * as collections from "../collections.ts"
 import { dialectOf } from "../dialect.ts"
 import { titleKey } from "../tables.ts"
+import { allEdges } from "./byEntity.ts"
 import { passages } from "./reading.ts"
 
 /** After every text that begins with a prefix, by code points. */
@@ -77,7 +78,7 @@ const names = (sql: SqlClient.SqlClient, collection: number, key: string) =>
     sql.unsafe<NameRow>(
       `SELECT n.entity, (
          SELECT ${dialectOf(sql).jsonRows("relation, passage_id")} FROM (
-           SELECT relation, passage_id FROM graph_mentions WHERE collection_id = ? AND entity = n.entity
+           SELECT relation, passage_id FROM ${allEdges} AS e WHERE collection_id = ? AND entity = n.entity
            ORDER BY relation, passage_id LIMIT ${mostMentions}) AS m) AS places
        FROM (SELECT entity FROM graph_names WHERE collection_id = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?) AS n`,
       [collection, collection, key, key + last, mostNames]

@@ -1,0 +1,92 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { relations, unpack } from "../../../entities/mention.ts"
+import type { GraphTextRow } from "../../core/graph.ts"
+import { dialectOf } from "../dialect.ts"
+import { insertRows } from "../rows.ts"
+
+/** A passage's relation to an entity, as a row. */
+export interface Edge {
+  readonly collection_id: number
+  readonly entity: number
+  readonly relation: number
+  readonly passage_id: number
+  readonly ordinal: number
+}
+
+/**
+ * Where edges are, by entity. In a large collection each edge of a batch would change a page of its own, so those of a
+ * batch go to a small second table, from which many batches are moved together.
+ */
+export const edgeTables = ["graph_mentions", "graph_recent"] as const
+
+/** All edges, as the source of a SELECT, which finds them by the keys of both tables. */
+export const allEdges = `(${edgeTables.map((table) => `SELECT * FROM ${table}`).join(" UNION ALL ")})`
+
+/** A passage's edges. */
+export const edgesOf = (
+  collection_id: number,
+  { id: passage_id, ordinal }: Pick<GraphTextRow, "id" | "ordinal">,
+  mentions: Uint8Array
+): ReadonlyArray<Edge> =>
+  unpack(mentions).map(({ entity, relation }) => ({
+    collection_id,
+    entity,
+    relation: relations.indexOf(relation),
+    passage_id,
+    ordinal
+  }))
+
+/** Fewer edges change few pages anyway. */
+const leastRecent = 1024
+
+/** The most edges of recent batches: 130,000, unless a single batch has more. */
+const mostRecent = 2 ** 17
+
+/** How many edges of a collection of so many passages are kept apart before they are moved: an eighth, at four a passage. */
+const mostOf = (passages: number) => Math.min(mostRecent, passages >> 1)
+
+/** Adds edges, which it sorts, to a collection that had so many passages before. */
+export const insertEdges = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  edges: Array<Edge>,
+  passages: number
+) {
+  // In the order of the table, so that neighbours are written while their page is cached.
+  edges.sort((a, b) => a.entity - b.entity || a.relation - b.relation || a.passage_id - b.passage_id)
+  if (edges.length < leastRecent || 2 * edges.length > mostOf(passages)) {
+    return yield* insertRows(sql, "graph_mentions", edges)
+  }
+  yield* insertRows(sql, "graph_recent", edges)
+  const [recent] = yield* sql.unsafe<{ readonly count: number }>(
+    "SELECT count(*) AS count FROM graph_recent WHERE collection_id = ?",
+    [collection]
+  )
+  if (recent!.count < mostOf(passages)) return
+  yield* sql.unsafe(
+    `INSERT INTO graph_mentions SELECT * FROM graph_recent WHERE collection_id = ?
+     ORDER BY collection_id, entity, relation, passage_id`,
+    [collection]
+  )
+  yield* sql.unsafe("DELETE FROM graph_recent WHERE collection_id = ?", [collection])
+})
+
+/** Deletes edges of a collection, given as rows of entity, relation and passage. */
+export const deleteEdges = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  edges: ReadonlyArray<ReadonlyArray<number>>
+): Effect.Effect<void, SqlError> =>
+  Effect.forEach(
+    edgeTables,
+    (table) =>
+      sql.unsafe(
+        `DELETE FROM ${table} WHERE (collection_id, entity, relation, passage_id) IN (
+           SELECT CAST(? AS BIGINT), CAST(t.value ->> 0 AS BIGINT), CAST(t.value ->> 1 AS BIGINT), CAST(t.value ->> 2 AS BIGINT)
+           FROM ${dialectOf(sql).rows("t")})`,
+        [collection, JSON.stringify(edges)]
+      ),
+    { discard: true }
+  )
