@@ -41,11 +41,8 @@ export const edgesOf = (
 /** Fewer edges change few pages anyway. */
 const leastRecent = 1024
 
-/** The most edges of recent batches: 130,000, unless a single batch has more. */
-const mostRecent = 2 ** 17
-
 /** How many edges of a collection of so many passages are kept apart before they are moved: an eighth, at four a passage. */
-const mostOf = (passages: number) => Math.min(mostRecent, passages >> 1)
+const mostOf = (passages: number) => Math.min(2 ** 17, passages >> 1)
 
 /** Adds edges, which it sorts, to a collection that had so many passages before. */
 export const insertEdges = Effect.fnUntraced(function* (
