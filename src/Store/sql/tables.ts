@@ -1,3 +1,11 @@
+/** A table as SQLite declares it; PostgreSQL's types are made from these (`postgres/schema.ts`). */
+interface Table {
+  /** Later ones are added to older indexes in this order, so a new column goes to the end. */
+  readonly columns: ReadonlyArray<string>
+  readonly constraint?: string
+  readonly options?: string
+}
+
 /** A document's passages have consecutive ids, so id and ordinal identify the document. */
 const byEntity: Table = {
   columns: [
@@ -9,14 +17,6 @@ const byEntity: Table = {
   ],
   constraint: "PRIMARY KEY (collection_id, entity, relation, passage_id)",
   options: "STRICT, WITHOUT ROWID"
-}
-
-/** A table as SQLite declares it; PostgreSQL's types are made from these (`postgres/schema.ts`). */
-interface Table {
-  /** Later ones are added to older indexes in this order, so a new column goes to the end. */
-  readonly columns: ReadonlyArray<string>
-  readonly constraint?: string
-  readonly options?: string
 }
 
 export const tables: Readonly<Record<string, Table>> = {

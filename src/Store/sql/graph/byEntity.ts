@@ -21,7 +21,10 @@ export interface Edge {
  */
 export const edgeTables = ["graph_mentions", "graph_recent"] as const
 
-/** All edges, as the source of a SELECT, which finds them by the keys of both tables. */
+/**
+ * All edges, as the source of a SELECT, which finds them by the keys of both tables. What it orders them by must be among
+ * its columns, or SQLite reads them all.
+ */
 export const allEdges = `(${edgeTables.map((table) => `SELECT * FROM ${table}`).join(" UNION ALL ")})`
 
 /** A passage's edges. */

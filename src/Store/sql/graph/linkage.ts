@@ -47,8 +47,9 @@ export const titled = Effect.fnUntraced(function* (
   const rows = yield* sql.unsafe<{ readonly entity: number; readonly documents: string }>(
     `SELECT asked.value AS entity,
             (SELECT ${dialectOf(sql).jsonRows("document")} FROM
-              (SELECT passage_id - ordinal AS document FROM ${allEdges} AS m
-               WHERE collection_id = ? AND entity = asked.value AND relation = 0 LIMIT ${mostDefining + 1}) AS d) AS documents
+              (SELECT passage_id, passage_id - ordinal AS document FROM ${allEdges} AS m
+               WHERE collection_id = ? AND entity = asked.value AND relation = 0
+               ORDER BY passage_id LIMIT ${mostDefining + 1}) AS d) AS documents
      FROM json_each(?) AS asked
      WHERE EXISTS (SELECT 1 FROM ${allEdges} AS m WHERE collection_id = ? AND entity = asked.value AND relation = 0)`,
     [collection, list([...new Set(entities)]), collection]
