@@ -16,7 +16,10 @@ const deep = ["test/deep/**/*.test.ts"]
 const opensearch = ["test/opensearch/**/*.test.ts"]
 
 /** One run of the tests, in which no source changes: worker threads are bundled once (scripts/sourceWorker.mjs). */
-const env: Record<string, string> = process.argv.includes("run") ? { TEST_RUN_ID: Date.now().toString(36) } : {}
+const env: Record<string, string> = {
+  ...(process.argv.includes("run") ? { TEST_RUN_ID: Date.now().toString(36) } : {}),
+  ...(process.argv.includes("--update") ? { TEST_PROVE: "all" } : {})
+}
 
 export default defineConfig({
   test: {

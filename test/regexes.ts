@@ -1,6 +1,7 @@
 import { transformSync } from "esbuild"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
+import { createRequire } from "node:module"
 import * as path from "node:path"
 import { check } from "recheck"
 import { parseAst } from "rollup/parseAst"
@@ -45,44 +46,65 @@ const files = fs
   .filter((file) => /\.tsx?$/.test(file) && !file.includes("kernels"))
   .map((file) => file.replaceAll(path.sep, "/"))
 
-/** The regexes of the program that repeat something: those that see texts of any length, and those that see little. */
-export const regexes = () => {
-  const all = files.flatMap(literals).filter(mayRepeat)
-  return {
-    unbounded: all.filter(({ file }) => !bounded.has(file)),
-    bounded: all.filter(({ file }) => bounded.has(file))
+/** What is claimed of a regex of the program, its hash, and how to find out whether it is wrong. */
+interface Claim {
+  readonly hash: string
+  readonly wrong: () => Promise<string | undefined>
+}
+
+const hashOf = (claim: string, { flags, pattern }: Found): string =>
+  createHash("sha256").update(`${claim} /${pattern}/${flags}`).digest("hex").slice(0, 16)
+
+/** Of one that sees texts of any length: it takes linear time. */
+const linear = (regex: Found): Claim => ({
+  hash: hashOf("linear", regex),
+  wrong: async () => {
+    const { file, flags, pattern } = regex
+    const found = await check(pattern, flags, { timeout: 30_000 })
+    if (found.status === "safe") return undefined
+    return `${file}: /${pattern}/${flags} is ${found.status === "vulnerable" ? found.complexity.type : "unknown"}`
   }
-}
+})
 
-/** What identifies a regex among the proven ones. */
-export const hashOf = ({ flags, pattern }: Found): string =>
-  createHash("sha256").update(`/${pattern}/${flags}`).digest("hex").slice(0, 16)
+/** Of one that sees little: only exponential time does harm. */
+const polynomial = (regex: Found): Claim => ({
+  hash: hashOf("polynomial", regex),
+  wrong: async () => {
+    const { file, flags, pattern } = regex
+    const found = await check(pattern, flags, { timeout: 1_500 })
+    return found.status === "vulnerable" && found.complexity.type === "exponential"
+      ? `${file}: /${pattern}/${flags}`
+      : undefined
+  }
+})
 
-/** Hashes of the regexes that were proven to take linear time; `npm run test:deep -- regexes --update` proves all anew. */
-export const provenFile = path.join(import.meta.dirname, "fixtures/linearRegexes.txt")
+/** Of each regex of the program that repeats something. */
+export const claims = (): ReadonlyArray<Claim> =>
+  files
+    .flatMap(literals)
+    .filter(mayRepeat)
+    .map((regex) => (bounded.has(regex.file) ? polynomial(regex) : linear(regex)))
 
-/** What is wrong with a regex that sees texts of any length; undefined if it takes linear time. */
-export const slowness = async ({ file, flags, pattern }: Found): Promise<string | undefined> => {
-  const found = await check(pattern, flags, { timeout: 30_000 })
-  if (found.status === "safe") return undefined
-  return `${file}: /${pattern}/${flags} is ${found.status === "vulnerable" ? found.complexity.type : "unknown"}`
-}
+/** The claims that were proven, below the checker's version; `npm run test:deep -- regexes --update` proves all anew. */
+export const provenFile = path.join(import.meta.dirname, "fixtures/provenRegexes.txt")
 
-/** The same for one that sees little: only exponential time does harm. */
-export const explosion = async ({ file, flags, pattern }: Found): Promise<string | undefined> => {
-  const found = await check(pattern, flags, { timeout: 1_500 })
-  return found.status === "vulnerable" && found.complexity.type === "exponential"
-    ? `${file}: /${pattern}/${flags}`
-    : undefined
+const { version } = createRequire(import.meta.url)("recheck/package.json") as { readonly version: string }
+
+/** The file as it is if all claims are proven. */
+export const allProven = (of: ReadonlyArray<Claim>): string =>
+  `recheck ${version}\n${[...new Set(of.map(({ hash }) => hash))].sort().join("\n")}\n`
+
+/** Those that this version of the checker has not proven. */
+export const unproven = (of: ReadonlyArray<Claim>): ReadonlyArray<Claim> => {
+  const [checker, ...hashes] = fs.readFileSync(provenFile, "utf8").split("\n")
+  const proven = new Set(checker === `recheck ${version}` ? hashes : [])
+  return of.filter(({ hash }) => !proven.has(hash))
 }
 
 /** What is wrong with any of them, one after another: the checker takes a core. */
-export const wrongAmong = async (
-  found: ReadonlyArray<Found>,
-  wrong: (regex: Found) => Promise<string | undefined>
-): Promise<ReadonlyArray<string>> => {
+export const wrongAmong = async (of: ReadonlyArray<Claim>): Promise<ReadonlyArray<string>> => {
   const all: Array<string> = []
   // oxlint-disable-next-line no-await-in-loop -- as said above
-  for (const regex of found) all.push(...[await wrong(regex)].filter((each) => each !== undefined))
+  for (const { wrong } of of) all.push(...[await wrong()].filter((each) => each !== undefined))
   return all
 }

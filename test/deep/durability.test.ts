@@ -123,7 +123,7 @@ describe("the index on disk", () => {
         const whole = Date.now() - started
         assert.deepStrictEqual(await inspect(folder), { v0: files })
         let partial = 0
-        const rounds = 14
+        const rounds = 10
         let round = 0
         // On a busy machine all kills may come before or after the writing, and nothing would be tested.
         while (round < rounds || (partial === 0 && round < 3 * rounds)) {

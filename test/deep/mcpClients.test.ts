@@ -32,14 +32,13 @@ describe.skipIf(!existsSync("/proc/self/status"))("300 clients of one server", (
             return { client, transport }
           })
         )
-        for (const query of ["Where does the Rhine flow?", "Who makes honey?"]) {
-          await Promise.all(
-            clients.map(async ({ client }) => {
-              const { content } = await client.callTool({ name: "search", arguments: { query, top_k: 1 } })
-              assert.include(JSON.stringify(content), query.includes("Rhine") ? "flows north" : "make honey")
-            })
-          )
-        }
+        await Promise.all(
+          clients.map(async ({ client }, at) => {
+            const query = at % 2 === 0 ? "Where does the Rhine flow?" : "Who makes honey?"
+            const { content } = await client.callTool({ name: "search", arguments: { query, top_k: 1 } })
+            assert.include(JSON.stringify(content), at % 2 === 0 ? "flows north" : "make honey")
+          })
+        )
         await Promise.all(
           clients.map(async ({ client, transport }, at) => {
             if (at % 4 === 0) await transport.terminateSession()
@@ -49,7 +48,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("300 clients of one server", (
         return memory()
       }
       const taken: Array<number> = []
-      for (let rounds = 0; rounds < 8; rounds++) taken.push(await round())
+      for (let rounds = 0; rounds < 7; rounds++) taken.push(await round())
       // All that may stay of a client is its session, of which there are a thousand at most: after five rounds.
       const settled = Math.max(...taken.slice(3, 5))
       assert.isBelow(Math.min(...taken.slice(5)), settled * 1.15, taken.map(Math.round).join(", "))

@@ -17,8 +17,8 @@ import { ranked } from "../ranked.ts"
 const bin = path.resolve(import.meta.dirname, "../../dist/bin.js")
 
 const numberIn = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
-const replacements = numberIn("TEST_REPLACEMENTS", 300)
-const kills = numberIn("TEST_KILLS", 12)
+const replacements = numberIn("TEST_REPLACEMENTS", 100)
+const kills = numberIn("TEST_KILLS", 8)
 
 const envOf = ({ schema, url }: Postgres.DatabaseOptions, home: string) => ({
   PATH: process.env["PATH"],
