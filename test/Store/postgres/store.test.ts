@@ -133,7 +133,7 @@ if (hasPostgres) {
               )
             )
           ),
-          { numRuns: 15 }
+          { numRuns: 8 }
         )
       )
     })
@@ -174,7 +174,7 @@ if (hasPostgres) {
         } while (ended.size < 2)
       })
       const writing = (writer: Whole, first: number) =>
-        Effect.forEach(Array.from({ length: 60 }), (_, n) => writer.put(defaultCollection, [version(first + n)])).pipe(
+        Effect.forEach(Array.from({ length: 30 }), (_, n) => writer.put(defaultCollection, [version(first + n)])).pipe(
           Effect.ensuring(Effect.sync(() => ended.add(writer)))
         )
       yield* Effect.all([reading, writing(writers[0]!, 100), writing(writers[1]!, 1000)], { concurrency: 3 })
