@@ -1,6 +1,6 @@
 import * as Option from "effect/Option"
 import type { Vector } from "../../model/Passage.ts"
-import type { PreparedDocument, Reindexed, StoredDocument, StoredRef } from "../../model/Stored.ts"
+import type { IndexedPassage, PreparedDocument, Reindexed, StoredDocument, StoredRef } from "../../model/Stored.ts"
 import { type PackedPassages, packPassages, packingPassages, unpackPassages } from "../../model/packedPassages.ts"
 import type { Steps } from "../../runtime/EventLoop.ts"
 import type { Method } from "./messages.ts"
@@ -24,6 +24,8 @@ export const unpackDocument = ({ passages, ...document }: PackedDocument): Store
 interface PackedPrepared extends Omit<PreparedDocument, "passages"> {
   readonly passages: PackedPassages
   readonly vectors: PackedVectors
+  /** What a model said of the few passages that it read, by ordinal. */
+  readonly said: ReadonlyMap<number, IndexedPassage["said"]>
 }
 
 /** In steps: a document with many passages would block everything else. */
@@ -32,16 +34,18 @@ export function* packingPrepared({ passages, ...document }: PreparedDocument): S
   return {
     ...document,
     passages: packed,
-    vectors: packVectors(passages.map(({ vector }) => Option.getOrUndefined(vector)))
+    vectors: packVectors(passages.map(({ vector }) => Option.getOrUndefined(vector))),
+    said: new Map(passages.flatMap(({ said }, ordinal) => (said === undefined ? [] : [[ordinal, said]])))
   }
 }
 
-export const unpackPrepared = ({ passages, vectors, ...document }: PackedPrepared): PreparedDocument => {
+export const unpackPrepared = ({ passages, said, vectors, ...document }: PackedPrepared): PreparedDocument => {
   const found = unpackVectors(vectors)
   return {
     ...document,
     passages: unpackPassages(document.content, passages, (passage, ordinal) => ({
       ...passage,
+      ...(said.has(ordinal) ? { said: said.get(ordinal) } : {}),
       vector: Option.fromNullable(found[ordinal])
     }))
   }

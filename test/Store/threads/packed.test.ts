@@ -12,6 +12,8 @@ const cut = FastCheck.record({
   lines: FastCheck.nat(5),
   heading: FastCheck.array(FastCheck.constantFrom("a", "b", 'c"'), { maxLength: 3 }),
   locator: FastCheck.constantFrom(undefined, { _tag: "Page" as const, page: 3 }),
+  tableHeader: FastCheck.constantFrom(undefined, "a | b"),
+  said: FastCheck.constantFrom(undefined, { model: "m", entities: ["e"], relations: [] }),
   vector: FastCheck.constantFrom(undefined, "own" as const, "shared" as const)
 })
 
@@ -22,14 +24,23 @@ interface Cut {
   readonly lines: number
   readonly heading: ReadonlyArray<string>
   readonly locator: { readonly _tag: "Page"; readonly page: number } | undefined
+  readonly tableHeader: string | undefined
 }
 
-const passageOf = (content: string, { heading, length, lines, locator, start, startLine }: Cut) => {
+const passageOf = (content: string, { heading, length, lines, locator, start, startLine, tableHeader }: Cut) => {
   const from = Math.min(start, content.length)
   const end = Math.min(from + length, content.length)
   const endLine = Math.min(startLine + lines, 2 ** 31 - 1)
-  const place = { text: content.slice(from, end), heading, start: from, end, startLine, endLine }
-  return locator === undefined ? place : { ...place, locator }
+  return {
+    text: content.slice(from, end),
+    heading,
+    start: from,
+    end,
+    startLine,
+    endLine,
+    ...(locator === undefined ? {} : { locator }),
+    ...(tableHeader === undefined ? {} : { tableHeader })
+  }
 }
 
 describe("a packed document", () => {
@@ -52,7 +63,7 @@ describe("a packed document", () => {
   )
 
   it.prop(
-    "with vectors unpacks to what it was",
+    "with vectors and what a model said unpacks to what it was",
     { content: FastCheck.string({ unit: "binary" }), cuts: FastCheck.array(cut) },
     ({ content, cuts }) => {
       const shared = new Float32Array(new SharedArrayBuffer(8 * cuts.length))
@@ -69,6 +80,7 @@ describe("a packed document", () => {
         content,
         passages: cuts.map((cut, at) => ({
           ...passageOf(content, cut),
+          ...(cut.said === undefined ? {} : { said: cut.said }),
           vector: Option.fromNullable(vectorAt(cut.vector, at))
         }))
       }

@@ -107,7 +107,11 @@ it.scopedLive("has a language model read the passages: says how often before it 
     assert.lengthOf(chats, 3)
     assert.strictEqual(chats[0]!.body.format.properties.entities.type, "array")
     const told = (yield* run("graph", "query", "this song")).stdout
-    assert.match(told, /Hank Snow \(2 documents\)  docs\/song\.md:3  This song was a hit of Hank Snow/)
+    const relation = /Hank Snow \(2 documents\)  docs\/song\.md:3  This song was a hit of Hank Snow/
+    assert.match(told, relation)
+    yield* run("export", "all.jsonl")
+    yield* run("import", "all.jsonl", "--db", "copy.db")
+    assert.match((yield* run("graph", "query", "this song", "--db", "copy.db")).stdout, relation)
     const again = yield* Effect.promise(() => other.json(GraphBuilt, ["graph", "build", "--llm"], { env }))
     assert.deepStrictEqual(again.llm, { model: "small", calls: 0, unusable: 0, entities: 0, relations: 0 })
     const none = yield* Effect.promise(() =>
