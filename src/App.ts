@@ -27,6 +27,7 @@ import { Transfer } from "./upkeep/Transfer.ts"
 import { Watcher } from "./files/Watcher.ts"
 import * as WatchLock from "./files/WatchLock/Sqlite.ts"
 import { Indexer } from "./Indexer.ts"
+import { TakesMentions } from "./Indexer/mentioning.ts"
 import * as Sqlite from "./Store/Sqlite.ts"
 
 const loader = Layer.unwrapEffect(
@@ -54,6 +55,10 @@ const watcher = ({ store, store: { path } }: Settings, mode: Sqlite.DatabaseOpti
     )
   )
 
+/** Not in a server, whose thread has callers to answer. */
+const takingMentions = ({ pooled = false, settings: { graph, store } }: Opened) =>
+  Layer.succeed(TakesMentions, graph.enabled && !pooled && !Config.isInOpenSearch(store))
+
 /** The whole program without its interfaces, on one index. */
 export const layer = (opened: Opened) =>
   Layer.mergeAll(
@@ -66,7 +71,7 @@ export const layer = (opened: Opened) =>
     watcher(opened.settings, opened.store)
   ).pipe(
     Layer.provideMerge(FileIndexer.Default),
-    Layer.provideMerge(Indexer.Default),
+    Layer.provideMerge(Layer.provide(Indexer.Default, takingMentions(opened))),
     Layer.provideMerge(Layer.merge(Chunker.Default, loader)),
     Layer.provideMerge(reading(opened)),
     Layer.provide(platform)

@@ -6,6 +6,7 @@ import * as Stream from "effect/Stream"
 import { Chunker } from "./Chunker.ts"
 import { Collections } from "./Collections.ts"
 import { type Input, drafting } from "./Indexer/drafting.ts"
+import { TakesMentions, mentioning } from "./Indexer/mentioning.ts"
 import { preparing } from "./Indexer/preparing.ts"
 import { type EmbedderMismatch, Store } from "./Store.ts"
 import { type Collection, type CollectionName, defaultCollection, identicalEmbedder } from "./model/Collection.ts"
@@ -43,6 +44,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
     const { open } = yield* Collections
     const chunker = yield* Chunker
     const prepare = yield* preparing
+    const takesMentions = yield* TakesMentions
     const turns = makeTurns(1)
 
     /** Drafts of a caller's documents; a long one does not block others. */
@@ -105,8 +107,8 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
     })
 
     /**
-     * Batches on their way in, in their order: one is stored while the next is made ready, and the rest of the process
-     * gets its turn before each of both. With a run's number all documents are marked as seen by it. Without a collection
+     * Batches on their way in, in their order: one is stored while the next is made ready, up to its mentions if
+     * there is time, and the rest of the process gets its turn before each of both. With a run's number all documents are marked as seen by it. Without a collection
      * nothing is stored, and what comes out is what would be. If the collection gets another embedder meanwhile, what is
      * not stored yet is embedded by that one.
      */
@@ -117,13 +119,14 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
           return Stream.map(batches, (batch) => ({ batch, indexed: batch.compared.map(planned) }))
         }
         let current = collection
+        let [begun, done] = [0, 0]
         const prepared = (batch: B) =>
           Effect.suspend(() => {
             const by = current
             return Effect.map(prepare(by, batch.compared), (documents) => ({ batch, by, documents }))
           })
         const stored = ({ batch, by, documents }: Effect.Effect.Success<ReturnType<typeof prepared>>) =>
-          put(by, batch, documents, seenBy)
+          Effect.tap(put(by, batch, documents, seenBy), () => Effect.sync(() => done++))
         const again = (batch: B, mismatch: EmbedderMismatch) =>
           Effect.flatMap(store.collection(collection.name), (now) => {
             if (identicalEmbedder(now.embedder, mismatch.configured)) return mismatch
@@ -131,7 +134,17 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
             return Effect.flatMap(prepared(batch), stored)
           })
         return batches.pipe(
-          Stream.mapEffect((batch) => Effect.zipRight(nextTurn, prepared(batch))),
+          Stream.mapEffect((batch) => {
+            const before = begun++
+            const made = Effect.zipRight(nextTurn, prepared(batch))
+            if (!takesMentions) return made
+            return Effect.flatMap(made, (ready) =>
+              Effect.map(
+                mentioning(ready.documents, () => done < before),
+                (documents) => ({ ...ready, documents })
+              )
+            )
+          }),
           Stream.buffer({ capacity: 1 }),
           Stream.mapEffect((made) =>
             nextTurn.pipe(

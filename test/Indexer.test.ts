@@ -14,6 +14,8 @@ import { ports, whole } from "../src/Store.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
 import { Indexer } from "../src/Indexer.ts"
+import { TakesMentions } from "../src/Indexer/mentioning.ts"
+import { nextTurn } from "../src/runtime/EventLoop.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
 import { ranked } from "./ranked.ts"
 
@@ -241,6 +243,40 @@ it.scoped("takes up a change of embedder where it broke off", () =>
     const stored = yield* ranked(store, { vector: Float32Array.of(0, 1, 0, 0), limit: 1000 })
     assert.strictEqual(stored.length, 600)
     assert.strictEqual(stored[0]?.document.source, "s000")
+  })
+)
+
+it.scoped("finds what documents mention while the store is busy with those before them, and not while it waits", () =>
+  Effect.gen(function* () {
+    const { embedder } = yield* makeEmbedder()
+    const memory = yield* Layer.build(layerMemory)
+    const store = yield* Effect.provide(whole, memory)
+    const mentioned: Array<boolean> = []
+    let turns = 100
+    const slow = ports({
+      ...store,
+      put: (name, documents, options) => {
+        mentioned.push(documents.every(({ mentions }) => mentions !== undefined))
+        return Effect.zipRight(Effect.repeatN(nextTurn, turns), store.put(name, documents, options))
+      }
+    })
+    const built = Layer.provide(indexer(embeddersLayer(embedder)), [
+      Layer.succeedContext(slow),
+      Layer.succeed(TakesMentions, true)
+    ])
+    const { compare, draft, open, through } = yield* Effect.provide(Indexer, yield* Layer.build(built))
+    const collection = yield* open(defaultCollection)
+    const batch = (source: string) =>
+      compare(defaultCollection, [draft({ content: "It was Ada Lovelace.", source, metadata: {} })])
+    const index = (from: Stream.Stream<string>) =>
+      Stream.runDrain(
+        through(collection)(Stream.mapEffect(from, (source) => Effect.map(batch(source), (compared) => ({ compared }))))
+      )
+    yield* index(Stream.make("a", "b", "c"))
+    assert.deepStrictEqual(mentioned.splice(0), [false, true, true])
+    turns = 0
+    yield* index(Stream.tap(Stream.make("d", "e"), () => Effect.repeatN(nextTurn, 100)))
+    assert.deepStrictEqual(mentioned, [false, false])
   })
 )
 

@@ -62,6 +62,25 @@ export const hashOf = (key: string): number => {
   return ((a ^ (a >>> 12)) >>> 0) * 0x8000 + ((b ^ (b >>> 15)) >>> 17)
 }
 
+/** The mentions of passages in one string: it is made, sent to another thread and read there in a third of their time. */
+export const encodeMentions = (ofPassages: ReadonlyArray<ReadonlyArray<Mention>>): string =>
+  JSON.stringify(
+    ofPassages.map((mentions) =>
+      mentions.flatMap(({ end, key, relation, start }) => [key, relations.indexOf(relation), start, end])
+    )
+  )
+
+/** The mentions that `encodeMentions` encoded, by passage. */
+export const decodeMentions = (encoded: string): ReadonlyArray<ReadonlyArray<Mention>> =>
+  (JSON.parse(encoded) as ReadonlyArray<ReadonlyArray<string | number>>).map((fields) => {
+    const mentions: Array<Mention> = []
+    for (let at = 0; at < fields.length; at += 4) {
+      const [key, relation, start, end] = fields.slice(at, at + 4) as [string, number, number, number]
+      mentions.push({ key, relation: relations[relation]!, start, end })
+    }
+    return mentions
+  })
+
 /** A mention in stored form, with its entity as a hash. */
 export interface PackedMention extends TextSpan {
   readonly entity: number

@@ -58,6 +58,8 @@ export interface PreparedDocument extends DocumentRef {
   /** Set if the whole document is one line of its file. */
   readonly line?: number | undefined
   readonly passages: ReadonlyArray<IndexedPassage>
+  /** What its first passages mention, encoded (`entities/mention.ts`). The store finds what the others mention. */
+  readonly mentions?: string | undefined
 }
 
 /** A stored document, as `put` takes it with its language. */

@@ -18,12 +18,12 @@ export const turnMs = 5
 /** Work that yields wherever it can pause. */
 export type Steps<A> = Generator<undefined, A>
 
-/** Runs the steps while the event loop turns. */
-export const inTurns = <A>(make: () => Steps<A>): Effect.Effect<A> =>
+/** Runs the steps while the event loop turns, in turns of so many milliseconds. */
+export const inTurns = <A>(make: () => Steps<A>, turn = turnMs): Effect.Effect<A> =>
   Effect.suspend(() => {
     const steps = make()
     const go = (): Effect.Effect<A> => {
-      const until = performance.now() + turnMs
+      const until = performance.now() + turn
       do {
         const { done, value } = steps.next()
         if (done === true) return Effect.succeed(value)

@@ -5,7 +5,7 @@ import type { CollectionSummary } from "../../model/Collection.ts"
 import type { FileChange } from "../../model/File.ts"
 import type { PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import { segmentRows } from "../../postings/Postings.ts"
-import { searchedHeading, searchedTitle } from "../../entities/mention.ts"
+import { type Mention, decodeMentions, searchedHeading, searchedTitle } from "../../entities/mention.ts"
 import type { Language } from "../../terms/languages.ts"
 import * as collections from "./collections.ts"
 import * as files from "./files.ts"
@@ -43,8 +43,12 @@ const addPassages = (
     firstPassage,
     from,
     language,
+    mentions,
     to
-  }: Record<"documentId" | "firstPassage" | "from" | "to", number> & { readonly language: Language }
+  }: Record<"documentId" | "firstPassage" | "from" | "to", number> & {
+    readonly language: Language
+    readonly mentions: ReadonlyArray<ReadonlyArray<Mention>>
+  }
 ): void => {
   const searched = searchedTitle(title, source)
   for (let ordinal = from; ordinal < to; ordinal++) {
@@ -53,7 +57,7 @@ const addPassages = (
     rows.passages.push({ id, document_id, ...parts[ordinal]!, crc: crcs[ordinal]! })
     const { heading, text, vector } = passage
     rows.keyword.push({ id, title: searched, heading: searchedHeading(passage), text, language })
-    rows.graph.push({ id, ordinal, text, heading, title, source })
+    rows.graph.push({ id, ordinal, text, heading, title, source, mentions: mentions[ordinal] })
     rows.vectors.push({ id, vector })
   }
 }
@@ -127,9 +131,11 @@ export const put = Effect.fnUntraced(function* (
     for (const value of metadataRows(dialect, document.metadata)) {
       rows.metadata.push({ ...value, document_id: documentId })
     }
+    const mentions = document.mentions === undefined ? [] : decodeMentions(document.mentions)
     for (let from = 0; from < parts.length;) {
       const to = Math.min(parts.length, from + segmentRows - rows.passages.length)
-      addPassages(rows, document, parts, crcs.passages, { documentId, firstPassage: passageId, from, to, language })
+      const which = { documentId, firstPassage: passageId, from, language, mentions, to }
+      addPassages(rows, document, parts, crcs.passages, which)
       from = to
       if (rows.passages.length === segmentRows) yield* flush
     }

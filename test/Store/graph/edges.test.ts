@@ -7,6 +7,7 @@ import { type Whole, whole } from "../../../src/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { unpack } from "../../../src/entities/mention.ts"
 import { CollectionName } from "../../../src/model/Collection.ts"
+import { mentioning } from "../../../src/Indexer/mentioning.ts"
 import type { PreparedDocument } from "../../../src/model/Stored.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { indexFile } from "../opened.ts"
@@ -82,6 +83,32 @@ describe("the graph", () => {
         )
         const fresh = yield* built((store) => store.put(name, [...kept.values()]))
         assert.deepStrictEqual(edited, fresh)
+      }
+    })
+  )
+
+  it.scoped("is the same whether documents bring all of their mentions, the first of them or none", () =>
+    Effect.gen(function* () {
+      const said = { model: "m", entities: ["machine"], relations: [] }
+      const documents = titles.map((title, at) => {
+        const made = document(lines.join("\n"), { source: `notes/s${at}.md`, title })
+        // A model has read the first.
+        return at === 0 ? { ...made, passages: made.passages.map((passage) => ({ ...passage, said })) } : made
+      })
+      const finding = (most: number) => {
+        let left = most
+        return mentioning(documents, () => left-- > 0)
+      }
+      const stored = (given: ReadonlyArray<PreparedDocument>) => built((store) => store.put(name, given))
+      const plain = yield* stored(documents)
+      for (const [most, expected] of [
+        [0, 0],
+        [5, 2],
+        [Infinity, titles.length]
+      ] as const) {
+        const given = yield* finding(most)
+        assert.strictEqual(given.filter(({ mentions }) => mentions !== undefined).length, expected)
+        assert.deepStrictEqual(yield* stored(given), plain)
       }
     })
   )

@@ -2,7 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Text, mentionsOf } from "../../../entities/extract.ts"
-import { hashOf, isName, pack, relations, unpack } from "../../../entities/mention.ts"
+import { type Mention, hashOf, isName, pack, relations, unpack } from "../../../entities/mention.ts"
 import { fromStored } from "../../../entities/said.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { GraphStep, GraphUnasked, Said } from "../../../model/Graph.ts"
@@ -17,6 +17,8 @@ import { allEdges, deleteEdges, type Edge, insertEdges } from "./byEntity.ts"
 export interface GraphRow extends Text {
   readonly id: number
   readonly title: string | undefined
+  /** What it mentions by the rules alone, if that is known. */
+  readonly mentions?: ReadonlyArray<Mention> | undefined
 }
 
 /** The columns from which the graph is made, of `passages AS p` and `documents AS d`. */
@@ -123,7 +125,9 @@ export const insert = Effect.fnUntraced(function* (
   known = 0
 ) {
   const said = yield* saidAbout(sql, rows, carried)
-  const mentions = rows.map((row) => mentionsOf({ ...row, said: said.get(row.id) }))
+  const mentions = rows.map((row) =>
+    row.mentions !== undefined && !said.has(row.id) ? row.mentions : mentionsOf({ ...row, said: said.get(row.id) })
+  )
   const packed: Array<object> = []
   const edges: Array<Edge> = []
   const keys = new Map<number, string>()

@@ -1,0 +1,37 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import { mentionsOf } from "../entities/extract.ts"
+import { type Mention, encodeMentions } from "../entities/mention.ts"
+import type { PreparedDocument } from "../model/Stored.ts"
+import { inTurns } from "../runtime/EventLoop.ts"
+
+/** Whether the store takes mentions that documents bring with them. */
+export class TakesMentions extends Context.Reference<TakesMentions>()("clew/Indexer/TakesMentions", {
+  defaultValue: () => false
+}) {}
+
+/** Milliseconds of a turn: finding mentions is of use only while something else is slower. */
+const turn = 1
+
+/**
+ * Finds what the documents' passages mention, as long as the store is busy with other documents. It finds the rest
+ * itself, so that neither waits for the other.
+ */
+export const mentioning = (
+  documents: ReadonlyArray<PreparedDocument>,
+  isBusy: () => boolean
+): Effect.Effect<Array<PreparedDocument>> =>
+  inTurns(function* () {
+    const made = [...documents]
+    for (const [at, { passages, source, title }] of documents.entries()) {
+      const found: Array<ReadonlyArray<Mention>> = []
+      for (const [ordinal, { heading, text }] of passages.entries()) {
+        if (!isBusy()) break
+        found.push(mentionsOf({ ordinal, text, heading, title, source }))
+        yield
+      }
+      if (found.length === 0) break
+      made[at] = { ...documents[at]!, mentions: encodeMentions(found) }
+    }
+    return made
+  }, turn)
