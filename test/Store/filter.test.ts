@@ -86,7 +86,7 @@ const documents = FastCheck.array(
     lines: FastCheck.nat(3),
     metadata,
     named: FastCheck.boolean(),
-    title: FastCheck.option(FastCheck.constantFrom("x", "y"), { nil: undefined })
+    title: FastCheck.option(FastCheck.constantFrom("x", "X", "y"), { nil: undefined })
   }),
   { maxLength: 12 }
 )

@@ -1,6 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { indexes, rebuildGraphs, tables, titleKey } from "../sql/tables.ts"
+import { caselessStart } from "../sql/dialect.ts"
+import { indexes, rebuildGraphs, tables } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the table `clew`. */
 export const schemaVersion = 4
@@ -51,7 +52,7 @@ const added = [
   "DROP INDEX IF EXISTS documents_indexed",
   "CREATE INDEX documents_indexed ON documents (collection_id, indexed_at, id)",
   "CREATE INDEX IF NOT EXISTS documents_size ON documents (collection_id, passages, id)",
-  `CREATE INDEX IF NOT EXISTS documents_titled ON documents (collection_id, (${titleKey("title")})) WHERE title IS NOT NULL`,
+  `CREATE INDEX IF NOT EXISTS documents_titled ON documents (collection_id, (${caselessStart("title")})) WHERE title IS NOT NULL`,
   declarationOf("graph_names"),
   "CREATE INDEX IF NOT EXISTS graph_names_key ON graph_names (collection_id, key)"
 ]

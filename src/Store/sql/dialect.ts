@@ -29,9 +29,11 @@ export interface Dialect {
   readonly read: (kind: "s" | "n" | "b", value: string | number) => string | number | boolean
   /**
    * The columns by which an index orders a text: keys of PostgreSQL's indexes are short, so its indexes have the text's
-   * first characters.
+   * first characters; SQLite's index of titles ignores their case.
    */
   readonly indexed: (column: string) => ReadonlyArray<string>
+  /** By what an index finds a title whatever the case of its English letters: the title, or its beginning. */
+  readonly caseless: (title: string) => string
   /** The first of the next row ids of a table. The caller holds the write lock, so nobody else gets them; or asks for none. */
   readonly nextIds: (
     sql: SqlClient.SqlClient,
@@ -48,6 +50,9 @@ export interface Dialect {
   readonly changes: string | undefined
 }
 
+/** The beginning of a text in lower case, as far as the alphabet is English. */
+export const caselessStart = (text: string): string => `lower(substr(${text}, 1, 80))`
+
 /** Characters of a text that PostgreSQL's indexes hold: at most a kilobyte of the 2,700 bytes of a key. */
 const indexedCharacters = 256
 
@@ -63,7 +68,8 @@ const sqlite: Dialect = {
   pattern: (glob) => glob.replaceAll("[", "[[]"),
   scalar: (value) => ({ value: typeof value === "boolean" ? Number(value) : value }),
   read: (kind, value) => (kind === "b" ? value === 1 : value),
-  indexed: (column) => [column],
+  indexed: (column) => (column === "d.title" ? [sqlite.caseless(column), column] : [column]),
+  caseless: (title) => `${title} COLLATE NOCASE`,
   key: (column) => column,
   hasFiles: true,
   nextIds: (sql, table) =>
@@ -114,6 +120,7 @@ const postgres: Dialect = {
   hasFiles: false,
   key: (column) => `md5(${column})`,
   indexed: (column) => [`left(${column}, ${indexedCharacters})`, column],
+  caseless: caselessStart,
   nextIds: (sql, table, count) =>
     Effect.map(
       count === 0

@@ -103,7 +103,7 @@ const onColumn = (
     const equal = dialect.indexed(column).map((one, at) =>
       among(
         one,
-        stored.map((values) => values[at]!)
+        stored.map((values) => values[at] ?? values.at(-1)!)
       )
     )
     return any([

@@ -301,9 +301,6 @@ export const isPresent = "name < '~'"
 /** The ids of collections being deleted. */
 export const hiddenCollections = "SELECT id FROM collections WHERE name >= '~'"
 
-/** By what titles are found while one is typed: the beginning in lower case, as far as the alphabet is English. */
-export const titleKey = (title: string): string => `lower(substr(${title}, 1, 80))`
-
 /** The graphs of an older index, which have no names: they are made again, and used meanwhile. */
 export const rebuildGraphs = `INSERT INTO rebuilds (collection_id, kind, format, terms_version, until, boundary)
   SELECT c.id, 'graph', 1, 0, (SELECT coalesce(max(id), 0) FROM passages), 0 FROM collections AS c

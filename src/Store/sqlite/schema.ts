@@ -1,10 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { keepLinkage } from "../sql/graph/linkage.ts"
-import { indexes, rebuildGraphs, tables, titleKey } from "../sql/tables.ts"
+import { indexes, rebuildGraphs, tables } from "../sql/tables.ts"
 
 /** The schema this program writes, kept in the database's `user_version`. */
-export const schemaVersion = 21
+export const schemaVersion = 22
 
 /** Indexes, and the first rows of tables that have exactly one. */
 const statements = [
@@ -13,8 +13,8 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS documents_origin ON documents (collection_id, origin) WHERE origin IS NOT NULL",
   "CREATE INDEX IF NOT EXISTS documents_unnamed ON documents (collection_id, doc_id) WHERE source IS NULL",
   "CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, name, doc_id)",
-  "CREATE INDEX IF NOT EXISTS documents_title ON documents (collection_id, title) WHERE title IS NOT NULL",
-  `CREATE INDEX IF NOT EXISTS documents_titled ON documents (collection_id, ${titleKey("title")}) WHERE title IS NOT NULL`,
+  // One for filters and for what is typed, since each document changes a page of its own in each such index.
+  "CREATE INDEX IF NOT EXISTS documents_titles ON documents (collection_id, title COLLATE NOCASE) WHERE title IS NOT NULL",
   "CREATE INDEX IF NOT EXISTS documents_indexed ON documents (collection_id, indexed_at)",
   "CREATE INDEX IF NOT EXISTS documents_size ON documents (collection_id, passages)",
   // By content, so that a moved document keeps its vectors; part of the hash is small and distinguishes them.
@@ -56,6 +56,8 @@ const fills: ReadonlyArray<readonly [before: number, statement: string]> = [
        SELECT 1 FROM json_each(m.value) AS e WHERE e.type NOT IN ('null', 'object', 'array')))`
   ],
   [20, rebuildGraphs],
+  [22, "DROP INDEX IF EXISTS documents_title"],
+  [22, "DROP INDEX IF EXISTS documents_titled"],
   // Before, `user_version` was kept twice.
   [18, "DROP TABLE IF EXISTS clew_migrations"]
 ]

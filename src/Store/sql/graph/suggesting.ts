@@ -6,7 +6,6 @@ import type { DocumentId } from "../../../model/Document.ts"
 import { mostMentions, mostNames, type NamedEntity, type Suggesting, suggestFrom } from "../../core/suggesting.ts"
 import * as collections from "../collections.ts"
 import { dialectOf } from "../dialect.ts"
-import { titleKey } from "../tables.ts"
 import { allEdges } from "./byEntity.ts"
 import { passages } from "./reading.ts"
 
@@ -49,7 +48,7 @@ const titles = Effect.fnUntraced(function* (
   most: number
 ) {
   const found: Array<TitleRow> = []
-  const key = titleKey("title")
+  const key = dialectOf(sql).caseless("title")
   for (const form of writtenAs(Array.from(prefix).slice(0, titleCharacters).join(""))) {
     for (let after: string | undefined; found.length < most;) {
       const [row] = yield* sql.unsafe<TitleRow>(
