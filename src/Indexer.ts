@@ -107,10 +107,10 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
     })
 
     /**
-     * Batches on their way in, in their order: one is stored while the next is made ready, up to its mentions if
-     * there is time, and the rest of the process gets its turn before each of both. With a run's number all documents are marked as seen by it. Without a collection
-     * nothing is stored, and what comes out is what would be. If the collection gets another embedder meanwhile, what is
-     * not stored yet is embedded by that one.
+     * Batches on their way in, in their order: one is stored while the next is made ready, up to its mentions if there
+     * is time, and the rest of the process gets its turn before each of both. With a run's number all documents are
+     * marked as seen by it. Without a collection nothing is stored, and what comes out is what would be. If the
+     * collection gets another embedder meanwhile, what is not stored yet is embedded by that one.
      */
     const through =
       (collection: Collection | undefined, seenBy?: number) =>

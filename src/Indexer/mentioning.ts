@@ -14,8 +14,8 @@ export class TakesMentions extends Context.Reference<TakesMentions>()("clew/Inde
 const turn = 1
 
 /**
- * Finds what the documents' passages mention, as long as the store is busy with other documents. It finds the rest
- * itself, so that neither waits for the other.
+ * Finds what the documents' passages mention, as long as the store is busy with other documents. The store finds the
+ * rest, so that neither waits for the other.
  */
 export const mentioning = (
   documents: ReadonlyArray<PreparedDocument>,

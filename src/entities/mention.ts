@@ -62,7 +62,7 @@ export const hashOf = (key: string): number => {
   return ((a ^ (a >>> 12)) >>> 0) * 0x8000 + ((b ^ (b >>> 15)) >>> 17)
 }
 
-/** The mentions of passages in one string: it is made, sent to another thread and read there in a third of their time. */
+/** The mentions of passages in one string, which reaches another thread sooner than many small objects. */
 export const encodeMentions = (ofPassages: ReadonlyArray<ReadonlyArray<Mention>>): string =>
   JSON.stringify(
     ofPassages.map((mentions) =>
