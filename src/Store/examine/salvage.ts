@@ -1,8 +1,10 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as fs from "node:fs"
 import { StoreUnavailable } from "../../Store.ts"
+import { fromStored } from "../../entities/said.ts"
 import { crcOf } from "../crc.ts"
 import { type SqliteClient, transaction } from "../sqlite/client.ts"
 import { client, open } from "../sqlite/connect.ts"
@@ -10,6 +12,7 @@ import { isBusy, isUnreadable } from "../sqlite/errors.ts"
 import { exclusively, inUse, move, partial } from "../sqlite/file/exchange.ts"
 import { inspect, trying } from "../sqlite/file/inspect.ts"
 import { besides, statOf } from "../sqlite/file/place.ts"
+import type { StoredAnswer } from "../core/graph.ts"
 import type { CheckedRow, DocumentRow } from "../core/passage.ts"
 import { drop } from "../sql/rebuild.ts"
 import { insertRows } from "../sql/rows.ts"
@@ -144,6 +147,19 @@ const vectorsOf = (from: Sql, collection: number, width: number, { first_passage
       )
   )
 
+/** What a model said about a document's passages, which only another call could tell again. */
+const answersOf = (from: Sql, { first_passage: first, passages }: DocumentRow) =>
+  Effect.map(
+    orElse(
+      from.unsafe<StoredAnswer & { readonly passage_id: number }>(
+        "SELECT passage_id, asked, model, answer FROM graph_answers WHERE passage_id BETWEEN ? AND ? LIMIT ?",
+        [first, first === null ? null : first + passages - 1, passages]
+      ),
+      []
+    ),
+    (rows) => rows.filter(({ answer }) => Option.isSome(fromStored(answer)))
+  )
+
 interface Named {
   readonly id: number
   readonly name: string
@@ -198,6 +214,7 @@ const copyRows = Effect.fnUntraced(function* (from: Sql, to: Sql) {
     const passages = yield* passagesOf(from, row)
     const whole = isIntact(row, passages)
     const found = whole ? yield* vectorsOf(from, row.collection_id, width, row) : []
+    const answers = whole ? yield* answersOf(from, row) : []
     // Reads inside a transaction go to the database that the transaction belongs to.
     const isKept = yield* Effect.gen(function* () {
       if (!whole || !(yield* inserted(to, "documents", columns, row))) return false
@@ -207,6 +224,7 @@ const copyRows = Effect.fnUntraced(function* (from: Sql, to: Sql) {
         passages.map((passage) => picked(passage, parts))
       )
       yield* insertRows(to, vectorTable(to).of(row.collection_id), found)
+      yield* insertRows(to, "graph_answers", answers)
       return true
     }).pipe(transaction(to, "BEGIN IMMEDIATE"))
     if (isKept) kept.add(row.id)

@@ -92,6 +92,17 @@ describe("doctor", () => {
       writeFileSync(box.path(`many/${n}.md`), `# Chapter ${n}\n\n${`Page of chapter ${n}, with words. `.repeat(40)}\n`)
     }
     assert.strictEqual((await run("index", "many")).code, 0)
+    // As if a language model had read all passages.
+    const exported = async () => {
+      assert.strictEqual((await run("export", "all.jsonl")).code, 0)
+      return readFileSync(box.path("all.jsonl"), "utf8").split("\n")
+    }
+    const said = '"said":{"model":"m","entities":["words"],"relations":[]}'
+    writeFileSync(
+      box.path("all.jsonl"),
+      (await exported()).map((line) => line.replace(/"start":/g, `${said},$&`)).join("\n")
+    )
+    assert.strictEqual((await run("import", "all.jsonl")).code, 0)
     const bytes = readFileSync(box.path("index.db"))
     const page = bytes.readUInt16BE(16)
     const at = bytes.indexOf("Page of chapter 41, with")
@@ -108,6 +119,9 @@ describe("doctor", () => {
     assert.match(fixed.stdout, /documents are lost: .*41\.md/)
     assert.deepStrictEqual(readFileSync(/^Copy of the index before: (.*)$/m.exec(fixed.stdout)![1]!), bytes)
     assert.notMatch((await run("query", "chapter 41", "--filter", "source=*41.md")).stdout, /chapter 41/)
+    const left = (await exported()).filter((line) => line.includes('"start":'))
+    assert.isAbove(left.length, 30)
+    for (const line of left) assert.lengthOf(line.split('"said":'), line.split('"start":').length)
     const again = await run("index", "many")
     assert.strictEqual(again.code, 0, again.stderr)
     assert.match((await run("query", "chapter 41", "--filter", "source=*41.md")).stdout, /chapter 41/)
