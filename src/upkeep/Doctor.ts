@@ -45,6 +45,13 @@ interface Options {
 
 type Asked = Omit<Options, "told"> & { readonly told?: Told | undefined }
 
+/** Only an index of this version is salvaged. */
+const tooDamaged = fail(
+  "repair",
+  "the index is of an older Clew, and too damaged to be brought up to date; its documents are as they were",
+  "restore a backup, or index into a new file"
+)
+
 /** Examines an index, checks its embedders, and repairs what can be rebuilt. It never deletes a document. */
 export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
   effect: Effect.gen(function* () {
@@ -231,7 +238,13 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         if (!fix || isWell || (cures.length === 0 && !lacksVectors)) return { checks: checksOf(findings), fixed: [] }
         if (cures.some(({ _tag }) => _tag === "Migrate")) {
           const copy = yield* examiner.copy
-          yield* examiner.migrate
+          const isDamaged = cures.some(({ _tag }) => _tag === "Salvage")
+          const isMigrated = yield* Effect.catchIf(
+            Effect.as(examiner.migrate, true),
+            () => isDamaged,
+            () => Effect.succeed(false)
+          )
+          if (!isMigrated) return { checks: [...checksOf(findings), tooDamaged], copy, fixed: [] }
           const report = yield* look(options)
           return { ...report, copy, fixed: ["the index of an older version was brought up to date", ...report.fixed] }
         }

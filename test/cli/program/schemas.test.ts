@@ -1,5 +1,5 @@
 import Database from "better-sqlite3"
-import { copyFileSync, readdirSync, writeFileSync } from "node:fs"
+import { copyFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { SearchResponse } from "../../../src/model/SearchResult.ts"
@@ -44,6 +44,22 @@ describe("an index that an older version made", () => {
       assert.strictEqual((await ask("when is the spring tide highest")).stderr, "")
     })
   }
+
+  it("and that is damaged stays as it is, and is said to be beyond repair", async () => {
+    const bytes = readFileSync(`${folder}3.db`)
+    const at = bytes.indexOf("Knead the dough")
+    const page = bytes.readUInt16BE(16)
+    bytes.fill(0, at - (at % page), at - (at % page) + page)
+    writeFileSync(box.path("index.db"), bytes)
+    const { code, stdout } = await box.run(["doctor", "--fix", "--db", "index.db"])
+    assert.strictEqual(code, 1)
+    assert.match(
+      stdout,
+      /^fail repair: .* too damaged to be brought up to date; its documents are as they were\n +restore a backup/m
+    )
+    // Behind the header, which tells how the file is written.
+    assert.deepStrictEqual(readFileSync(box.path("index.db")).subarray(100), bytes.subarray(100))
+  })
 
   it("that has too few vectors for them to matter, and no codes, answers without a word", async () => {
     const lines = Array.from({ length: 4200 }, (_, n) =>
