@@ -13,6 +13,9 @@ export class TakesMentions extends Context.Reference<TakesMentions>()("clew/Inde
 /** Milliseconds of a turn: finding mentions is of use only while something else is slower. */
 const turn = 1
 
+/** Most passages of a document whose mentions it brings: they are encoded, and decoded, in one piece. */
+const mostPassages = 1000
+
 /**
  * Finds what the documents' passages mention, as long as the store is busy with other documents. The store finds the
  * rest, so that neither waits for the other.
@@ -25,13 +28,13 @@ export const mentioning = (
     const made = [...documents]
     for (const [at, { passages, source, title }] of documents.entries()) {
       const found: Array<ReadonlyArray<Mention>> = []
-      for (const [ordinal, { heading, text }] of passages.entries()) {
+      for (const [ordinal, { heading, text }] of passages.slice(0, mostPassages).entries()) {
         if (!isBusy()) break
         found.push(mentionsOf({ ordinal, text, heading, title, source }))
         yield
       }
-      if (found.length === 0) break
-      made[at] = { ...documents[at]!, mentions: encodeMentions(found) }
+      if (found.length > 0) made[at] = { ...documents[at]!, mentions: encodeMentions(found) }
+      if (!isBusy()) break
     }
     return made
   }, turn)

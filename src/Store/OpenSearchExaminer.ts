@@ -319,7 +319,7 @@ const make = (options: IndexOptions) => {
         )
       )
     ),
-    migrate: Effect.void,
+    migrate: Effect.succeed(true),
     copy: Effect.succeed("none: a copy of the cluster is its snapshot"),
     salvage: elsewhere("Clew cannot salvage an index in OpenSearch"),
     mend: Effect.fn("Examiner.mend")((cures) =>

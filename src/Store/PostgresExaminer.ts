@@ -101,7 +101,7 @@ const make = (options: DatabaseOptions) => {
         read((sql) => look(sql, telling(listener)))
       )
     ),
-    migrate: write(() => Effect.void),
+    migrate: write(() => Effect.succeed(true)),
     copy: Effect.succeed("none: a backup of the database is pg_dump's"),
     salvage: elsewhere("Clew cannot salvage an index in PostgreSQL"),
     mend: Effect.fn("Examiner.mend")((cures) => cured(write, cures)),

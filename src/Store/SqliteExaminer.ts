@@ -121,7 +121,11 @@ const make = (filename: string) => {
       )
     ),
 
-    migrate: typed(filename)(Effect.asVoid(Effect.scoped(open({ filename, mode: "existing" })))),
+    migrate: Effect.scoped(open({ filename, mode: "existing" })).pipe(
+      Effect.as(true),
+      Effect.catchIf(isUnreadable, () => Effect.succeed(false)),
+      typed(filename)
+    ),
 
     copy,
 

@@ -45,7 +45,7 @@ interface Options {
 
 type Asked = Omit<Options, "told"> & { readonly told?: Told | undefined }
 
-/** Only an index of this version is salvaged. */
+/** Only an index of this version is salvaged, or one that can be brought up to date. */
 const tooDamaged = fail(
   "repair",
   "the index is of an older Clew, and too damaged to be brought up to date; its documents are as they were",
@@ -238,13 +238,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         if (!fix || isWell || (cures.length === 0 && !lacksVectors)) return { checks: checksOf(findings), fixed: [] }
         if (cures.some(({ _tag }) => _tag === "Migrate")) {
           const copy = yield* examiner.copy
-          const isDamaged = cures.some(({ _tag }) => _tag === "Salvage")
-          const isMigrated = yield* Effect.catchIf(
-            Effect.as(examiner.migrate, true),
-            () => isDamaged,
-            () => Effect.succeed(false)
-          )
-          if (!isMigrated) return { checks: [...checksOf(findings), tooDamaged], copy, fixed: [] }
+          if (!(yield* examiner.migrate)) return { checks: [...checksOf(findings), tooDamaged], copy, fixed: [] }
           const report = yield* look(options)
           return { ...report, copy, fixed: ["the index of an older version was brought up to date", ...report.fixed] }
         }

@@ -143,7 +143,8 @@ export const readingContract = (name: string, layer: Layer.Layer<Stores, unknown
         yield* store.put(name, [
           document("said Ada Lovelace", { source: "a", title: "Äther and\u0001Air" }),
           document("again Ada Lovelace", { source: "b", title: "Air_lines" }),
-          document("and Ada Lovelace", { source: "c", title: "AIR%" })
+          document("and Ada Lovelace", { source: "c", title: "AIR%" }),
+          document("no name", { source: "d", title: "SSH" })
         ])
         const told = (prefix: string) =>
           Effect.map(store.suggest([name], prefix, 5), (all) => all.map(({ kind, text }) => `${kind}: ${text}`))
@@ -151,6 +152,7 @@ export const readingContract = (name: string, layer: Layer.Layer<Stores, unknown
         // Of names that the graph has, punctuation is ignored.
         assert.deepStrictEqual(yield* told("air_"), ["title: Air_lines", "title: AIR%"])
         assert.deepStrictEqual(yield* told("äTH"), ["title: Äther and\u0001Air"])
+        assert.deepStrictEqual([yield* told("ss"), yield* told("ß")], [["title: SSH"], []])
         assert.deepStrictEqual(yield* told("ada l"), ["name: Ada Lovelace"])
         yield* store.deleteSource(name, "a")
         yield* store.deleteSource(name, "b")

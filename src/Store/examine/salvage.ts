@@ -96,6 +96,10 @@ const inserted = (to: Sql, table: string, columns: ReadonlyArray<string>, row: V
     )
   )
 
+/** Inserts rows, without those that the table rejects. */
+const insertedEach = (to: Sql, table: string, rows: ReadonlyArray<object>) =>
+  Effect.forEach(rows, (row) => inserted(to, table, Object.keys(row), row as Values), { discard: true })
+
 const columnsOf = (sql: Sql, table: string) =>
   Effect.map(sql.unsafe<{ readonly name: string }>("SELECT name FROM pragma_table_info(?)", [table]), (rows) =>
     rows.map(({ name }) => name)
@@ -223,8 +227,8 @@ const copyRows = Effect.fnUntraced(function* (from: Sql, to: Sql) {
         "passages",
         passages.map((passage) => picked(passage, parts))
       )
-      yield* insertRows(to, vectorTable(to).of(row.collection_id), found)
-      yield* insertRows(to, "graph_answers", answers)
+      yield* insertedEach(to, vectorTable(to).of(row.collection_id), found)
+      yield* insertedEach(to, "graph_answers", answers)
       return true
     }).pipe(transaction(to, "BEGIN IMMEDIATE"))
     if (isKept) kept.add(row.id)

@@ -106,8 +106,8 @@ export interface Examining {
    */
   readonly salvage: Effect.Effect<{ readonly kept: string; readonly done: ReadonlyArray<string> }, StoreUnavailable>
   readonly collections: Effect.Effect<ReadonlyArray<CollectionSummary>, StoreUnavailable>
-  /** Brings an index of an older version up to date. */
-  readonly migrate: Effect.Effect<void, StoreUnavailable>
+  /** Brings an index of an older version up to date; false: what that reads is damaged. */
+  readonly migrate: Effect.Effect<boolean, StoreUnavailable>
   /** Passages with their vectors after a given one. */
   readonly embedded: (
     collection: number,

@@ -81,7 +81,7 @@ export const put = Effect.fnUntraced(function* (
 ) {
   const found = yield* resolve(sql, collection.id, documents)
   const replaced = found.flatMap((known) => Option.toArray(Option.map(known, (stored: Known) => stored.id)))
-  const said = inGraph ? yield* graph.carriedBy(sql, replaced, documents) : new Map()
+  const said = yield* graph.carriedBy(sql, replaced, documents)
   yield* remove(sql, collection.id, replaced, { paths: new Set(changes.map(({ path }) => path)) })
   const dialect = dialectOf(sql)
   const passages = documents.reduce((sum, document) => sum + document.passages.length, 0)
@@ -100,7 +100,10 @@ export const put = Effect.fnUntraced(function* (
       yield* insertRows(sql, "passages", full.passages)
       yield* keyword.insert(sql, collection.id, full.keyword)
       yield* vectors.insert(sql, collection.id, full.vectors)
-      if (inGraph) yield* graph.insert(sql, collection.id, full.graph, said, collection.passages)
+      // What a model said is kept for a graph to come.
+      yield* inGraph
+        ? graph.insert(sql, collection.id, full.graph, said, collection.passages)
+        : graph.saidAbout(sql, full.graph, said)
     })
   })
   const outcomes: Array<PutOutcome> = []

@@ -112,6 +112,11 @@ it.scopedLive("has a language model read the passages: says how often before it 
     yield* run("export", "all.jsonl")
     yield* run("import", "all.jsonl", "--db", "copy.db")
     assert.match((yield* run("graph", "query", "this song", "--db", "copy.db")).stdout, relation)
+    // Without a graph it is kept for one to come.
+    const without = { env: { CLEW_GRAPH_ENABLED: "false" } }
+    yield* Effect.promise(() => other.run(["import", "all.jsonl", "--db", "plain.db"], without))
+    const lines = (yield* run("export", "--db", "plain.db")).stdout
+    assert.lengthOf(lines.split('"said":'), 4)
     const again = yield* Effect.promise(() => other.json(GraphBuilt, ["graph", "build", "--llm"], { env }))
     assert.deepStrictEqual(again.llm, { model: "small", calls: 0, unusable: 0, entities: 0, relations: 0 })
     const none = yield* Effect.promise(() =>

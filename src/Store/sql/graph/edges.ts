@@ -84,7 +84,7 @@ const writeAnswers = Effect.fnUntraced(function* (
 })
 
 /** What models said about passages, in `carried`, about them or about the same words; it is kept as theirs. */
-const saidAbout = Effect.fnUntraced(function* (
+export const saidAbout = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   rows: ReadonlyArray<GraphRow>,
   carried: Answers

@@ -24,10 +24,13 @@ const writtenAs = (prefix: string): ReadonlyArray<string> => {
   let cased = 0
   let all = [""]
   for (const letter of prefix) {
-    const lower = letter.toLowerCase()
-    const upper = letter.toUpperCase()
-    const isBoth = lower !== upper && !/[a-z]/i.test(letter) && cased++ < mostCased
-    const forms = /[a-z]/i.test(letter) ? [lower] : isBoth ? [lower, upper] : [letter]
+    // The other case of a letter may be English letters: ß is SS.
+    const others = [letter.toLowerCase(), letter.toUpperCase()].filter(
+      (form) => form !== letter && !/[a-z]/i.test(form)
+    )
+    const isEnglish = /[a-z]/i.test(letter)
+    const isBoth = !isEnglish && others.length > 0 && cased++ < mostCased
+    const forms = isEnglish ? [letter.toLowerCase()] : isBoth ? [letter, ...others] : [letter]
     all = all.flatMap((before) => forms.map((form) => before + form))
   }
   return all
