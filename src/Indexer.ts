@@ -136,13 +136,9 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
         return batches.pipe(
           Stream.mapEffect((batch) => {
             const before = begun++
-            const made = Effect.zipRight(nextTurn, prepared(batch))
-            if (!takesMentions) return made
-            return Effect.flatMap(made, (ready) =>
-              Effect.map(
-                mentioning(ready.documents, () => done < before),
-                (documents) => ({ ...ready, documents })
-              )
+            const isBusy = () => takesMentions && done < before
+            return Effect.flatMap(Effect.zipRight(nextTurn, prepared(batch)), (made) =>
+              Effect.map(mentioning(made.documents, isBusy), (documents) => ({ ...made, documents }))
             )
           }),
           Stream.buffer({ capacity: 1 }),

@@ -75,8 +75,12 @@ export const decodeMentions = (encoded: string): ReadonlyArray<ReadonlyArray<Men
   (JSON.parse(encoded) as ReadonlyArray<ReadonlyArray<string | number>>).map((fields) => {
     const mentions: Array<Mention> = []
     for (let at = 0; at < fields.length; at += 4) {
-      const [key, relation, start, end] = fields.slice(at, at + 4) as [string, number, number, number]
-      mentions.push({ key, relation: relations[relation]!, start, end })
+      mentions.push({
+        key: fields[at] as string,
+        relation: relations[fields[at + 1] as number]!,
+        start: fields[at + 2] as number,
+        end: fields[at + 3] as number
+      })
     }
     return mentions
   })

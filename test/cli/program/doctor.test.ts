@@ -105,7 +105,7 @@ describe("doctor", () => {
     assert.strictEqual((await run("import", "all.jsonl")).code, 0)
     // One answer is damaged too.
     for (const [declared, change] of [
-      ["asked TEXT", "UPDATE graph_answers SET asked = NULL WHERE passage_id = 1"],
+      ["asked TEXT", "UPDATE graph_answers SET asked = NULL WHERE passage_id = (SELECT max(id) FROM passages)"],
       ["asked TEXT NOT NULL", ""]
     ] as const) {
       const db = new Database(box.path("index.db"))
@@ -134,7 +134,7 @@ describe("doctor", () => {
     const left = (await exported()).filter((line) => line.includes('"start":'))
     assert.isAbove(left.length, 30)
     const places = left.join("").split('"start":').length
-    assert.include([places, places - 1], left.join("").split('"said":').length)
+    assert.lengthOf(left.join("").split('"said":'), places - 1)
     const again = await run("index", "many")
     assert.strictEqual(again.code, 0, again.stderr)
     assert.match((await run("query", "chapter 41", "--filter", "source=*41.md")).stdout, /chapter 41/)

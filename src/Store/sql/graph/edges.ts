@@ -125,8 +125,8 @@ export const insert = Effect.fnUntraced(function* (
   known = 0
 ) {
   const said = yield* saidAbout(sql, rows, carried)
-  const mentions = rows.map((row) =>
-    row.mentions !== undefined && !said.has(row.id) ? row.mentions : mentionsOf({ ...row, said: said.get(row.id) })
+  const mentions = rows.map(
+    (row) => (said.has(row.id) ? undefined : row.mentions) ?? mentionsOf({ ...row, said: said.get(row.id) })
   )
   const packed: Array<object> = []
   const edges: Array<Edge> = []
