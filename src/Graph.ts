@@ -7,7 +7,6 @@ import type { AskingPlan } from "./Graph/asking.ts"
 import * as ranking from "./Graph/network.ts"
 import { Llm } from "./Llm.ts"
 import { GraphStore, Store } from "./Store.ts"
-import { pathKeys } from "./entities/extract.ts"
 import { hashOf, keyOf } from "./entities/mention.ts"
 import type { Network } from "./entities/network.ts"
 import { weightOf } from "./entities/walk.ts"
@@ -61,8 +60,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
     const asked = asking.make(store, yield* Llm)
 
     const named = Effect.fnUntraced(function* (collection: CollectionName, name: string) {
-      // What lists show of a document without a title is its source.
-      const hashes = [hashOf(keyOf(name)), ...pathKeys(name).map(hashOf)]
+      const hashes = ranking.hashesOf(name)
       const known = yield* store.graphEntities(collection, hashes)
       const [found] = [...known].sort(([a], [b]) => hashes.indexOf(a) - hashes.indexOf(b))
       if (found === undefined) return yield* new EntityNotFound({ name })
@@ -72,16 +70,18 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
     const placesOf = (entity: Entity): ReadonlyArray<number> =>
       [...new Set(entity.places.map(({ passage }) => passage))].slice(0, passagesRead)
 
-    /** What else the documents with this title are called: by the file's name, and by the paths of links to them. */
-    const alsoCalled = (collection: CollectionName, hash: number, passages: ReadonlyArray<GraphPassage>) =>
-      store.graphEntities(
-        collection,
-        passages.flatMap(({ mentions }) => {
-          const defining = mentions.filter(({ relation }) => relation === "defines")
-          const own = defining.find(({ entity }) => entity === hash)
-          return defining.flatMap(({ entity, name }) => (name === own?.name ? [entity] : []))
-        })
-      )
+    /** What else, and no others, the documents with this title are called: by the file's name, and by paths to them. */
+    const alsoCalled = Effect.fnUntraced(function* (
+      collection: CollectionName,
+      hash: number,
+      passages: ReadonlyArray<GraphPassage>
+    ) {
+      const names = passages.flatMap(({ mentions }) => {
+        const defining = mentions.flatMap(({ entity, relation }) => (relation === "defines" ? [entity] : []))
+        return defining.includes(hash) ? defining : []
+      })
+      return [...(yield* store.graphEntities(collection, names))].filter(([, { defining }]) => defining === 1)
+    })
 
     /** The entities that passages join to others, rarest first. */
     const joined = Effect.fnUntraced(function* (
@@ -201,9 +201,16 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           ])
         }
         const first = mentions[0]
+        const definers = own.flatMap(({ docId, mentions }) =>
+          mentions.flatMap((mention) => (mention.entity === hash && mention.relation === "defines" ? [docId] : []))
+        )
+        // What several documents are called is none of their titles.
+        const isShared = new Set(definers).size > 1
         return {
-          name: first?.mention.name ?? name,
-          ...(first?.mention.relation === "defines" ? { description: first.passage.text.slice(0, 300) } : {}),
+          name: isShared ? name : (first?.mention.name ?? name),
+          ...(first?.mention.relation === "defines" && !isShared
+            ? { description: first.passage.text.slice(0, 300) }
+            : {}),
           documents: Math.max(...[...all.values()].map((each) => each.documents)),
           mentions: mentions.map(({ mention }) => mention),
           neighbours: neighbours.slice(0, limit)

@@ -222,7 +222,7 @@ const planned = ({ draft, status, stored }: Compared): IndexedDocument => ({
 const isUnchanged = (next: Draft, stored: StoredRef) =>
   stored.fingerprint === next.fingerprint &&
   (next.docId === undefined || next.docId === stored.docId) &&
-  (next.source === undefined || next.source === stored.source)
+  next.source === stored.source
 
 /** Whether the collection's passages are embedded so fast that it takes longer to store them in many transactions. */
 export const isQuick = ({ embedder }: Collection): boolean => embedder.backend === "builtin"

@@ -86,7 +86,9 @@ it.scoped("embeds only what changed", () =>
       [note("south", { metadata: { source: "note", title: "T" } }), "updated", 1],
       [note("south", { metadata: { source: "note", title: "T", k: [1, { a: 1, b: 2 }] } }), "updated", 0],
       [note("south", { metadata: { k: [1, { b: 2, a: 1 }], title: "T", source: "note" } }), "unchanged", 0],
-      [note("south", { metadata: { source: "note" }, docId: DocumentId.make("named") }), "updated", 1]
+      [note("south", { metadata: { source: "note" }, docId: DocumentId.make("named") }), "updated", 1],
+      [note("south", { metadata: {}, docId: DocumentId.make("named") }), "updated", 0],
+      [note("south", { metadata: {}, docId: DocumentId.make("named") }), "unchanged", 0]
     ]
     for (const [input, status, cost] of steps) {
       const before = yield* Ref.get(embedded)

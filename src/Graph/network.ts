@@ -1,7 +1,8 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { GraphStore, Store } from "../Store.ts"
-import { keyOf } from "../entities/mention.ts"
+import { fileNames, pathKeys } from "../entities/extract.ts"
+import { hashOf, keyOf } from "../entities/mention.ts"
 import type { Network, NetworkEdge, NetworkNode } from "../entities/network.ts"
 import { rareIn } from "../entities/walk.ts"
 import type { CollectionName } from "../model/Collection.ts"
@@ -10,9 +11,28 @@ import type { GraphEntities, RankedEntity } from "../model/Graph.ts"
 const page = 1000
 
 interface Seen {
+  /** By what it is called where it is first named, or defined. */
   readonly name: string
-  readonly defines: boolean
+  /** The documents that it is the title or the file of. */
+  readonly definedBy: Set<string>
   readonly documents: Map<string, Pick<NetworkEdge, "relation" | "line" | "locator">>
+}
+
+/** The hashes that a name is looked for by: what lists show of a document without a title is its source. */
+export const hashesOf = (name: string): ReadonlyArray<number> => [keyOf(name), ...pathKeys(name)].map(hashOf)
+
+/**
+ * Entities by what they stand for: those that only one document is called, by its title, its file or the paths of links
+ * to it, are one.
+ */
+const merged = (entities: ReadonlyMap<number, Seen>): ReadonlyArray<ReadonlyMap<number, Seen>> => {
+  const groups = new Map<string | number, Map<number, Seen>>()
+  for (const [hash, seen] of entities) {
+    const [document] = seen.definedBy
+    const key = document !== undefined && seen.definedBy.size === 1 ? document : hash
+    groups.set(key, (groups.get(key) ?? new Map<number, Seen>()).set(hash, seen))
+  }
+  return [...groups.values()]
 }
 
 /** Reads a collection's graph, whole or its first passages, and ranks its nodes by PageRank. */
@@ -39,13 +59,11 @@ export const load = Effect.fn("Graph.load")(function* (
         const evidence = { relation, line, ...(locator === undefined ? {} : { locator }) }
         const seen = entities.get(entity)
         if (seen === undefined) {
-          entities.set(entity, {
-            name,
-            defines: relation === "defines",
-            documents: new Map([[docId, evidence]])
-          })
+          const definedBy = new Set(relation === "defines" ? [docId] : [])
+          entities.set(entity, { name, definedBy, documents: new Map([[docId, evidence]]) })
         } else {
-          if (relation === "defines" && !seen.defines) entities.set(entity, { ...seen, name, defines: true })
+          if (relation === "defines" && seen.definedBy.size === 0) entities.set(entity, { ...seen, name })
+          if (relation === "defines") seen.definedBy.add(docId)
           if (!seen.documents.has(docId)) seen.documents.set(docId, evidence)
         }
       }
@@ -63,11 +81,20 @@ export const load = Effect.fn("Graph.load")(function* (
   const nodes = new Map<string, Omit<NetworkNode, "rank">>()
   const edges: Array<Network["edges"][number]> = []
   const rare = rareIn(titles.size)
-  for (const [hash, { defines, documents, name }] of entities) {
+  const unknown = new Set<string>()
+  for (const group of merged(entities)) {
+    const [hash, { definedBy, name }] = group.entries().next().value!
+    const documents = new Map([...group.values()].toReversed().flatMap(({ documents }) => [...documents]))
     // An entity of only one document joins nothing, nor does one of too many documents that is not a title.
-    if (documents.size < 2 || (documents.size > rare && !defines)) continue
+    if (documents.size < 2 || (documents.size > rare && definedBy.size === 0)) continue
     const id = `e${hash}`
-    nodes.set(id, { id, kind: "entity", label: name })
+    const [definer] = definedBy
+    const files = definer === undefined ? [] : fileNames(titles.get(definer)!.source)
+    // What several documents are called is none of their titles.
+    const called = definedBy.size > 1 ? files.filter(({ key }) => hashOf(key) === hash) : [{ name }, ...files]
+    const leading = called.find(({ name }) => group.has(hashesOf(name).find((one) => entities.has(one)) ?? -1))
+    if (leading === undefined) unknown.add(id)
+    nodes.set(id, { id, kind: "entity", label: (leading ?? called[0] ?? { name }).name })
     graph.addNode(id)
     for (const [docId, evidence] of documents) {
       const document = `d${docId}`
@@ -86,8 +113,13 @@ export const load = Effect.fn("Graph.load")(function* (
       .map((node): NetworkNode => ({ ...node, rank: ranks[node.id] ?? 0 }))
       .sort((a, b) => b.rank - a.rank || (a.id < b.id ? -1 : 1)),
     edges,
-    complete
-  } satisfies Network & { readonly complete: boolean }
+    complete,
+    unknown
+  } satisfies Network & {
+    readonly complete: boolean
+    /** Entities that cannot be asked for by the name they have: targets of links that are not in the collection. */
+    readonly unknown: ReadonlySet<string>
+  }
 })
 
 /** Most passages read for a ranking, which limits the cost of a request. */
@@ -114,11 +146,11 @@ export const rankingEntities = Effect.fnUntraced(function* (store: GraphStore["T
     const at = yield* Clock.currentTimeMillis
     const before = known.get(collection)
     if (before !== undefined && before.state === state && at - before.at < keptFor) return before
-    const { complete, edges, nodes } = yield* load(store, collection, mostRanked)
+    const { complete, edges, nodes, unknown } = yield* load(store, collection, mostRanked)
     const counts = new Map<string, number>()
     for (const { to } of edges) counts.set(to, (counts.get(to) ?? 0) + 1)
     const entities = nodes
-      .filter(({ kind }) => kind === "entity")
+      .filter(({ id, kind }) => kind === "entity" && !unknown.has(id))
       .map(({ id, label, rank }) => ({ key: keyOf(label), name: label, documents: counts.get(id) ?? 0, rank }))
       .sort((a, b) => b.rank - a.rank || (a.key < b.key ? -1 : 1))
     const ranking: Ranking = { at, state, complete, entities }

@@ -69,6 +69,17 @@ const stemOf = (source: string): string | undefined => {
   return stem === "" || untelling.test(stem) ? undefined : stem
 }
 
+/** What a document is called by its file, beside its title, with the key of each. */
+export const fileNames = (source: string): ReadonlyArray<{ readonly name: string; readonly key: string }> => {
+  const stem = stemOf(source) ?? ""
+  const [path, end] = pathKeys(source)
+  return [
+    ...(tellsSomething(keyOf(stem)) ? [{ name: stem, key: keyOf(stem) }] : []),
+    ...(path === undefined ? [] : [{ name: source, key: path }]),
+    ...(end === undefined ? [] : [{ name: end.slice(1), key: end }])
+  ]
+}
+
 const untelling = /^(?:index|readme|_index|main|mod|license|changelog|\d[\d.-]{0,40})$/iu
 
 interface Rule {
@@ -289,11 +300,7 @@ export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text
     // A document without a title is named by the heading above its beginning.
     const called = title ?? heading[0]
     for (const key of called === undefined ? [] : titleKeys(called, text)) add(key, "defines", nowhere)
-    if (source !== undefined) {
-      const stem = keyOf(stemOf(source) ?? "")
-      if (tellsSomething(stem)) add(stem, "defines", nowhere)
-      for (const key of pathKeys(source)) add(key, "defines", nowhere)
-    }
+    for (const { key } of source === undefined ? [] : fileNames(source)) add(key, "defines", nowhere)
   }
   const under = keyOf(heading.at(-1) ?? "")
   if (tellsSomething(under)) add(under, "heads", nowhere)

@@ -54,6 +54,35 @@ it.scopedLive("lists entities by PageRank, by the beginning of their names, a pa
   })
 )
 
+it.scopedLive("lists each entity once, by a name that leads to it, and to no document that is not called so", () =>
+  Effect.gen(function* () {
+    const titled = (source: string, title: string, content: string) => ({ content, metadata: { source, title } })
+    const { port } = yield* start({
+      documents: [
+        titled("a/guide.md", "Alpha Manual", "The first steps."),
+        titled(
+          "b/guide.md",
+          "Beta Manual",
+          "As the Alpha Manual says, [begin](../a/guide.md). See [this](../gone.md)."
+        ),
+        titled("c/third.md", "1.", "The [manual](../a/guide.md) and [another](../b/guide.md). See [this](../gone.md)."),
+        titled(
+          "d/fourth.md",
+          "Fourth",
+          "The [last](../c/third.md), of which [this](../e.md) and the Guide say nothing."
+        )
+      ]
+    })
+    const { json } = yield* ask(port, "GET", "/graph/entities")
+    const listed = json.entities.map(({ documents, name }: any) => `${name} ${documents}`)
+    assert.sameMembers(listed, ["Alpha Manual 3", "Beta Manual 2", "c/third.md 2", "guide 3", "../gone.md 2"])
+    for (const { documents, name } of json.entities) {
+      const found = yield* ask(port, "GET", `/graph/entities/${encodeURIComponent(name)}`)
+      assert.deepInclude(found.json, { name, documents })
+    }
+  })
+)
+
 it.scopedLive("says in /stats what share of the documents it joins", () =>
   Effect.gen(function* () {
     const port = yield* indexed

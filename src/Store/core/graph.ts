@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { createHash } from "node:crypto"
-import { namedIn } from "../../entities/extract.ts"
+import { namedIn, titleKeys } from "../../entities/extract.ts"
 import { type PackedMention, hashOf, unpack } from "../../entities/mention.ts"
 import { type Asked, fromStored, questionOf, toStored } from "../../entities/said.ts"
 import { type Step, Walk, namedIn as mentioned, namingWanted, rareIn } from "../../entities/walk.ts"
@@ -60,13 +60,15 @@ interface Naming {
 }
 
 /**
- * The words by which a passage names an entity: in its text, else its last heading, else its document's title or
- * source.
+ * The words by which a passage names an entity: in its text, else its last heading, else its document's title, or its
+ * source if the title is no name by which one could ask for it.
  */
 const nameOf = ({ end, relation, start }: PackedMention, { heading, source, text, title }: Naming): string => {
   if (end > start) return text.slice(start, end).replace(/\s+/gu, " ")
   const headings = JSON.parse(heading) as ReadonlyArray<string>
-  return relation === "heads" ? (headings.at(-1) ?? "") : (title ?? headings[0] ?? source)
+  if (relation === "heads") return headings.at(-1) ?? ""
+  const called = title ?? headings[0] ?? ""
+  return titleKeys(called).length > 0 ? called : source
 }
 
 /** A passage's row with what it mentions, and a model's answer. */
