@@ -1,10 +1,11 @@
-import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { existsSync } from "node:fs"
 import { Collections } from "../Collections.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
+import { alike, withoutGone } from "../files/roots.ts"
 import { Tally } from "../files/Tally.ts"
 import { CollectionName } from "../model/Collection.ts"
 import type { IndexedRoot } from "../model/File.ts"
@@ -33,10 +34,6 @@ export const UpdateReport = Schema.Struct({
   reports: Schema.Array(IndexReport)
 }).annotations({ identifier: "UpdateReport" })
 
-/** Paths with the same globs share one run, so that a file below two of them is met once. */
-const alike = (roots: ReadonlyArray<IndexedRoot>) =>
-  Object.values(Arr.groupBy(roots, ({ exclude, include }) => JSON.stringify([include, exclude])))
-
 export const update = define(
   {
     name: "update",
@@ -50,7 +47,7 @@ export const update = define(
     },
     examples: ["clew update", "clew update --collection notes --prune"],
     details: [
-      "Indexes each path with its last --include and --exclude. If a path is missing, it is reported and its documents are kept; clew delete PATH removes them."
+      "Indexes each path with its last --include and --exclude. If a path is missing, it is reported and its documents are kept, unless it was in another path; clew delete PATH removes them."
     ]
   },
   function* (flags) {
@@ -62,13 +59,16 @@ export const update = define(
       const files = yield* FileIndexer
       const tally = new Tally()
       const missing = new Set<string>()
-      const given = new Set(roots.map(({ path }) => path))
+      const given = new Set<string>()
       const started = yield* Clock.currentTimeMillis
       for (const group of alike(roots)) {
         const [{ exclude, include }] = group
+        const all = group.map(({ path }) => path)
+        const paths = withoutGone(all, all.filter(existsSync))
+        for (const path of paths) given.add(path)
         const run = {
           collection,
-          paths: group.map(({ path }) => path),
+          paths,
           include,
           exclude,
           prune: flags.prune,
@@ -84,7 +84,8 @@ export const update = define(
         yield* Effect.onInterrupt(flags.quiet ? work : withProgress(tally, run)(work), () => showInterrupted(tally))
       }
       const report = yield* finish(tally, { collection, dryRun: flags.dryRun }, started)
-      return { report, roots: roots.map((root) => ({ ...root, collection, missing: missing.has(root.path) })) }
+      const renewed = roots.filter(({ path }) => given.has(path))
+      return { report, roots: renewed.map((root) => ({ ...root, collection, missing: missing.has(root.path) })) }
     })
 
     yield* inIndex(flags.dryRun ? "preview" : "change", function* () {

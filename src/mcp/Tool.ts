@@ -105,7 +105,9 @@ export const allowed = (schema: Json): string => {
   if (values.length > 0) return `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`
   const range = (low: unknown, high: unknown, unit = "") =>
     high === undefined
-      ? ""
+      ? low === undefined || unit !== ""
+        ? ""
+        : ` of at least ${low}`
       : low === undefined
         ? ` of at most ${high}${unit}`
         : ` ${unit === "" ? "from" : "of"} ${low} to ${high}${unit}`

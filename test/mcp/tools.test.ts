@@ -207,6 +207,7 @@ describe("every tool", () => {
       ["search", { query: "x", collection: "nope" }, ["collection", "nope", "collection_info"]],
       ["get_prompt", { query: "x", max_tokens: 0 }, ["max_tokens must be between 1 and 1000000, got 0"]],
       ["collection_info", { verbose: true }, ["verbose is unknown"]],
+      ["get_document", { source: "docs/sea.md", offset: -1 }, ["offset must be an integer of at least 0, got -1"]],
       ["get_document", {}, ["source", "doc_id"]],
       ["get_document", { source: "a", doc_id: "b" }, ["source", "doc_id"]],
       ["get_document", { source: "nowhere.md" }, ["nowhere.md"]],

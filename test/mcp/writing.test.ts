@@ -124,6 +124,18 @@ describe("tools that write within the user's folders", () => {
     assert.deepInclude(aliased.structuredContent, { created: 0, unchanged: 1 })
   })
 
+  it("forget what is gone from a folder, although it was also indexed by itself", async () => {
+    const { client, notes } = await setUp()
+    await client.call("index_paths", { paths: [notes] })
+    await client.call("index_paths", { paths: ["tide.md"] })
+    assert.deepInclude((await client.call("sync")).structuredContent, { created: 0, unchanged: 2 })
+    rmSync(join(notes, "tide.md"))
+    const { content, structuredContent } = await client.call("sync")
+    assert.deepInclude(structuredContent, { unchanged: 1, deleted_documents: 1 })
+    assert.notInclude(content[0].text, "not there now")
+    assert.lengthOf(await sources(client), 1)
+  })
+
   it("bring the index up to date, and forget what is gone", async () => {
     const { client, notes } = await setUp()
     assert.include((await client.callError("sync")).message, "index_paths does that")

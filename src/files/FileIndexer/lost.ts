@@ -52,7 +52,7 @@ const pageSize = 2000
 
 /**
  * Known files below the given paths that the run has not met and that are gone or now ignored. Leaves out files that
- * another run has met since this one began, and the files of a path that does not exist.
+ * another run has met since this one began, and the files of a path that does not exist, unless another path has them.
  */
 export const lost = (
   store: typeof Store.Service,
@@ -67,12 +67,14 @@ export const lost = (
     readonly count?: (root: string, known: number, fresh: number) => void
   }
 ) => {
-  const roots = [...new Set(run.paths)].filter((root) => !run.missing.has(root) && !isWithinAnother(root, run.paths))
+  const there = [...new Set(run.paths)].filter((path) => !run.missing.has(path))
+  const roots = there.filter((root) => !isWithinAnother(root, there))
+  const away = [...run.missing].filter((path) => !isBelow(path, there))
   const isOurs = ({ run: last }: KnownFile) => run.number === undefined || last < run.number
   const below = (root: string) => {
     const why = whyPassedOver(root, run.include)
     const judge = ({ documents, path }: KnownFile): Effect.Effect<Option.Option<Lost>> =>
-      isBelow(path, run.missing)
+      isBelow(path, away)
         ? Effect.succeed(Option.none())
         : isAbsent(path)
           ? Effect.succeed(Option.some({ path, reason: "gone", documents }))

@@ -1,3 +1,4 @@
+import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -9,6 +10,7 @@ import { skipsText } from "../../files/FileEvent.ts"
 import { FileIndexer, type FileRun } from "../../files/FileIndexer.ts"
 import { Tally } from "../../files/Tally.ts"
 import { isBelow } from "../../files/below.ts"
+import { alike, withoutGone } from "../../files/roots.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
 import { int, list, text } from "../../model/fields.ts"
@@ -224,19 +226,16 @@ export const sync = make({
       if (own.length === 0) {
         return yield* refuse("collection", `nothing was indexed from ${named(writePaths)} yet: index_paths does that`)
       }
-      const runs = own
-        .filter((root) => isBelow(realOf(root.path) ?? "", within))
-        .map((root): FileRun => ({
-          paths: [root.path],
-          collection: root.name,
-          include: root.include,
-          exclude: root.exclude,
-          prune: true,
-          holdLosses: true,
-          dryRun: false,
-          within
-        }))
-      const gone = own.length - runs.length
+      const runs: Array<FileRun> = []
+      let gone = 0
+      for (const group of Object.values(Arr.groupBy(own, ({ name }) => name)).flatMap(alike)) {
+        const [{ exclude, include, name }] = group
+        const all = group.map((root) => root.path)
+        const paths = all.filter((root) => isBelow(realOf(root) ?? "", within))
+        gone += withoutGone(all, paths).length - paths.length
+        if (paths.length === 0) continue
+        runs.push({ paths, collection: name, include, exclude, prune: true, holdLosses: true, dryRun: false, within })
+      }
       return yield* answerOf(yield* running(runs, call), [
         ...(gone === 0
           ? []

@@ -74,6 +74,19 @@ describe("update", () => {
     )
   })
 
+  it("forgets with --prune what is gone from a folder, although it was also indexed by itself", async () => {
+    await box.ends(0, ["index", "notes"])
+    await box.ends(0, ["index", "notes/one.md"])
+    rmSync(box.path("notes", "one.md"))
+    const { reports, roots } = await update("--prune")
+    assert.deepStrictEqual(
+      roots.map(({ missing, path }) => [path, missing]),
+      [[box.path("notes"), false]]
+    )
+    assert.strictEqual(reports[0]?.deleted_documents, 1)
+    assert.strictEqual(await documents(), 1)
+  })
+
   it("says that no path was indexed", async () => {
     await box.ends(0, ["index", "-"], undefined, { input: "A text of no file" })
     await box.ends(3, ["update"], "clew index PATH")
