@@ -56,6 +56,17 @@ describe("verdictOf", () => {
     assert.strictEqual(verdict("备份保存28天。", 0.1), "unclear")
   })
 
+  it("does not take another row's numbers for a contradiction of a row that has all", () => {
+    const passage =
+      "[server]\n| key | default | allowed | what it does |\n|---|---|---|---|\n" +
+      "| `server.port` | `8484` | a whole number from 0 to 65535 | Port to listen on; 0: any free port |\n" +
+      "| `server.read_only` | `false` | true or false | Refuse writes |\n" +
+      "| `server.max_sockets` | `256` | a whole number from 1 to 65535 | Most WebSocket connections on the port |"
+    const verdict = (sentence: string) => verdictOf({ passage, sentence, support: 0.7 })
+    assert.notStrictEqual(verdict("The port is 8484."), "contradicted")
+    assert.strictEqual(verdict("The port is 8485."), "contradicted")
+  })
+
   it("takes any text", () => {
     for (const odd of ["", " ", "1", "not", "\n\n", "[1]", "漢", "a.b.c.d", "-".repeat(50_000), "1,".repeat(50_000)]) {
       assert.include(Verdict.literals, verdictOf({ passage: odd, sentence: odd, support: 0 }))

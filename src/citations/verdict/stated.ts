@@ -9,6 +9,8 @@ interface Statement {
   readonly label: ReadonlySet<string>
   /** The content of the two sentences before it, which "it" and "this" mean. */
   readonly before: ReadonlySet<string>
+  /** The words of its table's whole row. */
+  readonly row: ReadonlyArray<Word>
 }
 
 /** Where a sentence turns to something else; a comma before a number continues a list. */
@@ -73,7 +75,9 @@ const statementsOf = (texts: ReadonlyArray<Text>): ReadonlyArray<Statement> => {
       // Each column's name and cell, with what the row is about.
       const [row = "", ...cells] = text.split("; ")
       const about = row.slice(row.indexOf(": ") + 1)
-      for (const cell of cells) found.push({ clauses: [wordsOf(`${about} ${cell}`)], label: none, before: none })
+      const words = wordsOf(text)
+      for (const cell of cells)
+        found.push({ clauses: [wordsOf(`${about} ${cell}`)], label: none, before: none, row: words })
       continue
     }
     for (const sentence of text.split(apart)) {
@@ -81,9 +85,9 @@ const statementsOf = (texts: ReadonlyArray<Text>): ReadonlyArray<Statement> => {
       if (named !== undefined) label = contentOf(wordsOf(named))
       const clauses = clausesOf(sentence)
       const before = new Set(last.flatMap((terms) => [...terms]))
-      found.push({ clauses, label, before })
+      found.push({ clauses, label, before, row: [] })
       const plain = sentence.replace(/\([^()]{0,200}\)/g, " ")
-      if (plain !== sentence) found.push({ clauses: clausesOf(plain), label, before })
+      if (plain !== sentence) found.push({ clauses: clausesOf(plain), label, before, row: [] })
       last = [...last, contentOf(clauses.flat())].slice(-2)
     }
   }
@@ -276,7 +280,7 @@ const isReversed = (claim: ReadonlyArray<Word>, source: ReadonlyArray<Word>): bo
 /** How a statement relates to a claim: it says it, it says the like with other numbers, or neither. */
 export type Relation = "said" | "otherwise" | "open"
 
-const relationOf = (claim: Statement["clauses"], { before, clauses, label }: Statement): Relation => {
+const relationOf = (claim: Statement["clauses"], { before, clauses, label, row }: Statement): Relation => {
   const words = claim.flat()
   const bounding = new Set(words.flatMap((word, at) => (isNumber(word) ? [...boundsAt(words, at).places] : [])))
   const wanted = contentOf(words.filter((_, at) => !bounding.has(at)))
@@ -307,7 +311,8 @@ const relationOf = (claim: Statement["clauses"], { before, clauses, label }: Sta
       : "open"
   }
   const source = clauses.flat()
-  return isCovered(source) && numbers.some((at) => !has(source, at)) && source.some(isNumber) ? "otherwise" : "open"
+  const differs = numbers.some((at) => !has(source, at) && !has(row, at))
+  return isCovered(source) && differs && source.some(isNumber) ? "otherwise" : "open"
 }
 
 /** A sentence without quotation marks, markup and its last sign; signs before numbers count. */
