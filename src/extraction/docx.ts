@@ -1,8 +1,17 @@
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
-import { coreOf, partsOf } from "./archive.ts"
+import { coreOf, partsOf, relations } from "./archive.ts"
 import { grouped, lowered, type Place, placed, unbroken } from "./raised.ts"
 import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
+
+/** What holds parts of a text as if it were not there: content controls, accepted insertions. */
+const wrappers = new Set(["w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo"])
+
+/** The rows of a table, or the cells of a row. */
+const within = (element: XmlElement, name: string): ReadonlyArray<XmlElement> =>
+  childrenOf(element).flatMap((inner) =>
+    inner.name === name ? [inner] : wrappers.has(inner.name) ? within(inner, name) : []
+  )
 
 const value = (element: XmlElement | undefined): string | undefined => element?.attributes["w:val"]
 
@@ -127,13 +136,18 @@ const formula = (element: XmlElement): string => {
 interface Reading {
   readonly notes: Notes
   readonly places: ReadonlyMap<string, Place>
+  /** Text boxes anchored in what was read, which follow it. */
+  readonly boxes: Array<XmlElement>
 }
 
 /** A run's text after `before`, without deleted text and field instructions. */
 const runText = (element: XmlElement, reading: Reading, before = ""): string => {
-  const { notes, places } = reading
+  const { boxes, notes, places } = reading
   const inner = (of: XmlElement | undefined) =>
-    childrenOf(of).reduce((text, part) => text + runText(part, reading, before + text), "")
+    childrenOf(of).reduce(
+      (text, part) => text + runText(part, reading, before + text) + (part.name === "w:p" ? "\n" : ""),
+      ""
+    )
   switch (element.name) {
     case "w:t":
       return unbroken(textIn(element))
@@ -159,6 +173,9 @@ const runText = (element: XmlElement, reading: Reading, before = ""): string => 
       return `[^${notes.numberOf("w:footnote", element.attributes["w:id"] ?? "")}]`
     case "w:endnoteReference":
       return `[^${notes.numberOf("w:endnote", element.attributes["w:id"] ?? "")}]`
+    case "w:txbxContent":
+      boxes.push(element)
+      return ""
     case "w:del":
     case "w:moveFrom":
     case "w:instrText":
@@ -181,7 +198,10 @@ const writeNotes = (
     Object.entries(parts).flatMap(([name, part]) =>
       all(part, name).map(
         (note) =>
-          [`${name}/${note.attributes["w:id"] ?? ""}`, runText(note, { notes: new Notes(), places }).trim()] as const
+          [
+            `${name}/${note.attributes["w:id"] ?? ""}`,
+            runText(note, { notes: new Notes(), places, boxes: [] }).trim()
+          ] as const
       )
     )
   )
@@ -193,15 +213,19 @@ const writeNotes = (
 
 /** A Word document: headings, lists, tables, footnotes, with tracked changes accepted and without headers and footers. */
 export const docx = (bytes: Uint8Array): Extracted => {
-  const { part } = partsOf(bytes, /^(?:word\/(?:document|styles|numbering|footnotes|endnotes)|docProps\/core)\.xml$/)
-  const document = part("word/document.xml")
+  const { part } = partsOf(
+    bytes,
+    /^(?:_rels\/\.rels|(?:word\/(?:document\d*|styles|numbering|footnotes|endnotes)|docProps\/core)\.xml)$/
+  )
+  const main = [...relations(part("_rels/.rels"), "").values()].find(({ type }) => type.endsWith("/officeDocument"))
+  const document = part(main?.target ?? "word/document.xml")
   if (document === undefined) throw new NotExtracted("not a Word document: it has no text")
   const styles = part("word/styles.xml")
   const levels = headingLevels(styles)
   const isCode = codeStyles(styles)
   const isNumbered = numbered(part("word/numbering.xml"))
   const writer = new MarkdownWriter()
-  const reading: Reading = { notes: new Notes(), places: placesOf(styles) }
+  const reading: Reading = { notes: new Notes(), places: placesOf(styles), boxes: [] }
   let inList = false
   const counters: Array<number> = []
   /** Consecutive lines of code. */
@@ -249,6 +273,10 @@ export const docx = (bytes: Uint8Array): Extracted => {
     held = ""
   }
   const block = (element: XmlElement): void => {
+    written(element)
+    for (const box of reading.boxes.splice(0)) block(box)
+  }
+  const written = (element: XmlElement): void => {
     switch (element.name) {
       case "w:p":
         return paragraph(element)
@@ -257,11 +285,11 @@ export const docx = (bytes: Uint8Array): Extracted => {
         flushCode()
         inList = false
         return writer.table(
-          childrenOf(element)
-            .filter((row) => row.name === "w:tr" && !isGone(child(row, "w:trPr")))
+          within(element, "w:tr")
+            .filter((row) => !isGone(child(row, "w:trPr")))
             .map((row) =>
-              childrenOf(row)
-                .filter((cell) => cell.name === "w:tc" && !isGone(child(cell, "w:tcPr")))
+              within(row, "w:tc")
+                .filter((cell) => !isGone(child(cell, "w:tcPr")))
                 .map((cell) =>
                   all(cell, "w:p")
                     .map((inner) => runText(inner, reading))

@@ -4,7 +4,7 @@ import AllocationTable from "word-extractor/lib/ole-allocation-table.js"
 import WordOleExtractor from "word-extractor/lib/word-ole-extractor.js"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
-import { columnName, isFilled, isoText, writeSheet } from "./xlsx.ts"
+import { columnName, isFilled, isoText, numberText, writeSheet } from "./xlsx.ts"
 
 /** What a compound file is, by the name of a stream in its directory. */
 const streams: ReadonlyArray<readonly [name: string, kind: "doc" | "xls" | { readonly not: string }]> = [
@@ -123,7 +123,7 @@ const xls = async (file: Buffer): Promise<Extracted> => {
             ? isoText(cell)
             : typeof cell === "boolean"
               ? String(cell).toUpperCase()
-              : String(cell ?? "")
+              : numberText(String(cell ?? ""))
         )
       const first = Math.max(
         0,

@@ -2,11 +2,11 @@ import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 import { coreOf, partsOf, relations } from "./archive.ts"
 import { placed, unbroken } from "./raised.ts"
-import { isoDate, showsDate } from "./xlsx.ts"
+import { isoDate, numberText, showsDate } from "./xlsx.ts"
 import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
 
 const wanted =
-  /^(?:ppt\/(?:presentation\.xml|_rels\/presentation\.xml\.rels|(?:slides|notesSlides)\/.*\.(?:xml|rels)|charts\/chart[^/]*\.xml)|docProps\/core\.xml)$/
+  /^(?:ppt\/(?:presentation\.xml|_rels\/presentation\.xml\.rels|(?:slides|notesSlides)\/.*\.(?:xml|rels)|charts\/chart[^/]*\.xml|diagrams\/data[^/]*\.xml)|docProps\/core\.xml)$/
 
 /** Bounds of a chart's table. */
 const mostSeries = 50
@@ -53,7 +53,7 @@ const pointsOf = (element: XmlElement | undefined, from1904 = false): ReadonlyMa
   return new Map(
     all(element, "c:pt").map((point) => {
       const value = textIn(child(point, "c:v"))
-      return [Number(point.attributes["idx"]), isDate ? isoDate(Number(value), from1904) : value]
+      return [Number(point.attributes["idx"]), isDate ? isoDate(Number(value), from1904) : numberText(value)]
     })
   )
 }
@@ -70,6 +70,12 @@ const categoriesOf = (element: XmlElement | undefined, from1904: boolean): Reado
       return [at, names.filter((part) => part !== "").join(" ")]
     })
   )
+}
+
+/** A diagram as a list of what its shapes say. */
+const writeDiagram = (writer: MarkdownWriter, diagram: XmlElement | undefined): void => {
+  const texts = all(diagram, "dgm:pt").map((point) => all(point, "a:p").map(paragraphText).join(" "))
+  for (const [at, text] of texts.filter((text) => text.trim() !== "").entries()) writer.item(text, 0, "-", at === 0)
 }
 
 /** A chart as the table of its data: a row for each category, a column for each series. */
@@ -99,16 +105,21 @@ const writeChart = (writer: MarkdownWriter, chart: XmlElement | undefined): void
 const writeTree = (
   writer: MarkdownWriter,
   tree: XmlElement | undefined,
-  chartOf: (id: string) => XmlElement | undefined
+  partOf: (id: string) => XmlElement | undefined
 ): void => {
   for (const shape of childrenOf(tree)) {
+    if (shape.name === "mc:AlternateContent") {
+      writeTree(writer, child(shape, "mc:Choice") ?? child(shape, "mc:Fallback"), partOf)
+      continue
+    }
     const kind = placeholder(shape)
     if (kind === "title" || kind === "ctrTitle" || kind === "sldNum" || kind === "dt" || kind === "ftr") continue
     if (shape.name === "p:sp") writeShape(writer, shape)
-    else if (shape.name === "p:grpSp") writeTree(writer, shape, chartOf)
+    else if (shape.name === "p:grpSp") writeTree(writer, shape, partOf)
     else if (shape.name === "p:graphicFrame") {
       for (const table of all(shape, "a:tbl")) writeTable(writer, table)
-      for (const { attributes } of all(shape, "c:chart")) writeChart(writer, chartOf(attributes["r:id"] ?? ""))
+      for (const { attributes } of all(shape, "c:chart")) writeChart(writer, partOf(attributes["r:id"] ?? ""))
+      for (const { attributes } of all(shape, "dgm:relIds")) writeDiagram(writer, partOf(attributes["r:dm"] ?? ""))
     }
   }
 }

@@ -55,6 +55,12 @@ export const isoDate = (serial: number, from1904: boolean): string => {
   return Number.isNaN(date.getTime()) ? String(serial) : isoText(date)
 }
 
+/** A number as Excel shows it where nothing else is said: with at most 15 digits. Other texts stay. */
+export const numberText = (text: string): string =>
+  /^-?\d{1,20}(?:\.\d{1,20})?(?:E[-+]?\d{1,3})?$/i.test(text) && text.length > 15
+    ? String(Number(Number(text).toPrecision(15)))
+    : text
+
 /** A column's letters by its index, from 0. */
 export const columnName = (column: number): string =>
   (column < 26 ? "" : columnName(Math.floor(column / 26) - 1)) + String.fromCharCode(65 + (column % 26))
@@ -119,7 +125,9 @@ export const xlsx = (bytes: Uint8Array): Extracted => {
       case "e":
         return raw
       default:
-        return raw !== "" && isDate[Number(cell.attributes["s"] ?? 0)] === true ? isoDate(Number(raw), from1904) : raw
+        return raw !== "" && isDate[Number(cell.attributes["s"] ?? 0)] === true
+          ? isoDate(Number(raw), from1904)
+          : numberText(raw)
     }
   }
 
@@ -128,7 +136,8 @@ export const xlsx = (bytes: Uint8Array): Extracted => {
     const target = targets.get(sheet.attributes["r:id"] ?? "")?.target
     const data =
       target === undefined || (sheet.attributes["state"] ?? "visible") !== "visible" ? undefined : part(target)
-    const table = all(child(data, "sheetData"), "row").map((row) => {
+    const sheetRows = all(child(data, "sheetData"), "row")
+    const table = sheetRows.map((row) => {
       const cells: Array<string> = []
       for (const cell of childrenOf(row)) {
         const at = columnOf(cell.attributes["r"] ?? "")
@@ -137,9 +146,7 @@ export const xlsx = (bytes: Uint8Array): Extracted => {
       const first = childrenOf(row)[0]?.attributes["r"] ?? `A${row.attributes["r"] ?? ""}`
       return { cells: Array.from(cells, (cell) => cell ?? ""), first }
     })
-    const rows = new Map(
-      all(child(data, "sheetData"), "row").map((row, at) => [Number(row.attributes["r"] ?? at + 1), at])
-    )
+    const rows = new Map(sheetRows.map((row, at) => [Number(row.attributes["r"] ?? at + 1), at]))
     const lastRow = [...rows.keys()].at(-1) ?? 0
     for (const { attributes } of all(child(data, "mergeCells"), "mergeCell")) {
       // A cell merged downwards is what each of its rows says; titles are merged over columns.

@@ -1,12 +1,61 @@
 import { SaxesParser } from "saxes"
 import { NotExtracted } from "./Extracted.ts"
 
-/** An XML element. Names keep their usual prefix: `w:p`. */
+/** An XML element. Names have their usual prefix, whatever the document's is: `w:p`. */
 export interface XmlElement {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
   readonly children: Array<XmlElement | string>
 }
+
+const office = (prefix: string, transitional: string, strict: string): ReadonlyArray<readonly [string, string]> => [
+  [`http://schemas.openxmlformats.org/${transitional}`, prefix],
+  [`http://purl.oclc.org/ooxml/${strict}`, prefix]
+]
+
+/** The usual prefixes of namespaces, of which writers may take others, or none. */
+const usualPrefixes: ReadonlyMap<string, string> = new Map([
+  ...office("w", "wordprocessingml/2006/main", "wordprocessingml/main"),
+  ...office("", "spreadsheetml/2006/main", "spreadsheetml/main"),
+  ...office("p", "presentationml/2006/main", "presentationml/main"),
+  ...office("a", "drawingml/2006/main", "drawingml/main"),
+  ...office("c", "drawingml/2006/chart", "drawingml/chart"),
+  ...office("dgm", "drawingml/2006/diagram", "drawingml/diagram"),
+  ...office("m", "officeDocument/2006/math", "officeDocument/math"),
+  ...office("r", "officeDocument/2006/relationships", "officeDocument/relationships"),
+  ...office("", "package/2006/relationships", "package/relationships"),
+  ...office("mc", "markup-compatibility/2006", "markup-compatibility"),
+  ["http://purl.org/dc/elements/1.1/", "dc"],
+  ["http://purl.org/dc/terms/", "dcterms"],
+  ["http://www.idpf.org/2007/opf", ""]
+])
+
+/** The prefixes that mean others here, by what the document declares up to an element. */
+type Renamed = ReadonlyMap<string, string>
+
+const declared = (before: Renamed, attributes: Readonly<Record<string, string>>): Renamed => {
+  let renamed: Map<string, string> | undefined
+  for (const name in attributes) {
+    if (!name.startsWith("xmlns")) continue
+    const prefix = name.slice("xmlns:".length)
+    const usual = usualPrefixes.get(attributes[name]!) ?? prefix
+    if ((before.get(prefix) ?? prefix) !== usual) (renamed ??= new Map(before)).set(prefix, usual)
+  }
+  return renamed ?? before
+}
+
+const named = (name: string, renamed: Renamed): string => {
+  const colon = name.indexOf(":")
+  const usual = renamed.get(colon < 0 ? "" : name.slice(0, colon))
+  if (usual === undefined) return name
+  return usual === "" ? name.slice(colon + 1) : `${usual}:${name.slice(colon + 1)}`
+}
+
+/** Attributes without a prefix are of no namespace. */
+const attributesNamed = (attributes: Readonly<Record<string, string>>, renamed: Renamed) =>
+  Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name.includes(":") ? named(name, renamed) : name, value])
+  )
 
 const deepest = 2000
 const mostElements = 5_000_000
@@ -19,6 +68,7 @@ export const xml = (text: string): XmlElement => {
   const parser = new SaxesParser({ position: true })
   const root: XmlElement = { name: "", attributes: {}, children: [] }
   const open = [root]
+  const scopes: Array<Renamed> = [new Map()]
   let elements = 0
   const failures: Array<Error> = []
   parser.on("error", (error) => {
@@ -28,12 +78,19 @@ export const xml = (text: string): XmlElement => {
     const attributes = given as Record<string, string>
     if (open.length > deepest) throw new NotExtracted(`elements are nested more than ${deepest} deep`)
     if (++elements > mostElements) throw new NotExtracted(`more than ${mostElements} elements`)
-    const element: XmlElement = { name, attributes, children: [] }
+    const renamed = declared(scopes.at(-1)!, attributes)
+    const element: XmlElement =
+      renamed.size === 0
+        ? { name, attributes, children: [] }
+        : { name: named(name, renamed), attributes: attributesNamed(attributes, renamed), children: [] }
     open.at(-1)!.children.push(element)
     open.push(element)
+    scopes.push(renamed)
   })
   parser.on("closetag", () => {
-    if (open.length > 1) open.pop()
+    if (open.length === 1) return
+    open.pop()
+    scopes.pop()
   })
   const text_ = (part: string) => open.at(-1)!.children.push(part)
   parser.on("text", text_)

@@ -99,6 +99,7 @@ const mimes =
       (kind.mime === "application/zip" && endings.split(" ").includes(extension(path) ?? "")))
 
 const openXml = (kind: string) => `application/vnd.openxmlformats-officedocument.${kind}`
+const withMacros = (kind: string) => `application/vnd.ms-${kind}.macroenabled.12`
 const oasis = (kind: string) => `application/vnd.oasis.opendocument.${kind}`
 
 const htmlEndings = new Set(["html", "htm", "xhtml", "xht"])
@@ -148,18 +149,56 @@ type Extractable = readonly [
 const extractables: ReadonlyArray<Extractable> = [
   ["html", 5, isHtml, pageText],
   ["pdf", 5, mimes("pdf", "application/pdf"), bytes],
-  ["docx", 4, mimes("docx", openXml("wordprocessingml.document")), bytes],
+  [
+    "docx",
+    5,
+    mimes(
+      "docx docm dotx dotm",
+      openXml("wordprocessingml.document"),
+      openXml("wordprocessingml.template"),
+      withMacros("word.document"),
+      withMacros("word.template")
+    ),
+    bytes
+  ],
   [
     "opendocument",
     5,
-    mimes("odt odp ods", oasis("text"), oasis("presentation"), oasis("spreadsheet")),
+    mimes(
+      "odt odp ods ott otp ots",
+      ...["text", "presentation", "spreadsheet"].flatMap((kind) => [oasis(kind), oasis(`${kind}-template`)])
+    ),
     bytes,
     "openDocument"
   ],
-  ["pptx", 4, mimes("pptx", openXml("presentationml.presentation")), bytes],
-  ["xlsx", 4, mimes("xlsx", openXml("spreadsheetml.sheet")), bytes],
-  ["oldOffice", 1, mimes("", "application/x-cfb"), bytes],
-  ["epub", 4, mimes("epub", "application/epub+zip"), bytes],
+  [
+    "pptx",
+    5,
+    mimes(
+      "pptx pptm ppsx ppsm potx potm",
+      openXml("presentationml.presentation"),
+      openXml("presentationml.slideshow"),
+      openXml("presentationml.template"),
+      withMacros("powerpoint.presentation"),
+      withMacros("powerpoint.slideshow"),
+      withMacros("powerpoint.template")
+    ),
+    bytes
+  ],
+  [
+    "xlsx",
+    5,
+    mimes(
+      "xlsx xlsm xltx xltm",
+      openXml("spreadsheetml.sheet"),
+      openXml("spreadsheetml.template"),
+      withMacros("excel.sheet"),
+      withMacros("excel.template")
+    ),
+    bytes
+  ],
+  ["oldOffice", 2, mimes("", "application/x-cfb"), bytes],
+  ["epub", 5, mimes("epub", "application/epub+zip"), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
   ["table", 3, isTable, content, "csv"],
   [

@@ -365,6 +365,26 @@ describe("what stands around the text", () => {
     })
   )
 
+  it.effect("shapes with an alternative are read once, and diagrams as lists", () =>
+    Effect.gen(function* () {
+      const words = (text: string) => `<a:p><a:r><a:t>${text}</a:t></a:r></a:p>`
+      const shape = (text: string) => `<p:sp><p:txBody>${words(text)}</p:txBody></p:sp>`
+      const point = (text: string) => `<dgm:pt><dgm:t>${words(text)}</dgm:t></dgm:pt>`
+      const { content } = document(
+        yield* load(
+          "a.pptx",
+          zipped({
+            ...chartSlide,
+            "ppt/slides/slide1.xml": `<p:sld><p:cSld><p:spTree><mc:AlternateContent><mc:Choice>${shape("Spring tides follow")}</mc:Choice><mc:Fallback>${shape("A picture")}</mc:Fallback></mc:AlternateContent><p:graphicFrame><a:graphic><dgm:relIds r:dm="r2"/></a:graphic></p:graphicFrame></p:spTree></p:cSld></p:sld>`,
+            "ppt/slides/_rels/slide1.xml.rels": related(["r2", "../diagrams/data1.xml"]),
+            "ppt/diagrams/data1.xml": `<dgm:dataModel><dgm:ptLst>${point("President")}<dgm:pt/>${point("Keeper")}</dgm:ptLst></dgm:dataModel>`
+          })
+        )
+      )
+      assert.strictEqual(content, "Spring tides follow\n\n- President\n- Keeper")
+    })
+  )
+
   it.effect("a chart's dates are dates, and its categories of two levels have both", () =>
     Effect.gen(function* () {
       const points = (...values: ReadonlyArray<readonly [at: number, value: string]>) =>

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { strToU8 } from "fflate"
 import * as Extractor from "../../../src/files/Loader/Extractor.ts"
-import { document, inOrder, layer, load, zipped } from "./loading.ts"
+import { document, inOrder, layer, load, related, zipped } from "./loading.ts"
 import { pdfOf } from "./pdfOf.ts"
 
 const wordDocument = (body: string): Uint8Array =>
@@ -39,6 +39,41 @@ it.layer(layer)("documents as people change and set them", (it) => {
           "Left open"
         ].join("\n\n")
       )
+    })
+  )
+
+  it.effect("DOCX: rows and cells in content controls are read; a text box follows its paragraph", () =>
+    Effect.gen(function* () {
+      const control = (inner: string) => `<w:sdt><w:sdtPr/><w:sdtContent>${inner}</w:sdtContent></w:sdt>`
+      const cell = (text: string) => `<w:tc>${paragraph(run(text))}</w:tc>`
+      const box = `<w:r><w:drawing><wps:txbx><w:txbxContent>${paragraph(run("House 3"))}${paragraph(run("4020 Linz"))}</w:txbxContent></wps:txbx></w:drawing></w:r>`
+      const body = [
+        `<w:tbl>${row([run("Boat"), run("Berth")])}${control(`<w:tr>${control(cell("Tern"))}${cell("12")}</w:tr>`)}</w:tbl>`,
+        paragraph(`${run("The office ")}${box}${run("is open.")}`)
+      ]
+      assert.strictEqual(
+        document(yield* load("forms.docx", wordDocument(body.join("")))).content,
+        "| Boat | Berth |\n| --- | --- |\n| Tern | 12 |\n\nThe office is open.\n\nHouse 3\n\n4020 Linz"
+      )
+    })
+  )
+
+  it.effect("DOCX and XLSX: other prefixes, macros and names of the main part make no difference", () =>
+    Effect.gen(function* () {
+      const office = "http://schemas.openxmlformats.org"
+      const word = zipped({
+        "[Content_Types].xml": `<Types xmlns="${office}/package/2006/content-types"><Override PartName="/word/document2.xml" ContentType="application/vnd.ms-word.document.macroEnabled.main+xml"/></Types>`,
+        "_rels/.rels": `<Relationships xmlns="${office}/package/2006/relationships"><Relationship Id="r1" Type="${office}/officeDocument/2006/relationships/officeDocument" Target="word/document2.xml"/></Relationships>`,
+        "word/document2.xml": `<document xmlns="${office}/wordprocessingml/2006/main" xmlns:x="${office}/wordprocessingml/2006/main"><body><p><pPr><outlineLvl x:val="0"/></pPr><r><t>Ferries</t></r></p><x:p><x:r><x:t>They leave at eight.</x:t></x:r></x:p></body></document>`
+      })
+      assert.strictEqual(document(yield* load("a.docm", word)).content, "# Ferries\n\nThey leave at eight.")
+      const sheet = zipped({
+        "[Content_Types].xml": `<Types xmlns="${office}/package/2006/content-types"><Override PartName="/xl/workbook.xml" ContentType="application/vnd.ms-excel.sheet.macroEnabled.main+xml"/></Types>`,
+        "xl/workbook.xml": `<x:workbook xmlns:x="${office}/spreadsheetml/2006/main" xmlns:q="${office}/officeDocument/2006/relationships"><x:sheets><x:sheet name="S" q:id="r1"/></x:sheets></x:workbook>`,
+        "xl/_rels/workbook.xml.rels": related(["r1", "worksheets/sheet1.xml"]),
+        "xl/worksheets/sheet1.xml": `<x:worksheet xmlns:x="${office}/spreadsheetml/2006/main"><x:sheetData><x:row r="1"><x:c r="A1" t="inlineStr"><x:is><x:t>share</x:t></x:is></x:c></x:row><x:row r="2"><x:c r="A2"><x:v>7.0000000000000007E-2</x:v></x:c></x:row><x:row r="3"><x:c r="A3"><x:v>8.1999999999999993</x:v></x:c></x:row></x:sheetData></x:worksheet>`
+      })
+      assert.strictEqual(document(yield* load("a.xlsm", sheet)).content, "## S\n\n- share: 0.07\n- share: 8.2")
     })
   )
 
