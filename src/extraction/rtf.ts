@@ -4,7 +4,7 @@ import { MarkdownWriter } from "./MarkdownWriter.ts"
 /** Groups that are no part of the text. */
 const silent = new Set(
   (
-    "fonttbl colortbl stylesheet listtable listoverridetable rsidtbl generator pict object themedata datastore xmlnstbl " +
+    "colortbl stylesheet listtable listoverridetable rsidtbl generator pict object themedata datastore xmlnstbl " +
     "header headerl headerr headerf footer footerl footerr footerf fldinst latentstyles filetbl revtbl pgdsctbl"
   ).split(" ")
 )
@@ -38,6 +38,23 @@ const pages: Readonly<Record<number, string>> = {
   866: "ibm866"
 }
 
+/** Code pages of fonts, by the number of their character set in Windows; others have the document's. */
+const charsets: Readonly<Record<number, number>> = {
+  128: 932,
+  129: 949,
+  134: 936,
+  136: 950,
+  161: 1253,
+  162: 1254,
+  163: 1258,
+  177: 1255,
+  178: 1256,
+  186: 1257,
+  204: 1251,
+  222: 874,
+  238: 1250
+}
+
 const decoderOf = (page: number): InstanceType<typeof TextDecoder> => {
   try {
     return new TextDecoder(pages[page] ?? `windows-${page}`)
@@ -55,6 +72,9 @@ interface Group {
   readonly to: "text" | "title" | "nothing"
   /** Characters after `\u` for readers that do not know it. */
   readonly fallback: number
+  /** The code page of its font, if that is not the document's. */
+  readonly page: number | undefined
+  readonly isFontTable: boolean
 }
 
 const token = /[{}]|\\([a-z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-f]{2})|\\([^])|[^{}\\]+/giy
@@ -64,9 +84,15 @@ export const rtf = (bytes: Uint8Array): Extracted => {
   const source = Buffer.from(bytes).toString("latin1")
   const writer = new MarkdownWriter()
   const stack: Array<Group> = []
-  let group: Group = { to: "text", fallback: 1 }
-  let decoder = decoderOf(1252)
-  let raw: Array<number> = []
+  let group: Group = { to: "text", fallback: 1, page: undefined, isFontTable: false }
+  let document = 1252
+  const decoders = new Map<number, InstanceType<typeof TextDecoder>>()
+  /** Code pages of fonts by their number, and the font that the table describes last. */
+  const fonts = new Map<number, number>()
+  let font = 0
+  let usual = 0
+  /** Bytes of the code page, as Latin-1: the second of two may be a plain letter. */
+  let raw = ""
   let skipped = 0
   let paragraph = ""
   let title = ""
@@ -78,8 +104,12 @@ export const rtf = (bytes: Uint8Array): Extracted => {
     else if (group.to === "title") title += text
   }
   const flush = (): void => {
-    if (raw.length > 0) say(decoder.decode(Uint8Array.from(raw)))
-    raw = []
+    if (raw === "") return
+    const page = group.page ?? document
+    const decoder = decoders.get(page) ?? decoderOf(page)
+    decoders.set(page, decoder)
+    say(decoder.decode(Buffer.from(raw, "latin1")))
+    raw = ""
   }
   const end = (): void => {
     if (level > 0 && !paragraph.includes("\t")) writer.heading(level, paragraph)
@@ -91,10 +121,15 @@ export const rtf = (bytes: Uint8Array): Extracted => {
 
   for (const [whole, word, number, hex, sign] of source.matchAll(token)) {
     if (hex !== undefined) {
-      if (!isFallback()) raw.push(Number.parseInt(hex, 16))
+      if (!isFallback()) raw += String.fromCharCode(Number.parseInt(hex, 16))
       continue
     }
-    flush()
+    if (sign !== undefined && /[{}\\]/.test(sign)) {
+      if (!isFallback()) raw += sign
+      continue
+    }
+    const isText = word === undefined && sign === undefined && !/^[{}]/.test(whole)
+    if (!isText) flush()
     if (whole === "{") {
       if (stack.push(group) > deepest) throw new NotExtracted(`nested more than ${deepest} deep`)
     } else if (whole === "}") {
@@ -105,18 +140,25 @@ export const rtf = (bytes: Uint8Array): Extracted => {
       else if (sign === "\n" || sign === "\r") end()
       else if (sign === "~") say(" ")
       else if (sign === "_") say("-")
-      else if (/[{}\\]/.test(sign) && !isFallback()) say(sign)
       continue
     } else if (word === undefined) {
       const text = whole.replace(/[\r\n\0]/g, "")
       const fallback = Math.min(skipped, text.length)
       skipped -= fallback
-      say(text.slice(fallback))
+      if (group.to !== "nothing") raw += text.slice(fallback)
     } else if (isStarred ? word !== "shppict" : silent.has(word)) {
       group = { ...group, to: "nothing" }
     } else if (word === "info") group = { ...group, to: "nothing" }
     else if (word === "title") group = { ...group, to: "title" }
-    else if (word === "ansicpg") decoder = decoderOf(Number(number))
+    else if (word === "ansicpg") document = Number(number)
+    else if (word === "fonttbl") group = { ...group, to: "nothing", isFontTable: true }
+    else if (word === "fcharset") {
+      const page = charsets[Number(number)]
+      if (page !== undefined && group.isFontTable) fonts.set(font, page)
+    } else if (word === "f" && group.isFontTable) font = Number(number)
+    else if (word === "f") group = { ...group, page: fonts.get(Number(number)) }
+    else if (word === "plain") group = { ...group, page: fonts.get(usual) }
+    else if (word === "deff") usual = Number(number)
     else if (word === "uc") group = { ...group, fallback: Math.min(9, Math.max(0, Number(number))) }
     else if (word === "u") {
       say(String.fromCharCode(Number(number) & 0xffff))

@@ -103,6 +103,17 @@ describe("formats written by hand", () => {
     })
   )
 
+  it.effect("RTF: letters are read in the code page of their font, of one byte or two", () =>
+    Effect.gen(function* () {
+      const source = String.raw`{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fnil\fcharset0 Arial;}{\f1\fcharset238 Calibri;}{\f2\fcharset128 Mincho;}{\f3\fcharset204 Times;}}
+\f1 \'c8l\'e1nek {\f0 na\'efve} t\'fddne\par\f2 \'83A\'83\'81\'83\'8a\'83J 1\{2\}\par\f3 \'d3\'e2\'e0\par\plain caf\'e9}`
+      assert.strictEqual(
+        (yield* read("rtf", source)).text,
+        "\u010cl\u00e1nek na\u00efve t\u00fddne\n\n\u30a2\u30e1\u30ea\u30ab 1{2}\n\n\u0423\u0432\u0430\n\ncaf\u00e9"
+      )
+    })
+  )
+
   it.effect("LaTeX: headings, lists, tables and code, quotes and accents as printed, without its markup", () =>
     Effect.gen(function* () {
       const { marks, metadata, text: content, title } = yield* read("latex", paper)

@@ -209,7 +209,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ],
   ["latex", 2, isLatex, content],
   ["man", 2, isMan, content],
-  ["rtf", 1, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
+  ["rtf", 2, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 1, named("srt", "vtt"), content]
 ]
 
