@@ -115,8 +115,8 @@ const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
   const pages: Array<PageText> = []
   for (let number = 1; number <= document.numPages; number++) {
     const page = await document.getPage(number)
-    const { height, transform } = page.getViewport({ scale: 1 })
     const content = await page.getTextContent()
+    const { height, transform } = upright(page, content)
     await learnFonts(page, content, fonts)
     const spaced = await spacesOf(page, content)
     const items = (await lettersOf(page, content)).flatMap((raw): ReadonlyArray<Item> => {
@@ -144,6 +144,19 @@ const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
 
 type Document = Awaited<ReturnType<typeof import("unpdf").getDocumentProxy>>
 type Page = Awaited<ReturnType<Document["getPage"]>>
+
+/** The page turned so that most of its text reads from left to right: scans and wide tables often lie on their side. */
+const upright = (page: Page, { items }: Awaited<ReturnType<Page["getTextContent"]>>) => {
+  const viewport = page.getViewport({ scale: 1 })
+  const characters = [0, 0, 0, 0]
+  for (const item of items) {
+    if (!("str" in item)) continue
+    const [a, b] = multiply(viewport.transform, item.transform)
+    characters[(Math.round(Math.atan2(b!, a!) / (Math.PI / 2)) + 4) % 4]! += item.str.length
+  }
+  const turns = characters.indexOf(Math.max(...characters))
+  return turns === 0 ? viewport : page.getViewport({ scale: 1, rotation: (page.rotate + 360 - turns * 90) % 360 })
+}
 
 interface Font extends Pick<Item, "bold" | "mono"> {
   /** Whether it is a TeX text font in its original encoding. */

@@ -148,7 +148,7 @@ type Extractable = readonly [
 
 const extractables: ReadonlyArray<Extractable> = [
   ["html", 5, isHtml, pageText],
-  ["pdf", 5, mimes("pdf", "application/pdf"), bytes],
+  ["pdf", 6, mimes("pdf", "application/pdf"), bytes],
   [
     "docx",
     5,

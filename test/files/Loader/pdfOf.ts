@@ -3,10 +3,14 @@ interface Words {
   readonly x?: number
   readonly y: number
   readonly size?: number
+  /** The direction of reading, in quarter turns to the left. */
+  readonly turns?: 0 | 1 | 2 | 3
   readonly font?: "Times-Roman" | "Times-Bold" | "Courier"
 }
 
 const fonts = ["Times-Roman", "Times-Bold", "Courier"] as const
+
+const directions = ["1 0 0 1", "0 1 -1 0", "-1 0 0 -1", "0 -1 1 0"] as const
 
 const escaped = (text: string): string => text.replace(/[\\()]/g, (char) => `\\${char}`)
 
@@ -33,8 +37,8 @@ export const pdfOf = (
   const ids = pages.map((words) => {
     const stream = words
       .map(
-        ({ font = "Times-Roman", size = 10, text, x = 72, y }) =>
-          `BT /F${fonts.indexOf(font)} ${size} Tf ${x} ${y} Td (${escaped(text)}) Tj ET`
+        ({ font = "Times-Roman", size = 10, text, turns = 0, x = 72, y }) =>
+          `BT /F${fonts.indexOf(font)} ${size} Tf ${directions[turns]} ${x} ${y} Tm (${escaped(text)}) Tj ET`
       )
       .join("\n")
     const content = add(`<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`)

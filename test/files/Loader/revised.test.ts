@@ -87,6 +87,25 @@ it.layer(layer)("documents as people change and set them", (it) => {
     })
   )
 
+  it.effect("PDF: a page on its side is read like one that stands; what stands across a page is left out", () =>
+    Effect.gen(function* () {
+      const lines = ["The first line of the log.", "The second line of it.", "And the third of them."]
+      const stamp = { text: "COPY", x: 300, y: 400, turns: 1 } as const
+      const pages = [
+        [...lines.map((text, i) => ({ text, x: 100, y: 700 - 14 * i })), stamp],
+        lines.map((text, i) => ({ text, x: 100 + 14 * i, y: 100, turns: 1 }) as const),
+        lines.map((text, i) => ({ text, x: 500, y: 100 + 14 * i, turns: 2 }) as const),
+        lines.map((text, i) => ({ text, x: 500 - 14 * i, y: 700, turns: 3 }) as const)
+      ]
+      const { content } = document(yield* load("log.pdf", pdfOf(pages)))
+      assert.strictEqual(
+        content.match(/The first line of the log\.\s+The second line of it\.\s+And the third/g)?.length,
+        4
+      )
+      assert.notInclude(content, "COPY")
+    })
+  )
+
   it.effect("PDF: three columns below a title are read one after the other", () =>
     Effect.gen(function* () {
       const lines = Array.from({ length: 90 }, (_, i) => `line ${i} tells of the harbour`)
