@@ -1,12 +1,13 @@
 import { readXls } from "hucre"
 import BufferReader from "word-extractor/lib/buffer-reader.js"
 import AllocationTable from "word-extractor/lib/ole-allocation-table.js"
+import OleCompoundDoc from "word-extractor/lib/ole-compound-doc.js"
 import WordOleExtractor from "word-extractor/lib/word-ole-extractor.js"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 import { columnName, isFilled, isoText, numberText, writeSheet } from "./xlsx.ts"
 
-/** What a compound file is, by the name of a stream in its directory. */
+/** What a compound file is, by the name of a stream in its root: those of what is embedded are in storages of their own. */
 const streams: ReadonlyArray<readonly [name: string, kind: "doc" | "xls" | { readonly not: string }]> = [
   ["EncryptedPackage", { not: "it is encrypted: save it without a password" }],
   ["WordDocument", "doc"],
@@ -16,13 +17,40 @@ const streams: ReadonlyArray<readonly [name: string, kind: "doc" | "xls" | { rea
   ["__properties_version1.0", { not: "a mail of Outlook: save it as EML" }]
 ]
 
-/** A stream's name stands in the directory at the start of 128 bytes, in UTF-16. */
-const has = (file: Buffer, name: string): boolean => {
-  const wanted = Buffer.from(`${name}\0`, "utf16le")
-  for (let at = file.indexOf(wanted); at >= 0; at = file.indexOf(wanted, at + 1)) {
-    if (at % 128 === 0 && file.readUInt16LE(at + 64) === wanted.length) return true
+/** Smaller streams are not in sectors of their own. */
+const smallest = 4096
+
+type Compound = Awaited<ReturnType<OleCompoundDoc["read"]>>
+
+/** A stream of the root; case makes no difference. */
+const rootStream = ({ _directoryTree: { root } }: Compound, name: string) =>
+  Object.values(root.streams).find((entry) => entry.name.toLowerCase() === name.toLowerCase())
+
+/** Names that the libraries look for, in this case only. */
+const names = ["WordDocument", "0Table", "1Table", "Data", "Workbook"]
+
+/** The file with the usual names, and with no other workbook than the root's: a library takes any. */
+const asUsual = (file: Buffer, compound: Compound): Buffer => {
+  const copy = Buffer.from(file)
+  const { _directoryTree, _header, _SAT } = compound
+  const sectors = _SAT.getSecIdChain(_header.dirSecId)
+  const usual = new Map(names.map((name) => [rootStream(compound, name), name]))
+  for (const [index, entry] of _directoryTree._entries.entries()) {
+    const name = usual.get(entry) ?? (/^(?:work)?book$/i.test(entry.name) ? "_".repeat(entry.name.length) : entry.name)
+    if (name === entry.name) continue
+    const at = index * 128
+    const offset = compound._getFileOffsetForSec(sectors[Math.floor(at / _header.secSize)]!) + (at % _header.secSize)
+    copy.write(name, offset, "utf16le")
   }
-  return false
+  return copy
+}
+
+/** Whether a workbook begins with the record that says how it is encrypted. */
+const isEncrypted = (file: Buffer, compound: Compound): boolean => {
+  const own = rootStream(compound, "Workbook")
+  if (own === undefined || own.size < smallest) return false
+  const start = compound._getFileOffsetForSec(own.secId)
+  return file.readUInt16LE(start + 4 + file.readUInt16LE(start + 2)) === 0x2f
 }
 
 /** A paragraph's end, by its heading's level; private characters that Word uses for nothing else here. */
@@ -111,7 +139,8 @@ const doc = async (file: Buffer): Promise<Extracted> => {
   return { text: writer.text, metadata: {}, marks: writer.marks }
 }
 
-const xls = async (file: Buffer): Promise<Extracted> => {
+const xls = async (file: Buffer, compound: Compound): Promise<Extracted> => {
+  if (isEncrypted(file, compound)) throw new NotExtracted("it is encrypted: save it without a password")
   const { sheets } = await readXls(file)
   const writer = new MarkdownWriter()
   for (const { name, rows } of sheets) {
@@ -140,9 +169,12 @@ const xls = async (file: Buffer): Promise<Extracted> => {
 export const oldOffice = async (bytes: Uint8Array): Promise<Extracted> => {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
-    const kind = streams.find(([name]) => has(file, name))?.[1] ?? { not: "a compound file of an unknown kind" }
+    const compound = await new OleCompoundDoc(new BufferReader(file)).read()
+    const [, kind = { not: "a compound file of an unknown kind" }] =
+      streams.find(([name]) => rootStream(compound, name) !== undefined) ?? []
     if (typeof kind === "object") throw new NotExtracted(kind.not)
-    return await (kind === "doc" ? doc : xls)(file)
+    const usual = asUsual(file, compound)
+    return await (kind === "doc" ? doc(usual) : xls(usual, compound))
   } catch (error) {
     if (error instanceof NotExtracted) throw error
     // What a library stumbles over says nothing to whoever has the file.

@@ -11,6 +11,24 @@ declare module "word-extractor/lib/ole-allocation-table.js" {
   }
 }
 
+declare module "word-extractor/lib/ole-compound-doc.js" {
+  interface Entry {
+    readonly name: string
+    readonly secId: number
+    readonly size: number
+    /** Of the root and of storages, by name. */
+    readonly streams: Readonly<Record<string, Entry>>
+  }
+  export default class OleCompoundDoc {
+    constructor(reader: { readonly buffer: () => Buffer })
+    read(): Promise<this>
+    readonly _header: { readonly secSize: number; readonly dirSecId: number }
+    readonly _SAT: { getSecIdChain(first: number): ReadonlyArray<number> }
+    readonly _directoryTree: { readonly root: Entry; readonly _entries: ReadonlyArray<Entry> }
+    _getFileOffsetForSec(sector: number): number
+  }
+}
+
 declare module "word-extractor/lib/word-ole-extractor.js" {
   interface Options {
     readonly filterUnicode: boolean

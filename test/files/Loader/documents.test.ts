@@ -321,11 +321,36 @@ describe("what stands around the text", () => {
 
   it.effect("old Office files that are not read are named, with what to save them as; damaged ones end", () =>
     Effect.gen(function* () {
-      const compound = (name: string) => {
-        const file = Buffer.alloc(1024)
+      // The header, the table of sectors, and the directory: the root, a stream, a storage, and a stream in that.
+      const compound = (name: string, embedded = "Anything") => {
+        const file = Buffer.alloc(512 * 3)
         Buffer.from("d0cf11e0a1b11ae1", "hex").copy(file)
-        file.write(name, 512, "utf16le")
-        file.writeUInt16LE((name.length + 1) * 2, 576)
+        file.writeUInt16LE(0xfffe, 28)
+        file.writeUInt16LE(9, 30)
+        file.writeUInt16LE(6, 32)
+        for (const [at, value] of [
+          [44, 1],
+          [48, 1],
+          [56, 4096],
+          [60, -2],
+          [68, -2],
+          [512, -3],
+          [516, -2]
+        ] as const) {
+          file.writeInt32LE(value, at)
+        }
+        const entry = (at: number, name: string, type: number, right: number, child: number) => {
+          const from = 1024 + at * 128
+          file.write(name, from, "utf16le")
+          file.writeUInt16LE((name.length + 1) * 2, from + 64)
+          file.writeUInt8(type, from + 66)
+          for (const [n, value] of [-1, right, child].entries()) file.writeInt32LE(value, from + 68 + 4 * n)
+          file.writeInt32LE(-2, from + 116)
+        }
+        entry(0, "Root Entry", 5, -1, 1)
+        entry(1, name, 2, 2, -1)
+        entry(2, "Storage", 1, -1, 3)
+        entry(3, embedded, 2, -1, -1)
         return file
       }
       for (const [name, reason] of [
@@ -337,6 +362,14 @@ describe("what stands around the text", () => {
       ] as const) {
         assert.include((yield* Effect.flip(load("a.doc", compound(name)))).message, reason)
       }
+      const holding = yield* Effect.flip(load("a.doc", compound("Anything", "WordDocument")))
+      assert.include(holding.message, "a compound file of an unknown kind")
+      const capitals = Buffer.from(fixture("staff.xls"))
+      capitals.write("WORKBOOK", capitals.indexOf(Buffer.from("Workbook\0", "utf16le")), "utf16le")
+      assert.strictEqual(
+        document(yield* load("a.xls", capitals)).content,
+        document(yield* load("a.xls", fixture("staff.xls"))).content
+      )
       const circle = Buffer.from(fixture("guide.doc"))
       // The directory's last sector, 38, is followed by its first, 37.
       circle.writeInt32LE(37, 512 + 38 * 4)
