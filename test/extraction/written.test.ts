@@ -114,6 +114,15 @@ describe("formats written by hand", () => {
     })
   )
 
+  it.effect("LaTeX: entries of a book's own index commands are no text", () =>
+    Effect.gen(function* () {
+      const source = String.raw`\section{Types}
+Functions \indexdef{function}%
+of \indexsee{map}{function} types have a domain.`
+      assert.strictEqual((yield* read("latex", source)).text, "## Types\n\nFunctions of types have a domain.")
+    })
+  )
+
   it.effect("LaTeX: headings, lists, tables and code, quotes and accents as printed, without its markup", () =>
     Effect.gen(function* () {
       const { marks, metadata, text: content, title } = yield* read("latex", paper)

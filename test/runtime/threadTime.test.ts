@@ -42,7 +42,7 @@ it.skipIf(process.platform !== "linux")(
   }
 )
 
-it.effect("ends a reader by the time it has worked, or once it rests for good", () =>
+it.effect("ends a reader by the time it has worked, once it is too large, or once it rests for good", () =>
   Effect.gen(function* () {
     let spent = 0
     const fiber = yield* Effect.fork(overrun(() => spent, 6000))
@@ -55,6 +55,20 @@ it.effect("ends a reader by the time it has worked, or once it rests for good", 
     spent += 200
     yield* TestClock.adjust("1 second")
     assert.strictEqual(yield* Fiber.join(fiber), "limit")
+
+    let isTooLarge = false
+    const growing = yield* Effect.fork(
+      overrun(
+        () => 1,
+        6000,
+        () => isTooLarge
+      )
+    )
+    yield* TestClock.adjust("1 second")
+    assert.isTrue((yield* Fiber.poll(growing))._tag === "None")
+    isTooLarge = true
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual(yield* Fiber.join(growing), "memory")
 
     const resting = yield* Effect.fork(overrun(() => 7, 6000))
     yield* TestClock.adjust("119 seconds")

@@ -52,7 +52,11 @@ const silent = new Map([
   ...each("newenvironment renewenvironment definecolor addcontentsline", 3)
 ])
 
-export const silentArguments = (command: string): number | undefined => silent.get(command)
+/** Books define index commands of their own, by such names. */
+const indexing = /^(?:sym|symbol)?index[a-z]{1,20}$/
+
+export const silentArguments = (command: string): number | undefined =>
+  silent.get(command) ?? (indexing.test(command) ? 2 : undefined)
 
 export const levels: Readonly<Record<string, number>> = {
   part: 1,

@@ -38,8 +38,27 @@ type Answer = { readonly read: Extracted } | { readonly reason: string; readonly
 /** A reader that uses no processor for so long, in milliseconds, waits for something that never comes. */
 const longestRest = 120_000
 
-/** Completes once a thread has used more than `limit` milliseconds of the processor, or none for too long. */
-export const overrun = (spent: () => number, limit: number): Effect.Effect<"limit" | "rest"> =>
+/** What the rest of the process may take while a file is read, in MiB. */
+const headroom = 512
+
+/**
+ * Whether the process has grown since by more than a file may take. V8's limit counts objects alone, and not the bytes of
+ * buffers and images.
+ */
+const growth = (mostMb: number): (() => boolean) => {
+  const before = process.memoryUsage.rss()
+  return () => process.memoryUsage.rss() - before > (mostMb + headroom) * 1024 * 1024
+}
+
+/**
+ * Completes once a thread has used more than `limit` milliseconds of the processor, or none for too long, or is too
+ * large.
+ */
+export const overrun = (
+  spent: () => number,
+  limit: number,
+  isTooLarge: () => boolean = () => false
+): Effect.Effect<"limit" | "rest" | "memory"> =>
   Effect.gen(function* () {
     const pause = Math.min(250, Math.max(5, limit / 20))
     let before = 0
@@ -47,6 +66,7 @@ export const overrun = (spent: () => number, limit: number): Effect.Effect<"limi
     for (;;) {
       yield* Effect.sleep(pause)
       const now = spent()
+      if (isTooLarge()) return "memory"
       if (now > limit) return "limit"
       rested = now > before ? 0 : rested + pause
       before = now
@@ -58,6 +78,10 @@ export const overrun = (spent: () => number, limit: number): Effect.Effect<"limi
 export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<Extract, never, Scope.Scope> =>
   Effect.suspend(() => {
     let thread = threadNumber()
+    const tooLarge: Answer = {
+      reason: `reading it takes more memory than limits.parse_memory_mb allows (${parseMemoryMb})`,
+      isLimit: true
+    }
     const tooLong = (why: "limit" | "rest"): Answer => ({
       reason:
         why === "limit"
@@ -76,15 +100,16 @@ export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<E
           typeof why === "number"
             ? { reason: `damaged: its reader ended with code ${why}` }
             : "code" in why && why.code === "ERR_WORKER_OUT_OF_MEMORY"
-              ? {
-                  reason: `reading it takes more memory than limits.parse_memory_mb allows (${parseMemoryMb})`,
-                  isLimit: true
-                }
+              ? tooLarge
               : { reason: `damaged: ${why.message}` },
         within: (answer) =>
           Effect.raceFirst(
             answer,
-            Effect.suspend(() => Effect.map(overrun(threadTime(thread), parseTimeoutMs), tooLong))
+            Effect.suspend(() =>
+              Effect.map(overrun(threadTime(thread), parseTimeoutMs, growth(parseMemoryMb)), (why) =>
+                why === "memory" ? tooLarge : tooLong(why)
+              )
+            )
           )
       }),
       (read) => (path, kind, source) =>

@@ -207,7 +207,7 @@ const extractables: ReadonlyArray<Extractable> = [
     ({ kind }) => kind._tag === "Other" && kind.mime === "application/x-ipynb+json",
     (file) => Effect.map(file.bytes, (source) => decode(source, "utf-8"))
   ],
-  ["latex", 2, isLatex, content],
+  ["latex", 3, isLatex, content],
   ["man", 2, isMan, content],
   ["rtf", 2, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 1, named("srt", "vtt"), content]
