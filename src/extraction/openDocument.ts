@@ -47,6 +47,13 @@ const inline = (element: XmlElement, notes: Array<string>, places: Places, above
           notes.push(paragraphsIn(body, places))
           return `[^${notes.length}]`
         }
+        case "svg:title":
+        case "svg:desc":
+        case "text:p": {
+          // What a shape says is on lines of its own.
+          const words = inline(part, notes, places).trim()
+          return words === "" ? "" : `${/(?:^|\n)$/.test(above + before) ? "" : "\n"}${words}\n`
+        }
         case "text:ruby": {
           const words = inline(child(part, "text:ruby-base") ?? part, notes, places)
           const how = textIn(child(part, "text:ruby-text")).trim()

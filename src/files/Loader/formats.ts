@@ -163,7 +163,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ],
   [
     "opendocument",
-    5,
+    6,
     mimes(
       "odt odp ods ott otp ots",
       ...["text", "presentation", "spreadsheet"].flatMap((kind) => [oasis(kind), oasis(`${kind}-template`)])

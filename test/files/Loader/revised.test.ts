@@ -58,6 +58,21 @@ it.layer(layer)("documents as people change and set them", (it) => {
     })
   )
 
+  it.effect("ODT: what a shape says is on lines of its own", () =>
+    Effect.gen(function* () {
+      const shape =
+        "<draw:custom-shape><svg:title>Address</svg:title><text:p>House 3</text:p><text:p/><text:p>4020 Linz</text:p></draw:custom-shape>"
+      const odt = zipped({
+        mimetype: "application/vnd.oasis.opendocument.text",
+        "content.xml": `<office:document-content><office:body><office:text><text:p>Ask there.${shape}</text:p><text:p>${shape}It is open.</text:p></office:text></office:body></office:document-content>`
+      })
+      assert.strictEqual(
+        document(yield* load("a.odt", odt)).content,
+        "Ask there.\nAddress\nHouse 3\n4020 Linz\n\nAddress\nHouse 3\n4020 Linz\nIt is open."
+      )
+    })
+  )
+
   it.effect("DOCX and XLSX: other prefixes, macros and names of the main part make no difference", () =>
     Effect.gen(function* () {
       const office = "http://schemas.openxmlformats.org"
