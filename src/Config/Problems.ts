@@ -123,9 +123,7 @@ export const entrustedKeys: ReadonlyArray<KeyPath> = [
   "store.url",
   "store.urls",
   "store.ca",
-  "server.keys",
-  "server.oauth_issuer",
-  "server.oauth_audience"
+  "server.keys"
 ]
 
 /** Someone else's folder must not redirect documents, or let anybody in. */
@@ -133,7 +131,7 @@ export const untrustedAddress = (file: string, key: KeyPath): ConfigProblem => (
   where: file,
   key,
   detail:
-    `${key} ${/^server\.(?:keys|oauth)/.test(key) ? "lets others in" : key.endsWith(".headers") ? "is sent to other servers" : "is an address"}; a file that was only found in the working directory may not set it; ` +
+    `${key} ${key === "server.keys" ? "lets others in" : key.endsWith(".headers") ? "is sent to other servers" : "is an address"}; a file that was only found in the working directory may not set it; ` +
     `if you trust it, name it: --config ${file}`
 })
 

@@ -12,8 +12,9 @@ import { DocumentId } from "../model/Document.ts"
 import { citedIn } from "../model/Locator.ts"
 import { Store } from "../Store.ts"
 import { recorded } from "../Why.ts"
-import { nothing } from "./exit.ts"
+import { exitCode, stop } from "./exit.ts"
 import { Place, displayPath } from "./engine.ts"
+import { Terminal } from "./terminal.ts"
 
 /** How many documents a message names if several match. */
 const named = 5
@@ -99,12 +100,14 @@ export const theOne = Effect.fnUntraced(function* (
   const [only] = found
   if (found.length === 1 && only !== undefined) return only
   const { cwd } = yield* Place
-  return yield* nothing(
+  const { note } = yield* Terminal
+  yield* note(
     found.length === 0
-      ? `${source} is not indexed: ${yield* notIndexed(source, collection)}`
-      : `several documents end in ${JSON.stringify(source)}: ${found
+      ? `clew: ${source} is not indexed: ${yield* notIndexed(source, collection)}`
+      : `clew: several documents end in ${JSON.stringify(source)}: ${found
           .slice(0, named)
           .map((each) => `${displayPath(cwd, each.source)} (${each.collection})`)
           .join(", ")}`
   )
+  return yield* stop(exitCode.nothingFound)
 })

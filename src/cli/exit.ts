@@ -26,11 +26,6 @@ export const usage = (message: string) => new UsageError({ message })
 /** A file given to a command cannot be read or written, although the command line is valid. */
 export class FileUnusable extends Data.TaggedError("FileUnusable")<{ readonly message: string }> {}
 
-/** What was named is not there; the message says what is. */
-export class NothingFound extends Data.TaggedError("NothingFound")<{ readonly message: string }> {}
-
-export const nothing = (message: string) => new NothingFound({ message })
-
 /** That a file cannot be read or written, and why. */
 export const cannot = (what: "read" | "write", file: string) => (error: unknown) =>
   new FileUnusable({ message: `cannot ${what} ${file}: ${(error as Error).message}` })

@@ -20,7 +20,6 @@ import { followed } from "./reindex.ts"
 import { copyTo } from "./transfer.ts"
 import { isOnServer } from "../Config.ts"
 import { exitCode, stop, FileUnusable, usage } from "./exit.ts"
-import { replaceFile } from "./files.ts"
 
 const Interval = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high: Schema.Finite }).annotations({
   description: "A mean over the questions, and its 95 % bootstrap interval"
@@ -185,19 +184,26 @@ interface Asked {
 const decode = Schema.decodeUnknown(Schema.parseJson(Baseline))
 
 /** The saved baseline. */
-const readBaseline = Effect.fnUntraced(function* (file: string, isReplaced: boolean) {
+const readBaseline = Effect.fnUntraced(function* (file: string) {
   const text = yield* Effect.try({
     try: () => fs.readFileSync(file, "utf8"),
     catch: () => new FileUnusable({ message: `${file}: no such baseline; save one with --baseline and --save` })
   })
   return yield* Effect.mapError(
     decode(text),
-    () =>
-      new FileUnusable({
-        message: `${file} is not a baseline; ${isReplaced ? "name another file, or move it away" : "save one with --baseline and --save"}`
-      })
+    () => new FileUnusable({ message: `${file} is not a baseline; save one with --baseline and --save` })
   )
 })
+
+const writeBaseline = (file: string, answered: ReadonlyArray<Answered>) =>
+  Effect.try({
+    try: () => {
+      // Written whole or not at all, so that an interrupted run leaves the old one.
+      fs.writeFileSync(`${file}.new`, `${JSON.stringify(baselineOf(answered), null, 1)}\n`)
+      fs.renameSync(`${file}.new`, file)
+    },
+    catch: (error) => new FileUnusable({ message: `${file} cannot be written: ${(error as Error).message}` })
+  })
 
 /** That judgements count for nothing, since their documents are not there. */
 export const unmatchedNote = (unmatched: ReadonlyArray<Judgement>, all: number): string =>
@@ -257,10 +263,7 @@ export const gate = Effect.fnUntraced(function* (asked: Asked) {
   const engine = yield* Engine
   const file = path.resolve(cwd, asked.judgements)
   const baselineFile = asked.baseline === undefined ? undefined : path.resolve(cwd, asked.baseline)
-  // A file is replaced only if it is a baseline.
-  const isRead = baselineFile !== undefined && (!asked.save || fs.existsSync(baselineFile))
-  const found = isRead ? yield* readBaseline(baselineFile, asked.save) : undefined
-  const earlier = asked.save ? undefined : found
+  const earlier = baselineFile === undefined || asked.save ? undefined : yield* readBaseline(baselineFile)
 
   const evaluated = (options: { readonly config?: string; readonly copy?: Copy } = {}) =>
     inIndex(
@@ -324,7 +327,7 @@ export const gate = Effect.fnUntraced(function* (asked: Asked) {
     yield* note("clew: no result was judged: the judgements are about other passages than those found")
   }
   if (baselineFile !== undefined && asked.save) {
-    yield* replaceFile(baselineFile, `${JSON.stringify(baselineOf(answered), null, 1)}\n`)
+    yield* writeBaseline(baselineFile, answered)
     yield* note(`clew: ${count(questions, "question")} saved to ${baselineFile}`)
   }
   if (compared !== undefined && compared.after < compared.before - asked.tolerance) {

@@ -1,3 +1,4 @@
+import * as FileSystem from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -12,9 +13,8 @@ import { type Asked, GraphBuilt, GraphEntity, GraphPath, Relation, placeOf } fro
 import * as Cli from "./command.ts"
 import { Place, inIndex, reading, displayPath } from "./engine.ts"
 import { usage } from "./exit.ts"
-import { replaceFile } from "./files.ts"
 import * as options from "./flags.ts"
-import { count, durationText, printJson, printResult } from "./output.ts"
+import { count, durationText, printResult } from "./output.ts"
 import { Terminal } from "./terminal.ts"
 
 /** The linkage, for people. */
@@ -131,16 +131,11 @@ const limit = (max: number, fallback: number) =>
 
 const out = Cli.file("output", { value: "FILE", summary: "Write to this file instead of standard output" })
 
-/** What `graph export --output FILE --json` and `graph show --output FILE --json` print. */
-export const GraphFile = Schema.Struct({ file: Schema.String }).annotations({ identifier: "GraphFile" })
-
 const write = Effect.fnUntraced(function* (file: string | undefined, text: string) {
   const { note, print } = yield* Terminal
   if (file === undefined) return yield* print(text)
-  const { cwd, globals } = yield* Place
-  const whole = resolve(cwd, file)
-  yield* replaceFile(whole, text)
-  if (globals.json) return yield* printJson(GraphFile, { file: whole })
+  const { cwd } = yield* Place
+  yield* (yield* FileSystem.FileSystem).writeFileString(resolve(cwd, file), text)
   yield* note(`clew: wrote ${file}`)
 })
 
@@ -292,7 +287,8 @@ const show = Cli.define(
 
 export const graph = Cli.group(
   Cli.define({ name: "graph", summary: "Build, query and show the knowledge graph", flags: {} }, function* () {
-    return yield* usage("give a command: build, query, path, top, export or show")
+    const { print } = yield* Terminal
+    yield* print("Use clew graph build, query, path, top, export or show; --help says more")
   }),
   [build, query, path, top, exported, show]
 )

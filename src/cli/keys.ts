@@ -78,7 +78,8 @@ const make = Cli.define(
 
 export const keys = Cli.group(
   Cli.define({ name: "keys", summary: "Make keys for the HTTP server", flags: {} }, function* () {
-    return yield* usage("give a command: clew keys new NAME")
+    const { print } = yield* Terminal
+    yield* print("Use clew keys new NAME; --help says more")
   }),
   [make]
 )

@@ -27,7 +27,6 @@ const codes: Readonly<Record<string, ExitCode>> = {
   UsageError: exitCode.usage,
   ConfigError: exitCode.usage,
   EntityNotFound: exitCode.nothingFound,
-  NothingFound: exitCode.nothingFound,
   PassageNotFound: exitCode.nothingFound
 }
 

@@ -11,7 +11,7 @@ import type { StoredDocument } from "../model/Stored.ts"
 import * as Cli from "./command.ts"
 import { theCited } from "./document.ts"
 import { Place, reading, displayPath } from "./engine.ts"
-import { nothing } from "./exit.ts"
+import { exitCode, stop } from "./exit.ts"
 import * as options from "./flags.ts"
 import { count, printJson } from "./output.ts"
 import { Terminal, forTerminal, printable, printableLine } from "./terminal.ts"
@@ -70,12 +70,14 @@ const lined = Effect.fnUntraced(function* (
 ) {
   if (first < lines.first || first > lines.last) {
     const { cwd } = yield* Place
-    const name = displayPath(cwd, source ?? docId)
-    return yield* nothing(
+    const { note } = yield* Terminal
+    const name = printable(displayPath(cwd, source ?? docId))
+    yield* note(
       lines.first === lines.last
-        ? `${name} has no line ${first}, only line ${lines.first}`
-        : `${name} has no line ${first}; it has lines ${lines.first} to ${lines.last}`
+        ? `clew: ${name} has no line ${first}, only line ${lines.first}`
+        : `clew: ${name} has no line ${first}; it has lines ${lines.first} to ${lines.last}`
     )
+    return yield* stop(exitCode.nothingFound)
   }
   const found: Shown = passages.find(({ endLine, startLine }) => startLine <= first && first <= endLine) ?? {
     ordinal: undefined,
@@ -92,9 +94,10 @@ const placed = Effect.fnUntraced(function* ({ docId, metadata, passages, source 
   const wanted = locatorOf(text)
   const { pages } = metadata
   if (wanted?._tag === "Page" && typeof pages === "number" && (wanted.page < 1 || wanted.page > pages)) {
-    return yield* nothing(
-      `${displayPath(cwd, source ?? docId)} has no page ${wanted.page}; it has ${count(pages, "page")}`
+    yield* note(
+      printable(`clew: ${displayPath(cwd, source ?? docId)} has no page ${wanted.page}; it has ${count(pages, "page")}`)
     )
+    return yield* stop(exitCode.nothingFound)
   }
   const there = wanted === undefined ? [] : passagesAt(passages, wanted)
   const [first, last] = [there[0], there.at(-1)]
@@ -106,11 +109,14 @@ const placed = Effect.fnUntraced(function* ({ docId, metadata, passages, source 
     return { ordinal: first.ordinal, startLine: first.startLine, endLine: last.endLine } satisfies Shown
   }
   const places = [...new Set(passages.flatMap(({ locator }) => (locator === undefined ? [] : [fragment(locator)])))]
-  return yield* nothing(
-    places.length === 0
-      ? `${displayPath(cwd, source ?? docId)} has no such places; give a line: SOURCE:LINE`
-      : `no place ${JSON.stringify(`#${text}`)} in ${displayPath(cwd, source ?? docId)}; its passages begin at ${places[0]} to ${places.at(-1)}`
+  yield* note(
+    printable(
+      places.length === 0
+        ? `clew: ${displayPath(cwd, source ?? docId)} has no such places; give a line: SOURCE:LINE`
+        : `clew: no place ${JSON.stringify(`#${text}`)} in ${displayPath(cwd, source ?? docId)}; its passages begin at ${places[0]} to ${places.at(-1)}`
+    )
   )
+  return yield* stop(exitCode.nothingFound)
 })
 
 /** Lines around a passage. */

@@ -201,8 +201,7 @@ describe("benchmark --judgements", () => {
       [["--judgements", file, "--dataset", "toy"], 2, "--dataset cannot be combined with --judgements"],
       [["--baseline", "quality.json"], 2, "--baseline requires --judgements"],
       [["--judgements", file, "--save"], 2, "--save requires --baseline"],
-      [["--judgements", file, "--baseline", file], 1, "is not a baseline"],
-      [["--judgements", file, "--baseline", file, "--save"], 1, "is not a baseline; name another file"]
+      [["--judgements", file, "--baseline", file], 1, "is not a baseline"]
     ] as const
     for (const [args, code, message] of cases) {
       const ended = await box.run(["benchmark", ...args])

@@ -117,8 +117,6 @@ describe("show", () => {
       await box.ends(3, ["why", "tide", folder], said)
     }
     await box.ends(3, ["show", ".:3"], ". is not indexed: it is a folder")
-    const { stderr } = await box.ends(3, ["--json", "show", "none.md"])
-    assert.deepInclude(JSON.parse(stderr), { _tag: "NothingFound" })
     await box.ends(3, ["show", "docs/empty.bin"], "docs/empty.bin is not indexed: skipped in collection default")
     const long = `${"a".repeat(999)}😀`
     await box.ends(3, ["show", long], "there is no such document and no such file; clew")
