@@ -19,6 +19,7 @@ import {
 import {
   type Table,
   describeOrigin,
+  type Tree,
   resolvePath,
   empty,
   isTable,
@@ -209,6 +210,18 @@ const untrusted = Effect.fnUntraced(function* (env: Env, file: string, content: 
 
 const decode = Schema.decodeUnknown(Settings, { errors: "all", onExcessProperty: "error" })
 
+/** What is wrong with a value that does not count: it does once the flag or the variable over it is gone. */
+const problemsOf = Effect.fnUntraced(function* (
+  { key, origin, value }: Tree["shadowed"][number],
+  places: Parameters<typeof resolvePaths>[1]
+) {
+  const tree = empty()
+  set(tree, key, value, origin)
+  resolvePaths(tree, places)
+  const decoded = yield* Effect.either(decode(tree.data))
+  return Either.isLeft(decoded) ? fromParseError(tree, decoded.left).filter((problem) => problem.key === key) : []
+})
+
 /**
  * The configuration: flag over environment over file over default. Reads one file and nothing else; what surrounds the
  * process comes in through the options.
@@ -229,12 +242,14 @@ export const load = Effect.fn("Config.load")(function* (options: LoadOptions) {
   for (const { key, name, value } of options.flags ?? []) {
     if (value !== undefined) set(tree, key, value, { kind: "flag", name })
   }
-  resolvePaths(tree, { path, cwd, home: home(env) })
+  const places = { path, cwd, home: home(env) }
+  resolvePaths(tree, places)
 
   const decoded = yield* Effect.either(decode(tree.data))
   const wrong = [
     ...problems,
     ...(Either.isLeft(decoded) ? fromParseError(tree, decoded.left) : []),
+    ...(yield* Effect.forEach(tree.shadowed, (one) => problemsOf(one, places))).flat(),
     ...unknown.map(unknownVariable)
   ]
   if (Arr.isNonEmptyArray(wrong)) return yield* new ConfigError({ problems: wrong })

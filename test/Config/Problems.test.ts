@@ -199,3 +199,26 @@ test("without a home folder the database needs a place", () =>
     const { settings } = yield* load({ env: { HOME: undefined, CLEW_STORE_PATH: "/x.db" } })
     assert.strictEqual(settings.store.path, "/x.db")
   }))
+
+test("a value that another one overrides is looked at all the same, on its own", () =>
+  Effect.gen(function* () {
+    const flags = [
+      { name: "--db", key: "store.path", value: "c.db" },
+      { name: "--db", key: "store.backend", value: "sqlite" }
+    ] as const
+    const env = { CLEW_STORE_BACKEND: "bogus", CLEW_SEARCH_TOP_K: "5" }
+    const toml = "[store]\nbackend = 5\npath = 6\n[search]\ntop_k = 1000"
+    const allowed = "one of auto, sqlite, postgres, opensearch"
+    assert.sameMembers(yield* problems({ "./own.toml": toml }, { config: "own.toml", env, flags }), [
+      `./own.toml: store.backend is 5, but must be ${allowed}`,
+      "./own.toml: store.path is 6, but must be a path (~/ is your home folder)",
+      "./own.toml: search.top_k is 1000, but must be a whole number from 1 to 100",
+      `environment variable CLEW_STORE_BACKEND: store.backend is "bogus", but must be ${allowed}`
+    ])
+    // Alone it would lack the path of its model, which the other one does not need.
+    const { load } = yield* place({
+      "./own.toml": '[embedding]\nbackend = "onnx"\n[store]\nbackend = "postgres"\npath = "x.db"'
+    })
+    const { settings } = yield* load({ config: "own.toml", env: { CLEW_EMBEDDING_BACKEND: "builtin" }, flags })
+    assert.strictEqual(settings.store.backend, "sqlite")
+  }))
