@@ -298,8 +298,7 @@ const show = Cli.define(
 
 export const graph = Cli.group(
   Cli.define({ name: "graph", summary: "Build, query and show the knowledge graph", flags: {} }, function* () {
-    const { print } = yield* Terminal
-    yield* print("Use clew graph build, query, path, top, export or show; --help says more")
+    yield* usage("name what to do: clew graph build, query, path, top, export or show")
   }),
   [build, query, path, top, exported, show]
 )
