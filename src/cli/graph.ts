@@ -131,6 +131,9 @@ const limit = (max: number, fallback: number) =>
 
 const out = Cli.file("output", { value: "FILE", summary: "Write to this file instead of standard output" })
 
+/** What `graph export` and `graph show` print with `--json` if they write to a file. */
+export const GraphFile = Schema.Struct({ file: Schema.String }).annotations({ identifier: "GraphFile" })
+
 /** How the files begin that `graph export` and `graph show` write. */
 const begun =
   /^(?:<\?xml [^>]*>\n<graphml |\{"directed":false,"multigraph":false,"nodes":|graph clew \{\n|<!doctype html>[^]*<title>Clew: )/
@@ -139,13 +142,13 @@ const isGraph = (file: string): boolean => begun.test(beginningOf(file))
 
 /** Writes what is made of the graph to standard output, or to a file of which it is known first that it is free. */
 const written = Effect.fnUntraced(function* <E, R>(output: string | undefined, made: Effect.Effect<string, E, R>) {
-  const { note, print } = yield* Terminal
+  const { print } = yield* Terminal
   const { cwd } = yield* Place
   if (output === undefined) return yield* print(yield* made)
   const file = resolve(cwd, output)
   yield* unlessTaken(file, "a graph", isGraph)
   yield* writeWhole(file, yield* made)
-  yield* note(`clew: wrote ${output}`)
+  yield* printResult(GraphFile, { file }, `Wrote ${displayPath(cwd, file)}`)
 })
 
 const query = Cli.define(

@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import { readFileSync, readdirSync } from "node:fs"
-import { GraphTopReport } from "../../../src/cli/graph.ts"
+import { GraphFile, GraphTopReport } from "../../../src/cli/graph.ts"
 import { GraphBuilt } from "../../../src/model/Graph.ts"
 import { GraphEntity, GraphPath } from "../../../src/model/Graph.ts"
 import { startOllama } from "../../ollama.ts"
@@ -59,7 +59,11 @@ it("ranks, exports and draws it", async () => {
   const { stdout: json } = await box.run(["graph", "export", "--format", "json"])
   assert.isAbove((JSON.parse(json) as { readonly links: ReadonlyArray<unknown> }).links.length, 3)
   assert.match((await box.run(["graph", "export", "--format", "dot"])).stdout, /^graph clew \{\n/)
-  await box.ends(0, ["graph", "show", "--output", "graph.html"])
+  const file = box.path("graph.html")
+  assert.deepStrictEqual(await box.json(GraphFile, ["graph", "export", "--output", "graph.html"]), { file })
+  assert.deepStrictEqual(await box.json(GraphFile, ["graph", "show", "--output", "graph.html"]), { file })
+  const again = await box.ends(0, ["graph", "show", "--output", "graph.html"])
+  assert.strictEqual(again.stdout, "Wrote graph.html\n")
   const page = readFileSync(box.path("graph.html"), "utf8")
   assert.include(page, "default-src 'none'")
   assert.notMatch(page, /https?:\/\/|src=|<link/)
