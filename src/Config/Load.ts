@@ -11,12 +11,15 @@ import {
   ConfigError,
   entrustedKeys,
   fromParseError,
+  indexedPlaces,
   unknownVariable,
-  untrustedAddress
+  untrustedAddress,
+  untrustedPlace
 } from "./Problems.ts"
 import {
   type Table,
   describeOrigin,
+  type Tree,
   resolvePath,
   empty,
   isTable,
@@ -168,21 +171,56 @@ const readFile = (options: LoadOptions) =>
     if (Option.isNone(found)) return { file: Option.none(), content: {}, problems: [] } satisfies FileContent
     const { bytes, path, trusted } = found.value
     const content = yield* parse(path, bytes)
-    const untrusted = trusted ? [] : entrustedKeys.filter((key) => has(content, key))
-    return { file: Option.some(path), content, problems: untrusted.map((key) => untrustedAddress(path, key)) }
+    const problems = trusted ? [] : yield* untrusted(options.env, path, content)
+    return { file: Option.some(path), content, problems }
   }).pipe(
     Effect.catchAll((problem: ConfigProblem) =>
       Effect.succeed<FileContent>({ file: Option.none(), content: {}, problems: [problem] })
     )
   )
 
-const has = (content: Table, key: KeyPath): boolean => {
+const valueOf = (content: Table, key: KeyPath): unknown => {
   const [section = "", name = ""] = key.split(".")
   const table = content[section]
-  return isTable(table) && Object.hasOwn(table, name)
+  return isTable(table) && Object.hasOwn(table, name) ? table[name] : undefined
 }
 
+/** What a file that was merely found may not set: addresses, keys, and places outside of its folder to index. */
+const untrusted = Effect.fnUntraced(function* (env: Env, file: string, content: Table) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  // A link in the folder may lead out of it.
+  const real = (place: string) => Effect.orElseSucceed(fs.realPath(place), () => place)
+  const folder = yield* real(path.dirname(file))
+  const problems = entrustedKeys.flatMap((key) =>
+    valueOf(content, key) === undefined ? [] : [untrustedAddress(file, key)]
+  )
+  for (const key of indexedPlaces) {
+    for (const place of Arr.ensure(valueOf(content, key))) {
+      if (typeof place !== "string") continue
+      const resolved = resolvePath({ path, cwd: folder, home: home(env) }, place, { kind: "flag", name: key })
+      const within = path.relative(folder, yield* real(resolved))
+      if (within.split(path.sep)[0] === ".." || path.isAbsolute(within)) {
+        problems.push(untrustedPlace(file, key, place))
+      }
+    }
+  }
+  return problems
+})
+
 const decode = Schema.decodeUnknown(Settings, { errors: "all", onExcessProperty: "error" })
+
+/** What is wrong with a value that does not count: it does once the flag or the variable over it is gone. */
+const problemsOf = Effect.fnUntraced(function* (
+  { key, origin, value }: Tree["shadowed"][number],
+  places: Parameters<typeof resolvePaths>[1]
+) {
+  const tree = empty()
+  set(tree, key, value, origin)
+  resolvePaths(tree, places)
+  const decoded = yield* Effect.either(decode(tree.data))
+  return Either.isLeft(decoded) ? fromParseError(tree, decoded.left).filter((problem) => problem.key === key) : []
+})
 
 /**
  * The configuration: flag over environment over file over default. Reads one file and nothing else; what surrounds the
@@ -204,12 +242,14 @@ export const load = Effect.fn("Config.load")(function* (options: LoadOptions) {
   for (const { key, name, value } of options.flags ?? []) {
     if (value !== undefined) set(tree, key, value, { kind: "flag", name })
   }
-  resolvePaths(tree, { path, cwd, home: home(env) })
+  const places = { path, cwd, home: home(env) }
+  resolvePaths(tree, places)
 
   const decoded = yield* Effect.either(decode(tree.data))
   const wrong = [
     ...problems,
     ...(Either.isLeft(decoded) ? fromParseError(tree, decoded.left) : []),
+    ...(yield* Effect.forEach(tree.shadowed, (one) => problemsOf(one, places))).flat(),
     ...unknown.map(unknownVariable)
   ]
   if (Arr.isNonEmptyArray(wrong)) return yield* new ConfigError({ problems: wrong })

@@ -123,16 +123,32 @@ export const entrustedKeys: ReadonlyArray<KeyPath> = [
   "store.url",
   "store.urls",
   "store.ca",
-  "server.keys"
+  "server.keys",
+  "server.oauth_issuer",
+  "server.oauth_audience"
 ]
+
+/** Keys with places whose files are indexed, by Clew or by agents: whoever asks may read them then. */
+export const indexedPlaces: ReadonlyArray<KeyPath> = ["watch.paths", "server.write_paths"]
+
+/** The rest of a sentence about what a file may not set, and the way out. */
+const onlyFound = (file: string, what: string): string =>
+  `a file that was only found in the working directory may not ${what}; if you trust it, name it: --config ${file}`
+
+/** Someone else's folder must not have files from elsewhere indexed. */
+export const untrustedPlace = (file: string, key: KeyPath, place: string): ConfigProblem => ({
+  where: file,
+  key,
+  detail: `${key} has ${show(place)}; ${onlyFound(file, "name a place outside of its folder there")}`
+})
 
 /** Someone else's folder must not redirect documents, or let anybody in. */
 export const untrustedAddress = (file: string, key: KeyPath): ConfigProblem => ({
   where: file,
   key,
   detail:
-    `${key} ${key === "server.keys" ? "lets others in" : key.endsWith(".headers") ? "is sent to other servers" : "is an address"}; a file that was only found in the working directory may not set it; ` +
-    `if you trust it, name it: --config ${file}`
+    `${key} ${key.startsWith("server.") ? "lets others in" : key.endsWith(".headers") ? "is sent to other servers" : "is an address"}; ` +
+    onlyFound(file, "set it")
 })
 
 const fromIssue = (tree: Tree, issue: ParseResult.ArrayFormatterIssue): ConfigProblem => {

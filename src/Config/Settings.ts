@@ -330,7 +330,7 @@ const server = Schema.Struct({
 const needsAudience = ({ oauthAudience, oauthIssuer }: typeof server.Type) =>
   (oauthIssuer === undefined) === (oauthAudience === undefined) || {
     path: [oauthIssuer === undefined ? "oauth_issuer" : "oauth_audience"],
-    message: "set where the other of server.oauth_issuer and server.oauth_audience is"
+    message: `set: server.${oauthIssuer === undefined ? "oauth_audience" : "oauth_issuer"} needs it`
   }
 
 const mcp = Schema.Struct({

@@ -15,10 +15,18 @@ export type Table = Record<string, unknown>
 export const isTable = (value: unknown): value is Table =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date)
 
+/** A value that counts no more, since a flag or the environment has another. */
+interface Shadowed {
+  readonly key: KeyPath
+  readonly value: unknown
+  readonly origin: Origin
+}
+
 /** Plain data in TOML's shape, and where each key came from. */
 export interface Tree {
   readonly data: Table
   readonly origins: Map<string, Origin>
+  readonly shadowed: Array<Shadowed>
 }
 
 // Without a prototype, a key named __proto__ is a key like any other.
@@ -27,7 +35,7 @@ const table = (): Table => Object.create(null) as Table
 export const empty = (): Tree => {
   const data = table()
   for (const section of sections) data[section] = table()
-  return { data, origins: new Map() }
+  return { data, origins: new Map(), shadowed: [] }
 }
 
 /** Sets one known key, overriding an earlier value. */
@@ -36,6 +44,10 @@ export const set = (tree: Tree, path: KeyPath, value: unknown, origin: Origin): 
   const target = key?.section === undefined ? tree.data : tree.data[key.section]
   // Decoding reports a section that is not a table.
   if (key === undefined || !isTable(target)) return
+  const before = tree.origins.get(path)
+  if (before !== undefined && before.kind !== "default") {
+    tree.shadowed.push({ key: path, value: target[key.name], origin: before })
+  }
   target[key.name] = value
   tree.origins.set(path, origin)
 }

@@ -167,7 +167,10 @@ export const serverKeys = Schema.Array(ServerKey).pipe(
   Schema.filter((keys) => faultOfKeys(keys) === undefined),
   value("tables", keysAllowed),
   Schema.annotations({
-    message: ({ actual }) => ({ message: `${keysAllowed}; ${faultOfKeys(actual) ?? "these are not"}`, override: true })
+    message: ({ actual }) => ({
+      message: Array.isArray(actual) ? `${keysAllowed}; ${faultOfKeys(actual) ?? "these are not"}` : keysAllowed,
+      override: true
+    })
   })
 )
 

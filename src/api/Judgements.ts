@@ -49,7 +49,7 @@ export class JudgementsGroup extends HttpApiGroup.make("judgements")
       .annotateContext(
         about(
           "Judge results",
-          "Adds judgements to the file store.judgements; clew benchmark --judgements measures searches by them."
+          "Adds judgements of documents in the index to the file store.judgements; clew benchmark --judgements measures searches by them."
         )
       )
   )
@@ -62,6 +62,7 @@ export class JudgementsGroup extends HttpApiGroup.make("judgements")
   )
   .addError(failures.InvalidRequest)
   .addError(failures.JudgementsUnusable)
+  .addError(failures.StoreUnavailable)
   .middlewareEndpoints(Authorization)
   .annotateContext(
     OpenApi.annotations({ title: "Judgements", description: "How well results answer, to measure searches by." })

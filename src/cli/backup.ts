@@ -8,6 +8,7 @@ import { Engine, Place, inIndex, displayPath } from "./engine.ts"
 import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { bytesText, confirmed, count, printResult } from "./output.ts"
+import { unlessOfIndex } from "./writing.ts"
 
 /** What `backup --json` and `restore --json` print. */
 export const BackupReport = Schema.Struct({
@@ -62,6 +63,7 @@ export const backup = Cli.define(
     if (check && keep !== undefined) {
       return yield* usage("--check makes no backup: leave out --keep")
     }
+    if (!check) yield* unlessOfIndex(file)
     const { backups } = yield* Engine
     const made = yield* Effect.provide(
       Effect.flatMap(Backups, (it) => (check ? it.check(file) : it.backup(file, { keep }))),

@@ -12,9 +12,8 @@ import { DocumentId } from "../model/Document.ts"
 import { citedIn } from "../model/Locator.ts"
 import { Store } from "../Store.ts"
 import { recorded } from "../Why.ts"
-import { exitCode, stop } from "./exit.ts"
+import { notFound } from "./exit.ts"
 import { Place, displayPath } from "./engine.ts"
-import { Terminal } from "./terminal.ts"
 
 /** How many documents a message names if several match. */
 const named = 5
@@ -81,7 +80,7 @@ const unmet = Effect.fnUntraced(function* (file: string, collection: CollectionN
 
 /**
  * The one document that is cited as `SOURCE`, `SOURCE:LINE` or `SOURCE#PLACE`, and the place; if there is none or more than
- * one, says so and exits with 3.
+ * one, fails with what there is.
  */
 export const theCited = Effect.fnUntraced(function* (given: string, collection: CollectionName | undefined) {
   const whole = yield* lookFor(given, collection)
@@ -91,7 +90,7 @@ export const theCited = Effect.fnUntraced(function* (given: string, collection: 
   return { ...(yield* theOne(yield* lookFor(cited.source, collection), cited.source, collection)), cited }
 })
 
-/** The one document that was found for a source; if there is none or more than one, says so and exits with 3. */
+/** The one document that was found for a source; if there is none or more than one, fails with what there is. */
 export const theOne = Effect.fnUntraced(function* (
   found: Effect.Effect.Success<ReturnType<typeof lookFor>>,
   source: string,
@@ -100,14 +99,12 @@ export const theOne = Effect.fnUntraced(function* (
   const [only] = found
   if (found.length === 1 && only !== undefined) return only
   const { cwd } = yield* Place
-  const { note } = yield* Terminal
-  yield* note(
+  return yield* notFound(
     found.length === 0
-      ? `clew: ${source} is not indexed: ${yield* notIndexed(source, collection)}`
-      : `clew: several documents end in ${JSON.stringify(source)}: ${found
+      ? `${source} is not indexed: ${yield* notIndexed(source, collection)}`
+      : `several documents end in ${JSON.stringify(source)}: ${found
           .slice(0, named)
           .map((each) => `${displayPath(cwd, each.source)} (${each.collection})`)
           .join(", ")}`
   )
-  return yield* stop(exitCode.nothingFound)
 })

@@ -23,6 +23,11 @@ export class UsageError extends Data.TaggedError("UsageError")<{ readonly messag
 
 export const usage = (message: string) => new UsageError({ message })
 
+/** What a command was to show is not there, or not the only one of its name; the message says what is. */
+export class NotFound extends Data.TaggedError("NotFound")<{ readonly message: string }> {}
+
+export const notFound = (message: string) => new NotFound({ message })
+
 /** A file given to a command cannot be read or written, although the command line is valid. */
 export class FileUnusable extends Data.TaggedError("FileUnusable")<{ readonly message: string }> {}
 

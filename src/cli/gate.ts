@@ -20,6 +20,7 @@ import { followed } from "./reindex.ts"
 import { copyTo } from "./transfer.ts"
 import { isOnServer } from "../Config.ts"
 import { exitCode, stop, FileUnusable, usage } from "./exit.ts"
+import { unlessTaken, writeWhole } from "./writing.ts"
 
 const Interval = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high: Schema.Finite }).annotations({
   description: "A mean over the questions, and its 95 % bootstrap interval"
@@ -182,6 +183,7 @@ interface Asked {
 }
 
 const decode = Schema.decodeUnknown(Schema.parseJson(Baseline))
+const decodeOption = Schema.decodeUnknownOption(Schema.parseJson(Baseline))
 
 /** The saved baseline. */
 const readBaseline = Effect.fnUntraced(function* (file: string) {
@@ -195,15 +197,7 @@ const readBaseline = Effect.fnUntraced(function* (file: string) {
   )
 })
 
-const writeBaseline = (file: string, answered: ReadonlyArray<Answered>) =>
-  Effect.try({
-    try: () => {
-      // Written whole or not at all, so that an interrupted run leaves the old one.
-      fs.writeFileSync(`${file}.new`, `${JSON.stringify(baselineOf(answered), null, 1)}\n`)
-      fs.renameSync(`${file}.new`, file)
-    },
-    catch: (error) => new FileUnusable({ message: `${file} cannot be written: ${(error as Error).message}` })
-  })
+const isBaseline = (file: string): boolean => Option.isSome(decodeOption(fs.readFileSync(file, "utf8")))
 
 /** That judgements count for nothing, since their documents are not there. */
 export const unmatchedNote = (unmatched: ReadonlyArray<Judgement>, all: number): string =>
@@ -263,6 +257,7 @@ export const gate = Effect.fnUntraced(function* (asked: Asked) {
   const engine = yield* Engine
   const file = path.resolve(cwd, asked.judgements)
   const baselineFile = asked.baseline === undefined ? undefined : path.resolve(cwd, asked.baseline)
+  if (baselineFile !== undefined && asked.save) yield* unlessTaken(baselineFile, "a baseline", isBaseline)
   const earlier = baselineFile === undefined || asked.save ? undefined : yield* readBaseline(baselineFile)
 
   const evaluated = (options: { readonly config?: string; readonly copy?: Copy } = {}) =>
@@ -327,7 +322,7 @@ export const gate = Effect.fnUntraced(function* (asked: Asked) {
     yield* note("clew: no result was judged: the judgements are about other passages than those found")
   }
   if (baselineFile !== undefined && asked.save) {
-    yield* writeBaseline(baselineFile, answered)
+    yield* writeWhole(baselineFile, `${JSON.stringify(now, null, 1)}\n`)
     yield* note(`clew: ${count(questions, "question")} saved to ${baselineFile}`)
   }
   if (compared !== undefined && compared.after < compared.before - asked.tolerance) {

@@ -1,4 +1,3 @@
-import * as FileSystem from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -16,6 +15,7 @@ import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { count, durationText, printResult } from "./output.ts"
 import { Terminal } from "./terminal.ts"
+import { beginningOf, unlessTaken, writeWhole } from "./writing.ts"
 
 /** The linkage, for people. */
 export const linkageText = (linkage: number): string =>
@@ -131,12 +131,24 @@ const limit = (max: number, fallback: number) =>
 
 const out = Cli.file("output", { value: "FILE", summary: "Write to this file instead of standard output" })
 
-const write = Effect.fnUntraced(function* (file: string | undefined, text: string) {
-  const { note, print } = yield* Terminal
-  if (file === undefined) return yield* print(text)
+/** What `graph export` and `graph show` print with `--json` if they write to a file. */
+export const GraphFile = Schema.Struct({ file: Schema.String }).annotations({ identifier: "GraphFile" })
+
+/** How the files begin that `graph export` and `graph show` write. */
+const begun =
+  /^(?:<\?xml [^>]*>\n<graphml |\{"directed":false,"multigraph":false,"nodes":|graph clew \{\n|<!doctype html>[^]*<title>Clew: )/
+
+const isGraph = (file: string): boolean => begun.test(beginningOf(file))
+
+/** Writes what is made of the graph to standard output, or to a file of which it is known first that it is free. */
+const written = Effect.fnUntraced(function* <E, R>(output: string | undefined, made: Effect.Effect<string, E, R>) {
+  const { print } = yield* Terminal
   const { cwd } = yield* Place
-  yield* (yield* FileSystem.FileSystem).writeFileString(resolve(cwd, file), text)
-  yield* note(`clew: wrote ${file}`)
+  if (output === undefined) return yield* print(yield* made)
+  const file = resolve(cwd, output)
+  yield* unlessTaken(file, "a graph", isGraph)
+  yield* writeWhole(file, yield* made)
+  yield* printResult(GraphFile, { file }, `Wrote ${displayPath(cwd, file)}`)
 })
 
 const query = Cli.define(
@@ -259,10 +271,11 @@ const exported = Cli.define(
     examples: ["clew graph export --output graph.graphml", "clew graph export --format json | jq .nodes"]
   },
   function* (flags) {
-    yield* reading(function* () {
+    const made = reading(function* () {
       const network = yield* (yield* Graph).whole(flags.collection ?? defaultCollection)
-      yield* write(flags.output, formats[flags.format ?? "graphml"](network))
+      return formats[flags.format ?? "graphml"](network)
     })
+    yield* written(flags.output, made)
   }
 )
 
@@ -276,19 +289,19 @@ const show = Cli.define(
   },
   function* (flags) {
     const collection = flags.collection ?? defaultCollection
-    yield* reading(function* () {
+    const made = reading(function* () {
       const graph = yield* Graph
       const network = largest(yield* graph.whole(collection), flags.limit ?? 5000)
       const { toPage } = yield* Effect.promise(() => import("../entities/page.ts"))
-      yield* write(flags.output, toPage(yield* graph.placed(network), `Clew: ${collection}`))
+      return toPage(yield* graph.placed(network), `Clew: ${collection}`)
     })
+    yield* written(flags.output, made)
   }
 )
 
 export const graph = Cli.group(
   Cli.define({ name: "graph", summary: "Build, query and show the knowledge graph", flags: {} }, function* () {
-    const { print } = yield* Terminal
-    yield* print("Use clew graph build, query, path, top, export or show; --help says more")
+    yield* usage("name what to do: clew graph build, query, path, top, export or show")
   }),
   [build, query, path, top, exported, show]
 )

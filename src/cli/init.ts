@@ -12,8 +12,8 @@ import { printResult } from "./output.ts"
 const InitReport = Schema.Struct({ file: Schema.String }).annotations({ identifier: "InitReport" })
 
 const head = `# Clew's configuration, read by every command in this folder. Each key is here with its default: remove the # and
-# change what you want. An address (embedding.url, llm.url, rerank.url, telemetry.otlp_endpoint) is allowed only in a
-# file that you name with --config, or in ~/.config/clew/config.toml. See docs/configuration.md.
+# change what you want. An address (embedding.url, llm.url, rerank.url, telemetry.otlp_endpoint), server.keys and OAuth are
+# allowed only in a file that you name with --config, or in ~/.config/clew/config.toml. See docs/configuration.md.
 `
 
 /** The reference with every key commented out, under a head for whoever edits it. */

@@ -22,6 +22,7 @@ import { unmatchedNote } from "./gate.ts"
 import { printable, printableLine, Terminal } from "./terminal.ts"
 import * as options from "./flags.ts"
 import { count, printJson } from "./output.ts"
+import { unlessOfIndex } from "./writing.ts"
 
 /** What `judge --json` prints. */
 export const JudgeReport = Schema.Struct({
@@ -213,6 +214,7 @@ export const judge = Cli.define(
       const judgements = yield* Judgements
       const judging = yield* Judging
       const file = flags.judgements === undefined ? judgements.usual : path.resolve(cwd, flags.judgements)
+      yield* unlessOfIndex(file)
       const graded = yield* Effect.forEach(given, (judgement) =>
         Effect.flatMap(judgedSource(judgement.source, flags.collection), (source) =>
           source === undefined

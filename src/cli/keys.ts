@@ -78,8 +78,7 @@ const make = Cli.define(
 
 export const keys = Cli.group(
   Cli.define({ name: "keys", summary: "Make keys for the HTTP server", flags: {} }, function* () {
-    const { print } = yield* Terminal
-    yield* print("Use clew keys new NAME; --help says more")
+    yield* usage("name what to do: clew keys new NAME")
   }),
   [make]
 )

@@ -26,6 +26,7 @@ const problemOf = (cause: Cause.Cause<unknown>): typeof Problem.Type => {
 const codes: Readonly<Record<string, ExitCode>> = {
   UsageError: exitCode.usage,
   ConfigError: exitCode.usage,
+  NotFound: exitCode.nothingFound,
   EntityNotFound: exitCode.nothingFound,
   PassageNotFound: exitCode.nothingFound
 }

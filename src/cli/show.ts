@@ -11,7 +11,7 @@ import type { StoredDocument } from "../model/Stored.ts"
 import * as Cli from "./command.ts"
 import { theCited } from "./document.ts"
 import { Place, reading, displayPath } from "./engine.ts"
-import { exitCode, stop } from "./exit.ts"
+import { notFound } from "./exit.ts"
 import * as options from "./flags.ts"
 import { count, printJson } from "./output.ts"
 import { Terminal, forTerminal, printable, printableLine } from "./terminal.ts"
@@ -61,7 +61,7 @@ interface Shown {
   readonly endLine: number
 }
 
-/** The passage that contains a line, or the lines; if there is no such line, says which exist and exits with 3. */
+/** The passage that contains a line, or the lines; if there is no such line, fails with those that exist. */
 const lined = Effect.fnUntraced(function* (
   { docId, passages, source }: StoredDocument,
   lines: Lines,
@@ -70,14 +70,12 @@ const lined = Effect.fnUntraced(function* (
 ) {
   if (first < lines.first || first > lines.last) {
     const { cwd } = yield* Place
-    const { note } = yield* Terminal
-    const name = printable(displayPath(cwd, source ?? docId))
-    yield* note(
+    const name = displayPath(cwd, source ?? docId)
+    return yield* notFound(
       lines.first === lines.last
-        ? `clew: ${name} has no line ${first}, only line ${lines.first}`
-        : `clew: ${name} has no line ${first}; it has lines ${lines.first} to ${lines.last}`
+        ? `${name} has no line ${first}, only line ${lines.first}`
+        : `${name} has no line ${first}; it has lines ${lines.first} to ${lines.last}`
     )
-    return yield* stop(exitCode.nothingFound)
   }
   const found: Shown = passages.find(({ endLine, startLine }) => startLine <= first && first <= endLine) ?? {
     ordinal: undefined,
@@ -87,17 +85,16 @@ const lined = Effect.fnUntraced(function* (
   return found
 })
 
-/** The passages of a page, a slide, a row; if there is no such place, says which exist and exits with 3. */
+/** The passages of a page, a slide, a row; if there is no such place, fails with those that exist. */
 const placed = Effect.fnUntraced(function* ({ docId, metadata, passages, source }: StoredDocument, text: string) {
   const { cwd } = yield* Place
   const { note } = yield* Terminal
   const wanted = locatorOf(text)
   const { pages } = metadata
   if (wanted?._tag === "Page" && typeof pages === "number" && (wanted.page < 1 || wanted.page > pages)) {
-    yield* note(
-      printable(`clew: ${displayPath(cwd, source ?? docId)} has no page ${wanted.page}; it has ${count(pages, "page")}`)
+    return yield* notFound(
+      `${displayPath(cwd, source ?? docId)} has no page ${wanted.page}; it has ${count(pages, "page")}`
     )
-    return yield* stop(exitCode.nothingFound)
   }
   const there = wanted === undefined ? [] : passagesAt(passages, wanted)
   const [first, last] = [there[0], there.at(-1)]
@@ -109,14 +106,11 @@ const placed = Effect.fnUntraced(function* ({ docId, metadata, passages, source 
     return { ordinal: first.ordinal, startLine: first.startLine, endLine: last.endLine } satisfies Shown
   }
   const places = [...new Set(passages.flatMap(({ locator }) => (locator === undefined ? [] : [fragment(locator)])))]
-  yield* note(
-    printable(
-      places.length === 0
-        ? `clew: ${displayPath(cwd, source ?? docId)} has no such places; give a line: SOURCE:LINE`
-        : `clew: no place ${JSON.stringify(`#${text}`)} in ${displayPath(cwd, source ?? docId)}; its passages begin at ${places[0]} to ${places.at(-1)}`
-    )
+  return yield* notFound(
+    places.length === 0
+      ? `${displayPath(cwd, source ?? docId)} has no such places; give a line: SOURCE:LINE`
+      : `no place ${JSON.stringify(`#${text}`)} in ${displayPath(cwd, source ?? docId)}; its passages begin at ${places[0]} to ${places.at(-1)}`
   )
-  return yield* stop(exitCode.nothingFound)
 })
 
 /** Lines around a passage. */

@@ -202,10 +202,12 @@ export const layer = (
     Effect.gen(function* () {
       const { stderr, stdin, stdout } = streams
       const gone = yield* Deferred.make<ExitCode>()
-      stdout.on("error", (error: NodeJS.ErrnoException) => {
+      stdout.once("error", (error: NodeJS.ErrnoException) => {
         if (error.code !== "EPIPE") stderr.write(`clew: standard output cannot be written: ${error.message}\n`)
         Deferred.unsafeDone(gone, Effect.succeed(error.code === "EPIPE" ? exitCode.done : exitCode.failed))
       })
+      // Each further write fails too.
+      stdout.on("error", () => {})
       // Nowhere left to report it.
       stderr.on("error", () => {})
       const log = logTo(stderr)

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import * as path from "node:path"
 import type { Readable } from "node:stream"
 import { finished } from "node:stream/promises"
-import { constants, createGzip, gunzipSync } from "node:zlib"
+import { createGzip } from "node:zlib"
 import { isOnServer } from "../Config.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import { ExportEnd } from "../model/Export.ts"
@@ -19,6 +19,7 @@ import { count, numberText, printResult } from "./output.ts"
 import { cannot, FileUnusable, usage } from "./exit.ts"
 import { UpkeepStore } from "../Store.ts"
 import { Terminal } from "./terminal.ts"
+import { beginningOf, unlessTaken } from "./writing.ts"
 
 /** What `export --json` and `import --json` print. */
 export const TransferReport = Schema.Struct({
@@ -35,39 +36,8 @@ const decodeEnd = Schema.decodeSync(Schema.parseJson(ExportEnd))
 
 const head = '{"format":"clew-export"'
 
-/** Whether a file begins like an export, compressed or not, or is empty. */
-const isExport = (file: string): boolean => {
-  const fd = fs.openSync(file, "r")
-  try {
-    const bytes = Buffer.alloc(4096)
-    const begun = bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, 0))
-    const isPacked = begun[0] === 0x1f && begun[1] === 0x8b
-    const text = isPacked ? gunzipSync(begun, { finishFlush: constants.Z_SYNC_FLUSH }) : begun
-    return text.length === 0 || text.toString("latin1", 0, head.length) === head
-  } catch {
-    return false
-  } finally {
-    fs.closeSync(fd)
-  }
-}
-
-/** Fails if a file of that name exists and is not an export. */
-const unlessTaken = (file: string) =>
-  Effect.try({
-    try: () => {
-      const stat = fs.statSync(file, { throwIfNoEntry: false })
-      return stat === undefined || (stat.isFile() && isExport(file))
-    },
-    catch: cannot("write", file)
-  }).pipe(
-    Effect.filterOrFail(
-      (isFree) => isFree,
-      () =>
-        new FileUnusable({
-          message: `${file} already exists and is not an export by Clew; name another file, or move it away`
-        })
-    )
-  )
+/** Whether a file begins like an export, compressed or not. */
+const isExport = (file: string): boolean => beginningOf(file).startsWith(head)
 
 /** Writes lines to a new file that only its owner can read, and that gets its name when it is complete. */
 const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
@@ -140,7 +110,7 @@ export const exportIndex = define(
     if (name === undefined && out.isTerminal) return yield* usage("name a FILE, or pipe the export into a program")
     const file = name === undefined || name === "-" ? undefined : path.resolve(cwd, name)
     if (file === undefined && globals.json) return yield* usage("--json prints a report, so the export needs a FILE")
-    if (file !== undefined) yield* unlessTaken(file)
+    if (file !== undefined) yield* unlessTaken(file, "an export", isExport)
     yield* inIndex("read", function* () {
       const { lines } = yield* Transfer
       let last = ""

@@ -4,14 +4,18 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { Api } from "../api/Api.ts"
-import { badField } from "../api/errors.ts"
+import { badField, InvalidRequest } from "../api/errors.ts"
 import type { GraphBuildRequest } from "../api/Graph.ts"
 import type { QueryResponse } from "../api/Search.ts"
 import { orEmpty, untilMade } from "../Collections.ts"
 import { EntityNotFound, Graph } from "../Graph.ts"
+import { asGlob } from "../filterHint.ts"
 import { Judgements } from "../measuring/Judgements.ts"
+import { Judging } from "../measuring/Judging.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import type { GraphBuilt } from "../model/Graph.ts"
+import type { Judgement } from "../model/Judgement.ts"
+import { limits } from "../model/Limits.ts"
 import {
   type Found,
   type Provenance,
@@ -21,6 +25,7 @@ import {
 } from "../model/SearchResult.ts"
 import { Prompt, type PromptOutcome } from "../Prompt.ts"
 import { Search, type SearchOutcome } from "../Search.ts"
+import { Store } from "../Store.ts"
 import { makeAudit } from "./audit.ts"
 import { Jobs, type Told } from "./Jobs.ts"
 import { withoutInside } from "./respond.ts"
@@ -137,10 +142,34 @@ export const graphLayer = HttpApiBuilder.group(Api, "graph", (handlers) =>
 export const judgementsLayer = HttpApiBuilder.group(Api, "judgements", (handlers) =>
   Effect.gen(function* () {
     const { append, readOrNone, usual } = yield* Judgements
+    const { unmatched } = yield* Judging
+    const { collections, filtered } = yield* Store
     const audit = yield* makeAudit
+    /** Those about no document of the index. What was judged before can be judged again, though its document is gone. */
+    const strangers = Effect.fnUntraced(function* (judgements: ReadonlyArray<Judgement>) {
+      const names = (yield* collections).map(({ name }) => name)
+      const sources = [...new Set(judgements.map(({ source }) => source))]
+      // Most are sources as they are stored, which need no look at every document.
+      const others = yield* Effect.filter(sources, (source) =>
+        Effect.map(filtered(names, { source: asGlob(source) }), (passages) => passages === 0)
+      )
+      if (others.length === 0) return []
+      const known = new Set((yield* readOrNone(usual)).flatMap((one) => one.judgements.map(({ source }) => source)))
+      const fresh = judgements.filter(({ source }) => others.includes(source) && !known.has(source))
+      // A collection was dropped in this instant.
+      return yield* Effect.catchTag(unmatched(fresh), "CollectionNotFound", () => Effect.succeed([]))
+    })
     return handlers
       .handle("judge", ({ payload: { judgements } }) =>
-        audit("judge")(Effect.as(append(usual, judgements), { saved: judgements.length }))
+        Effect.gen(function* () {
+          const lost = (yield* strangers(judgements)).map((one) => {
+            const path = `judgements[${judgements.indexOf(one)}].source`
+            return { path, message: `${path}: no document ${JSON.stringify(one.source)} is in the index` }
+          })
+          if (lost.length > 0) return yield* new InvalidRequest({ errors: lost.slice(0, limits.errors) })
+          yield* append(usual, judgements)
+          return { saved: judgements.length }
+        }).pipe(audit("judge"))
       )
       .handle("judged", ({ urlParams: { query } }) =>
         Effect.map(readOrNone(usual), (questions) => ({

@@ -1,6 +1,7 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { symlinkSync } from "node:fs"
 import type { LoadOptions } from "../../src/Config/Load.ts"
 import { place, problems, test } from "./place.ts"
 
@@ -92,4 +93,37 @@ test("a file merely found sets no addresses; the same file named does", () =>
     }
     const home = yield* place({ "~/.config/clew/config.toml": toml })
     assert.strictEqual((yield* home.load()).settings.telemetry.otlpEndpoint, "http://there.example")
+  }))
+
+test("a file merely found lets nobody in, and has nothing indexed from outside of its folder", () =>
+  Effect.gen(function* () {
+    const toml = `
+      [server]
+      host = "127.0.0.1"
+      port = 8000
+      oauth_issuer = "https://there.example"
+      oauth_audience = "https://there.example/mcp"
+      write_paths = ["docs", "~/.ssh"]
+      [watch]
+      paths = [".", "./docs", "new/../missing", "..", "/etc", "out"]
+      [store]
+      path = "index.db"
+    `
+    const files = { "./clew.toml": toml, "./docs/a.md": "", "~/notes/a.md": "" }
+    const { at, load } = yield* place(files)
+    symlinkSync(at("~/notes"), at("./out"))
+    const { message } = yield* Effect.flip(load())
+    const only = (key: string, what: string, cannot: string) =>
+      `${at("./clew.toml")}: ${key} ${what}; a file that was only found in the working directory may not ${cannot}; ` +
+      `if you trust it, name it: --config ${at("./clew.toml")}`
+    const outside = (key: string, path: string) =>
+      only(key, `has ${JSON.stringify(path)}`, "name a place outside of its folder there")
+    assert.deepStrictEqual(message.split("\n"), [
+      only("server.oauth_issuer", "lets others in", "set it"),
+      only("server.oauth_audience", "lets others in", "set it"),
+      ...["..", "/etc", "out"].map((path) => outside("watch.paths", path)),
+      outside("server.write_paths", "~/.ssh")
+    ])
+    const { settings } = yield* load({ config: "clew.toml" })
+    assert.deepStrictEqual(settings.server.writePaths, [at("./docs"), at("~/.ssh")])
   }))

@@ -65,14 +65,16 @@ test("says which key of the server is wrong, and shows none", () =>
       [`[{ name = "ci", hash = "secret", rights = ["read"] }]`, "the key ci needs a hash like"],
       [`[{ name = "c i", hash = "${hash}", rights = ["read"] }]`, "the 1. key needs a name of"],
       [`[{ name = "ci", hash = "${hash}", rights = ["read"], collections = [] }]`, "the key ci has collections that"],
-      [`[{ name = "ci", hash = "${hash}", rights = ["read"], key = "x" }]`, "the key ci may have name, hash,"],
-      ['"secret"', "tables [[server.keys]]"]
+      [`[{ name = "ci", hash = "${hash}", rights = ["read"], key = "x" }]`, "the key ci may have name, hash,"]
     ] as const) {
       const { load } = yield* place({ "./own.toml": `[server]\nkeys = ${keys}` })
       const { message } = yield* Effect.flip(load({ config: "own.toml" }))
       assert.include(message, before + says)
       assert.notInclude(message, "secret")
     }
+    assert.deepStrictEqual(yield* problems({ "./own.toml": '[server]\nkeys = "secret"' }, { config: "own.toml" }), [
+      `./own.toml: ${before.slice(0, -2)}`
+    ])
     const { load } = yield* place({ "./clew.toml": `[[server.keys]]\nname = "a"\nhash = "${hash}"\nrights = ["read"]` })
     assert.include((yield* Effect.flip(load({}))).message, "server.keys lets others in; a file that was only found")
     const { settings } = yield* load({ config: "clew.toml" })
@@ -198,4 +200,40 @@ test("without a home folder the database needs a place", () =>
     assert.include(error.message, "--db FILE")
     const { settings } = yield* load({ env: { HOME: undefined, CLEW_STORE_PATH: "/x.db" } })
     assert.strictEqual(settings.store.path, "/x.db")
+  }))
+
+test("a value that another one overrides is looked at all the same, on its own", () =>
+  Effect.gen(function* () {
+    const flags = [
+      { name: "--db", key: "store.path", value: "c.db" },
+      { name: "--db", key: "store.backend", value: "sqlite" }
+    ] as const
+    const env = { CLEW_STORE_BACKEND: "bogus", CLEW_SEARCH_TOP_K: "5" }
+    const toml = "[store]\nbackend = 5\npath = 6\n[search]\ntop_k = 1000"
+    const allowed = "one of auto, sqlite, postgres, opensearch"
+    assert.sameMembers(yield* problems({ "./own.toml": toml }, { config: "own.toml", env, flags }), [
+      `./own.toml: store.backend is 5, but must be ${allowed}`,
+      "./own.toml: store.path is 6, but must be a path (~/ is your home folder)",
+      "./own.toml: search.top_k is 1000, but must be a whole number from 1 to 100",
+      `environment variable CLEW_STORE_BACKEND: store.backend is "bogus", but must be ${allowed}`
+    ])
+    // Alone it would lack the path of its model, which the other one does not need.
+    const { load } = yield* place({
+      "./own.toml": '[embedding]\nbackend = "onnx"\n[store]\nbackend = "postgres"\npath = "x.db"'
+    })
+    const { settings } = yield* load({ config: "own.toml", env: { CLEW_EMBEDDING_BACKEND: "builtin" }, flags })
+    assert.strictEqual(settings.store.backend, "sqlite")
+  }))
+
+test("an issuer of tokens needs an audience, and the other way round", () =>
+  Effect.gen(function* () {
+    for (const [given, missing] of [
+      ["oauth_issuer", "oauth_audience"],
+      ["oauth_audience", "oauth_issuer"]
+    ] as const) {
+      const toml = `[server]\n${given} = "https://there.example"`
+      assert.deepStrictEqual(yield* problems({ "./own.toml": toml }, { config: "own.toml" }), [
+        `./own.toml: server.${missing} must be set: server.${given} needs it`
+      ])
+    }
   }))

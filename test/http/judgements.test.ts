@@ -5,12 +5,14 @@ import { join } from "node:path"
 import { ask, start } from "./server.ts"
 import { temporaryFolder } from "../folder.ts"
 
+const documents = [{ content: "The tide rises.\nThe tide falls.", metadata: { source: "sea/tides.md" } }]
 const judgement = { query: "tides", source: "tides.md", grade: 3, start_line: 1, end_line: 2 }
 
 it.scopedLive("keeps judgements in a file that clew benchmark reads", () =>
   Effect.gen(function* () {
     const at = yield* temporaryFolder
     const { port } = yield* start({ index: join(at, "index.db") })
+    assert.strictEqual((yield* ask(port, "POST", "/index", { body: { documents } })).status, 200)
     assert.deepStrictEqual((yield* ask(port, "GET", "/judgements?query=tides")).json, { judgements: [] })
     const first = yield* ask(port, "POST", "/judgements", { body: { judgements: [{ ...judgement, grade: 0 }] } })
     assert.strictEqual(first.status, 200)
@@ -48,9 +50,37 @@ it.scopedLive(
       assert.strictEqual((yield* ask(locked.port, "POST", "/judgements", { body })).status, 401)
       assert.strictEqual((yield* ask(locked.port, "GET", "/judgements?query=x")).status, 401)
       const lost = yield* start({ index: "/dev/null/index.db" })
+      assert.strictEqual((yield* ask(lost.port, "POST", "/index", { body: { documents } })).status, 200)
       const { json, status } = yield* ask(lost.port, "POST", "/judgements", { body })
       assert.strictEqual(status, 503)
       assert.strictEqual(json._tag, "JudgementsUnusable")
       assert.notInclude(JSON.stringify(json), "/dev/null")
+    })
+)
+
+it.scopedLive(
+  "refuses judgements of documents that are not in the index, unless they were judged while they were",
+  () =>
+    Effect.gen(function* () {
+      const at = yield* temporaryFolder
+      const { port } = yield* start({ index: join(at, "index.db") })
+      const stored = yield* ask(port, "POST", "/index", { body: { documents } })
+      const judge = (...judgements: ReadonlyArray<object>) => ask(port, "POST", "/judgements", { body: { judgements } })
+      const nope = { ...judgement, source: "nope" }
+      const { json, status } = yield* judge(judgement, nope, { ...judgement, source: "ides.md" })
+      assert.strictEqual(status, 400)
+      assert.strictEqual(json._tag, "InvalidRequest")
+      assert.deepStrictEqual(json.errors, [
+        { path: "judgements[1].source", message: 'judgements[1].source: no document "nope" is in the index' },
+        { path: "judgements[2].source", message: 'judgements[2].source: no document "ides.md" is in the index' }
+      ])
+      assert.deepStrictEqual((yield* ask(port, "GET", "/judgements?query=tides")).json, { judgements: [] })
+      for (const source of ["sea/tides.md", "tides.md"]) {
+        assert.strictEqual((yield* judge({ ...judgement, source })).status, 200)
+      }
+      const { doc_id: id } = stored.json.documents[0]
+      assert.strictEqual((yield* ask(port, "DELETE", `/documents/${id}`)).status, 200)
+      assert.strictEqual((yield* judge({ ...judgement, grade: 0 })).status, 200)
+      assert.strictEqual((yield* judge(nope)).status, 400)
     })
 )

@@ -41,6 +41,7 @@ import { Watcher } from "../../src/files/Watcher.ts"
 import * as Listener from "../../src/http/Listener.ts"
 import * as server from "../../src/http/serve.ts"
 import { Judgements } from "../../src/measuring/Judgements.ts"
+import { Judging } from "../../src/measuring/Judging.ts"
 import type { WatchStatus } from "../../src/model/Stats.ts"
 import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { Reindexer } from "../../src/upkeep/Reindexer.ts"
@@ -198,7 +199,7 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
     Config.layer(parts),
     Layer.provideMerge(RateLimiter.layerConfig, Config.layerServer(parts))
   )
-  const engine = Layer.merge(Answers.Default, Graph.Default).pipe(
+  const engine = Layer.mergeAll(Answers.Default, Graph.Default, Judging.Default).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, Layer.succeed(Llm, given.llm ?? Extractive.service))),
     Layer.provideMerge(Layer.mergeAll(Search.Default, Reindexer.Default, Transfer.Default)),
     Layer.provideMerge(given.files === true ? files : noFiles),

@@ -1,8 +1,8 @@
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
-import { readFileSync } from "node:fs"
-import { GraphTopReport } from "../../../src/cli/graph.ts"
+import { readFileSync, readdirSync } from "node:fs"
+import { GraphFile, GraphTopReport } from "../../../src/cli/graph.ts"
 import { GraphBuilt } from "../../../src/model/Graph.ts"
 import { GraphEntity, GraphPath } from "../../../src/model/Graph.ts"
 import { startOllama } from "../../ollama.ts"
@@ -59,10 +59,37 @@ it("ranks, exports and draws it", async () => {
   const { stdout: json } = await box.run(["graph", "export", "--format", "json"])
   assert.isAbove((JSON.parse(json) as { readonly links: ReadonlyArray<unknown> }).links.length, 3)
   assert.match((await box.run(["graph", "export", "--format", "dot"])).stdout, /^graph clew \{\n/)
-  await box.ends(0, ["graph", "show", "--output", "graph.html"])
+  const file = box.path("graph.html")
+  assert.deepStrictEqual(await box.json(GraphFile, ["graph", "export", "--output", "graph.html"]), { file })
+  assert.deepStrictEqual(await box.json(GraphFile, ["graph", "show", "--output", "graph.html"]), { file })
+  const again = await box.ends(0, ["graph", "show", "--output", "graph.html"])
+  assert.strictEqual(again.stdout, "Wrote graph.html\n")
   const page = readFileSync(box.path("graph.html"), "utf8")
   assert.include(page, "default-src 'none'")
   assert.notMatch(page, /https?:\/\/|src=|<link/)
+})
+
+it("writes over no file that is no graph, such as the index or a note, nor to a name that SQLite takes for the index's", async () => {
+  const index = box.path("home/data/clew/index.db")
+  box.write({ "note.html": "<!doctype html><title>A note</title>\n", "empty.dot": "" })
+  const before = readFileSync(index)
+  for (const [file, says] of [
+    [index, "already exists and is not a graph by Clew"],
+    ["note.html", "already exists and is not a graph by Clew"],
+    [`${index}-journal`, "belongs to the index"]
+  ] as const) {
+    await box.ends(1, ["graph", "export", "--output", file], says)
+    await box.ends(1, ["graph", "show", "--output", file], says)
+  }
+  await box.ends(1, ["export", `${index}-journal`], "belongs to the index")
+  await box.ends(1, ["backup", `${index}-journal`], "belongs to the index")
+  assert.isTrue(before.equals(readFileSync(index)))
+  assert.include(readFileSync(box.path("note.html"), "utf8"), "A note")
+  for (const format of ["graphml", "json", "dot", "dot"]) {
+    await box.ends(0, ["graph", "export", "--format", format, "--output", "empty.dot"])
+  }
+  for (const _ of [1, 2]) await box.ends(0, ["graph", "show", "--output", "empty.dot"])
+  assert.isEmpty(readdirSync(box.folder).filter((name) => name.endsWith(".partial")))
 })
 
 it("brings in what was indexed without it, from where it was broken off", async () => {

@@ -192,6 +192,22 @@ describe("benchmark --judgements", () => {
     await box.ends(0, [...gate, "--tolerance", "0.9"])
   })
 
+  it("saves a baseline over no other file, such as the index or the judgements", async () => {
+    const index = "home/data/clew/index.db"
+    for (const [taken, says] of [
+      [index, "already exists and is not a baseline by Clew"],
+      [file, "already exists and is not a baseline by Clew"],
+      [`${index}-journal`, "belongs to the index"]
+    ] as const) {
+      const before = existsSync(box.path(taken)) ? readFileSync(box.path(taken)) : undefined
+      await box.ends(1, ["benchmark", "--judgements", file, "--baseline", taken, "--save"], says)
+      if (before !== undefined) assert.isTrue(before.equals(readFileSync(box.path(taken))))
+    }
+    await box.ends(1, ["judge", "--judgements", `${index}-wal`, "spring", "tide"], "belongs to the index")
+    const save = ["benchmark", "--judgements", file, "--baseline", "new.json", "--save"]
+    for (const _ of [1, 2]) await box.ends(0, save)
+  })
+
   it("says what is wrong", async () => {
     box.write({ "bad.jsonl": '{"query":"x"}\n', "none.jsonl": '{"query":"x","source":"a","grade":0}\n' })
     const cases = [

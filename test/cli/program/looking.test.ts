@@ -1,9 +1,11 @@
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
 import { parse } from "smol-toml"
 import { spawn, spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { ListReport } from "../../../src/cli/list.ts"
+import { Problem } from "../../../src/cli/report.ts"
 import { ShowReport } from "../../../src/cli/show.ts"
 import { WhyReport } from "../../../src/model/Why.ts"
 import { library } from "./files.ts"
@@ -107,6 +109,23 @@ describe("show", () => {
       assert.match(page.stdout, /> 3 {2}The moon[^]*> {4}Bread is baked/)
     } finally {
       own.remove()
+    }
+  })
+
+  it("says what is not there, or is there twice, as a problem in JSON with --json", async () => {
+    for (const [args, says] of [
+      [["show", "nope"], "nope is not indexed: "],
+      [["similar", "nope"], "nope is not indexed: "],
+      [["show", ".md"], 'several documents end in ".md"'],
+      [["why", "tide", ".md"], 'several documents end in ".md"'],
+      [["show", "docs/tides.md:999"], "has no line 999"],
+      [["show", "docs/tides.md#page=9"], "has no such places"]
+    ] as const) {
+      const { stderr, stdout } = await box.ends(3, [...args, "--json"])
+      const problem = Schema.decodeUnknownSync(Schema.parseJson(Problem))(stderr)
+      assert.strictEqual(problem._tag, "NotFound")
+      assert.include(problem.detail, says)
+      assert.strictEqual(stdout, "")
     }
   })
 

@@ -112,6 +112,15 @@ describe("wrong usage", () => {
     assert.strictEqual(problem._tag, "UsageError")
     assert.include(problem.detail, "--nope")
   })
+
+  it("is a command that does nothing without another one's name", async () => {
+    for (const name of ["keys", "graph"]) {
+      await box.ends(2, [name], `clew ${name}: name what to do: clew ${name} `)
+      const { stderr, stdout } = await box.ends(2, [name, "--json"])
+      assert.strictEqual(Schema.decodeUnknownSync(Schema.parseJson(Problem))(stderr)._tag, "UsageError")
+      assert.strictEqual(stdout, "")
+    }
+  })
 })
 
 describe("completions", () => {
