@@ -152,7 +152,9 @@ const xls = async (file: Buffer, compound: Compound): Promise<Extracted> => {
             ? isoText(cell)
             : typeof cell === "boolean"
               ? String(cell).toUpperCase()
-              : numberText(String(cell ?? ""))
+              : typeof cell === "number"
+                ? numberText(String(cell))
+                : String(cell ?? "")
         )
       const first = Math.max(
         0,

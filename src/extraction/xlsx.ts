@@ -55,9 +55,9 @@ export const isoDate = (serial: number, from1904: boolean): string => {
   return Number.isNaN(date.getTime()) ? String(serial) : isoText(date)
 }
 
-/** A number as Excel shows it where nothing else is said: with at most 15 digits. Other texts stay. */
+/** A fraction as Excel shows it where nothing else is said: with at most 15 digits. Other texts stay, such as long numbers. */
 export const numberText = (text: string): string =>
-  /^-?\d{1,20}(?:\.\d{1,20})?(?:E[-+]?\d{1,3})?$/i.test(text) && text.length > 15
+  /^-?\d{1,20}(?:\.\d{1,20})?(?:E[-+]?\d{1,3})?$/i.test(text) && text.length > 15 && /[.E]/i.test(text)
     ? String(Number(Number(text).toPrecision(15)))
     : text
 

@@ -86,9 +86,12 @@ it.layer(layer)("documents as people change and set them", (it) => {
         "[Content_Types].xml": `<Types xmlns="${office}/package/2006/content-types"><Override PartName="/xl/workbook.xml" ContentType="application/vnd.ms-excel.sheet.macroEnabled.main+xml"/></Types>`,
         "xl/workbook.xml": `<x:workbook xmlns:x="${office}/spreadsheetml/2006/main" xmlns:q="${office}/officeDocument/2006/relationships"><x:sheets><x:sheet name="S" q:id="r1"/></x:sheets></x:workbook>`,
         "xl/_rels/workbook.xml.rels": related(["r1", "worksheets/sheet1.xml"]),
-        "xl/worksheets/sheet1.xml": `<x:worksheet xmlns:x="${office}/spreadsheetml/2006/main"><x:sheetData><x:row r="1"><x:c r="A1" t="inlineStr"><x:is><x:t>share</x:t></x:is></x:c></x:row><x:row r="2"><x:c r="A2"><x:v>7.0000000000000007E-2</x:v></x:c></x:row><x:row r="3"><x:c r="A3"><x:v>8.1999999999999993</x:v></x:c></x:row></x:sheetData></x:worksheet>`
+        "xl/worksheets/sheet1.xml": `<x:worksheet xmlns:x="${office}/spreadsheetml/2006/main"><x:sheetData><x:row r="1"><x:c r="A1" t="inlineStr"><x:is><x:t>share</x:t></x:is></x:c></x:row><x:row r="2"><x:c r="A2"><x:v>7.0000000000000007E-2</x:v></x:c></x:row><x:row r="3"><x:c r="A3"><x:v>8.1999999999999993</x:v></x:c></x:row><x:row r="4"><x:c r="A4"><x:v>1234567890123456</x:v></x:c></x:row></x:sheetData></x:worksheet>`
       })
-      assert.strictEqual(document(yield* load("a.xlsm", sheet)).content, "## S\n\n- share: 0.07\n- share: 8.2")
+      assert.strictEqual(
+        document(yield* load("a.xlsm", sheet)).content,
+        "## S\n\n- share: 0.07\n- share: 8.2\n- share: 1234567890123456"
+      )
     })
   )
 
