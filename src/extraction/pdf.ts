@@ -5,9 +5,10 @@ import { linesOf, readingOrder } from "./pdf/layout.ts"
 import { letterless, withLetters } from "./pdf/letters.ts"
 import { drawnFromRight, glyphsOf, type Item, type Line, rightToLeft, withoutFoundSpaces } from "./pdf/line.ts"
 
-/** The parts of a pdf.js annotation that describe a form field. */
+/** The parts of a pdf.js annotation that describe a form field or a text written on the page. */
 interface Annotation {
   readonly subtype?: string
+  readonly contentsObj?: { readonly str?: unknown }
   readonly fieldType?: string
   readonly fieldValue?: unknown
   readonly rect?: ReadonlyArray<number>
@@ -22,12 +23,15 @@ interface Annotation {
 const valueOf = ({
   buttonValue,
   checkBox,
+  contentsObj,
   exportValue,
   fieldType,
   fieldValue,
   password,
-  radioButton
+  radioButton,
+  subtype
 }: Annotation): string => {
+  if (subtype === "FreeText") return typeof contentsObj?.str === "string" ? contentsObj.str : ""
   if (fieldType === "Btn") {
     const isSet = checkBox === true ? fieldValue === exportValue : radioButton === true && fieldValue === buttonValue
     return isSet && typeof fieldValue === "string" && fieldValue !== "Off" ? "\u2611" : ""
@@ -37,14 +41,14 @@ const valueOf = ({
   return values.filter((value) => typeof value === "string" && value.trim() !== "").join(", ")
 }
 
-/** The values of a form's fields, as runs at the fields' places: they are not part of the page's own text. */
+/** The values of a form's fields and texts written on the page, as runs at their places: they are not part of the page's own text. */
 const fieldItems = (
   annotations: ReadonlyArray<Annotation>,
   place: (x: number, y: number) => readonly [x: number, y: number]
 ): ReadonlyArray<Item> =>
   annotations.flatMap((annotation): ReadonlyArray<Item> => {
     const { hidden, rect, subtype } = annotation
-    if (subtype !== "Widget" || hidden === true || rect?.length !== 4) return []
+    if ((subtype !== "Widget" && subtype !== "FreeText") || hidden === true || rect?.length !== 4) return []
     const [left = 0, low = 0, right = 0, high = 0] = rect
     const height = Math.abs(high - low)
     // A field higher than one line has several, and the first is at its top.

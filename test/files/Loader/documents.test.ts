@@ -299,6 +299,13 @@ describe("what stands around the text", () => {
     })
   )
 
+  it.effect("PDF: a text that somebody wrote on a page is read", () =>
+    Effect.gen(function* () {
+      const bytes = pdfOf([[]], { note: "Pay by Friday" })
+      assert.strictEqual(document(yield* load("note.pdf", bytes)).content.trim(), "Pay by Friday")
+    })
+  )
+
   it.effect("RTF: paragraphs, headings, tables, its code page and Unicode, without fonts, pictures and fields", () =>
     Effect.gen(function* () {
       const source =

@@ -18,6 +18,8 @@ const escaped = (text: string): string => text.replace(/[\\()]/g, (char) => `\\$
 export const pdfOf = (
   pages: ReadonlyArray<ReadonlyArray<Words>>,
   options: {
+    /** A text that somebody wrote on each page. */
+    readonly note?: string
     readonly kids?: (ids: ReadonlyArray<number>) => ReadonlyArray<number>
     /** Names of the glyphs from code 1, and what the fonts say that they mean. */
     readonly glyphs?: { readonly names: string; readonly toUnicode: string }
@@ -34,6 +36,10 @@ export const pdfOf = (
       : `/Encoding << /Differences [1 ${glyphs.names}] >> /FirstChar 1 /LastChar 126 /Widths [${"500 ".repeat(126)}] /ToUnicode ${add(`<< /Length ${glyphs.toUnicode.length} >>\nstream\n${glyphs.toUnicode}\nendstream`)} 0 R`
   const fontIds = fonts.map((name) => add(`<< /Type /Font /Subtype /Type1 /BaseFont /${name} ${meaning} >>`))
   const resources = `<< /Font << ${fonts.map((_, i) => `/F${i} ${fontIds[i]} 0 R`).join(" ")} >> >>`
+  const annotations =
+    options.note === undefined
+      ? ""
+      : `/Annots [<< /Type /Annot /Subtype /FreeText /Rect [72 600 300 640] /DA (/Helv 10 Tf) /Contents (${escaped(options.note)}) >>]`
   const ids = pages.map((words) => {
     const stream = words
       .map(
@@ -43,7 +49,7 @@ export const pdfOf = (
       .join("\n")
     const content = add(`<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`)
     return add(
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources ${resources} /Contents ${content} 0 R >>`
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources ${resources} /Contents ${content} 0 R ${annotations} >>`
     )
   })
   const kids = (options.kids ?? ((given) => given))(ids)
