@@ -204,6 +204,10 @@ const crossing = 0.25
 /** A column's lines fill at least this share of it; a table's cells do not. */
 const filled = 0.55
 
+/** Or enough lines fill it whole, beside figures, formulas and code. */
+const full = 0.85
+const leastFull = 10
+
 /** Most strips that are tried as gutters in pairs; the least crossed come first. */
 const mostTried = 12
 
@@ -256,16 +260,56 @@ const areColumns = (
     const inside = lines.filter((line) => line.x >= from - 2 && line.right <= to + 2)
     if (inside.length < lines.length * 0.15) return false
     const widths = inside.map((line) => (line.right - line.x) / (to - from)).sort((a, b) => a - b)
-    if ((widths[widths.length >> 1] ?? 0) < filled) return false
+    const whole = widths.filter((width) => width >= full).length
+    const isText = whole >= leastFull && whole >= widths.length * 0.2
+    if ((widths[widths.length >> 1] ?? 0) < filled && !isText) return false
   }
   return true
+}
+
+const byHeight = (a: Line, b: Line) => a.y - b.y || a.x - b.x
+
+/** Lines of a band that is looked at for columns; fewer may be a table. */
+const leastBand = 30
+
+/** The lines from top to bottom, divided by those that cross the place in the middle that fewest cross. */
+const bandsOf = (lines: ReadonlyArray<Line>): ReadonlyArray<ReadonlyArray<Line>> => {
+  const left = Math.min(...lines.map(({ x }) => x))
+  const right = Math.max(...lines.map(({ right }) => right))
+  const crossed = (x: number) => (line: Line) => line.x < x && line.right > x
+  let best = { x: 0, count: Infinity }
+  for (let x = left + (right - left) * 0.35; x < left + (right - left) * 0.65; x += 2) {
+    const count = lines.filter(crossed(x)).length
+    if (count < best.count) best = { x, count }
+  }
+  const bands: Array<Array<Line>> = []
+  let wasWide: boolean | undefined
+  for (const line of [...lines].sort(byHeight)) {
+    const isWide = crossed(best.x)(line)
+    if (isWide === wasWide) bands.at(-1)!.push(line)
+    else bands.push([line])
+    wasWide = isWide
+  }
+  return bands
 }
 
 /** Lines in reading order: a line across several columns ends what is above it. */
 export const readingOrder = (lines: ReadonlyArray<Line>): ReadonlyArray<ReadonlyArray<Line>> => {
   const gutters = guttersOf(lines)
-  const byHeight = (a: Line, b: Line) => a.y - b.y || a.x - b.x
-  if (gutters.length === 0) return [[...lines].sort(byHeight)]
+  if (gutters.length === 0) {
+    // A figure or a table over the whole width may hide the columns above or below it.
+    const bands = bandsOf(lines)
+    const runs: Array<Array<Line>> = []
+    let isOpen = false
+    for (const band of bands) {
+      const inColumns = band.length >= leastBand && band.length < lines.length && guttersOf(band).length > 0
+      if (inColumns) runs.push(...readingOrder(band).map((run) => [...run]))
+      else if (isOpen) runs.at(-1)!.push(...band)
+      else runs.push([...band])
+      isOpen = !inColumns
+    }
+    return runs
+  }
   const columnOf = (line: Line): number | undefined => {
     const crossed = gutters.some(([from, to]) => line.x < from && line.right > to)
     return crossed ? undefined : gutters.filter(([from, to]) => line.x >= (from + to) / 2).length

@@ -124,6 +124,36 @@ it.layer(layer)("documents as people change and set them", (it) => {
     })
   )
 
+  it.effect("PDF: columns are read one after the other beside a figure, and below what is as wide as the page", () =>
+    Effect.gen(function* () {
+      const said = (column: string, i: number) => `${column} ${i} tells how the harbour was built and by whom, and`
+      const columns = (count: number, top: number) =>
+        Array.from({ length: count }, (_, i) => [
+          { text: said("left", i), x: 60, y: top - 12 * i },
+          { text: said("right", i), x: 330, y: top - 12 * i }
+        ]).flat()
+      const labels = Array.from({ length: 40 }, (_, i) => ({
+        text: `box ${i}`,
+        x: 60 + 60 * (i % 4),
+        y: 740 - 12 * Math.floor(i / 4)
+      }))
+      const beside = Array.from({ length: 10 }, (_, i) => ({ text: said("first", i), x: 330, y: 740 - 12 * i }))
+      const wide = Array.from({ length: 20 }, (_, i) => ({
+        text: `Line ${i} of a text that is as wide as the page is, over both of the columns which follow below it, and no less.`,
+        x: 60,
+        y: 740 - 12 * i
+      }))
+      for (const page of [
+        [...labels, ...beside, ...columns(16, 600)],
+        [...wide, ...columns(16, 480)]
+      ]) {
+        const { content } = document(yield* load("columns.pdf", pdfOf([page])))
+        assert.notMatch(content, /\|.*(?:left|right) \d/)
+        inOrder(content, "left 0", "left 15", "right 0", "right 15")
+      }
+    })
+  )
+
   it.effect("PDF: three columns below a title are read one after the other", () =>
     Effect.gen(function* () {
       const lines = Array.from({ length: 90 }, (_, i) => `line ${i} tells of the harbour`)
