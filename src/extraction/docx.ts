@@ -13,6 +13,10 @@ const within = (element: XmlElement, name: string): ReadonlyArray<XmlElement> =>
     inner.name === name ? [inner] : wrappers.has(inner.name) ? within(inner, name) : []
   )
 
+/** The paragraphs of a cell, without those of text boxes in them. */
+const paragraphsOf = (element: XmlElement): ReadonlyArray<XmlElement> =>
+  childrenOf(element).flatMap((inner) => (inner.name === "w:p" ? [inner] : paragraphsOf(inner)))
+
 const value = (element: XmlElement | undefined): string | undefined => element?.attributes["w:val"]
 
 /** The heading level that properties of paragraphs give; 0 is none. */
@@ -291,7 +295,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
               within(row, "w:tc")
                 .filter((cell) => !isGone(child(cell, "w:tcPr")))
                 .map((cell) =>
-                  all(cell, "w:p")
+                  paragraphsOf(cell)
                     .map((inner) => runText(inner, reading))
                     .join(" ")
                 )

@@ -49,11 +49,12 @@ it.layer(layer)("documents as people change and set them", (it) => {
       const box = `<w:r><w:drawing><wps:txbx><w:txbxContent>${paragraph(run("House 3"))}${paragraph(run("4020 Linz"))}</w:txbxContent></wps:txbx></w:drawing></w:r>`
       const body = [
         `<w:tbl>${row([run("Boat"), run("Berth")])}${control(`<w:tr>${control(cell("Tern"))}${cell("12")}</w:tr>`)}</w:tbl>`,
+        `<w:tbl>${row([`${run("Key")}${box}`, run("Hall")])}${row([run("Map"), run("Desk")])}</w:tbl>`,
         paragraph(`${run("The office ")}${box}${run("is open.")}`)
       ]
       assert.strictEqual(
         document(yield* load("forms.docx", wordDocument(body.join("")))).content,
-        "| Boat | Berth |\n| --- | --- |\n| Tern | 12 |\n\nThe office is open.\n\nHouse 3\n\n4020 Linz"
+        "| Boat | Berth |\n| --- | --- |\n| Tern | 12 |\n\n| Key | Hall |\n| --- | --- |\n| Map | Desk |\n\nHouse 3\n\n4020 Linz\n\nThe office is open.\n\nHouse 3\n\n4020 Linz"
       )
     })
   )
