@@ -29,7 +29,7 @@ import {
   set
 } from "./Tree.ts"
 import { type Env, home, present, variables, type ApiKeys, apiKeys, read } from "./Env.ts"
-import { type KeyPath, Settings } from "./Settings.ts"
+import { type KeyPath, keysAlone, Settings } from "./Settings.ts"
 
 /** The tables of a TOML file; a syntax error names file, line and column. Integers beyond 2^53 come as bigint. */
 const parse = (file: string, bytes: Uint8Array): Effect.Effect<Table, ConfigProblem> =>
@@ -190,7 +190,12 @@ const untrusted = Effect.fnUntraced(function* (env: Env, file: string, content: 
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   // A link in the folder may lead out of it.
-  const real = (place: string) => Effect.orElseSucceed(fs.realPath(place), () => place)
+  const real = (place: string): Effect.Effect<string> =>
+    fs.realPath(place).pipe(
+      // A link that leads nowhere yet may lead anywhere later.
+      Effect.orElse(() => Effect.as(fs.readLink(place), "/")),
+      Effect.orElse(() => Effect.map(real(path.dirname(place)), (folder) => path.join(folder, path.basename(place))))
+    )
   const folder = yield* real(path.dirname(file))
   const problems = entrustedKeys.flatMap((key) =>
     valueOf(content, key) === undefined ? [] : [untrustedAddress(file, key)]
@@ -218,7 +223,8 @@ const problemsOf = Effect.fnUntraced(function* (
   const tree = empty()
   set(tree, key, value, origin)
   resolvePaths(tree, places)
-  const decoded = yield* Effect.either(decode(tree.data))
+  // Those that count are no measure for it.
+  const decoded = yield* Effect.either(Schema.decodeUnknown(keysAlone())(tree.data, { errors: "all" }))
   return Either.isLeft(decoded) ? fromParseError(tree, decoded.left).filter((problem) => problem.key === key) : []
 })
 

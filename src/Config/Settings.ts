@@ -1,6 +1,7 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import { lazily } from "../model/lazily.ts"
 import { limits } from "../model/Limits.ts"
 import {
   key,
@@ -407,6 +408,9 @@ const structs = {
   telemetry,
   log
 }
+
+/** Each key by itself, without what holds between them. */
+export const keysAlone = lazily(() => Schema.Struct({ ...top, ...structs }))
 
 const section = <A, I>(schema: Schema.Schema<A, I>, fallback: I) =>
   Schema.optionalWith(schema, { exact: true, default: () => Schema.decodeSync(schema)(fallback) })

@@ -198,15 +198,19 @@ const writeNotes = (
   { notes, places }: Reading,
   parts: Readonly<Record<string, XmlElement | undefined>>
 ): void => {
+  const textOf = (note: XmlElement): string => {
+    const reading: Reading = { notes: new Notes(), places, boxes: [] }
+    const paragraphs = [runText(note, reading)]
+    // A box may hold others, which join the list.
+    for (const box of reading.boxes) for (const part of paragraphsOf(box)) paragraphs.push(runText(part, reading))
+    return paragraphs
+      .map((text) => text.trim())
+      .join("\n")
+      .trim()
+  }
   const texts = new Map<string, string>(
     Object.entries(parts).flatMap(([name, part]) =>
-      all(part, name).map(
-        (note) =>
-          [
-            `${name}/${note.attributes["w:id"] ?? ""}`,
-            runText(note, { notes: new Notes(), places, boxes: [] }).trim()
-          ] as const
-      )
+      all(part, name).map((note) => [`${name}/${note.attributes["w:id"] ?? ""}`, textOf(note)] as const)
     )
   )
   notes.ids.forEach((id, index) => {
@@ -278,6 +282,10 @@ export const docx = (bytes: Uint8Array): Extracted => {
   }
   const block = (element: XmlElement): void => {
     written(element)
+    // After the paragraph that a deleted end is joined to.
+    if (held === "") writeBoxes()
+  }
+  const writeBoxes = (): void => {
     for (const box of reading.boxes.splice(0)) block(box)
   }
   const written = (element: XmlElement): void => {
@@ -310,6 +318,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
   }
   block(document)
   flushHeld()
+  writeBoxes()
   flushCode()
   writeNotes(writer, reading, {
     "w:footnote": part("word/footnotes.xml"),

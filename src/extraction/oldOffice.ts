@@ -139,8 +139,7 @@ const doc = async (file: Buffer): Promise<Extracted> => {
   return { text: writer.text, metadata: {}, marks: writer.marks }
 }
 
-const xls = async (file: Buffer, compound: Compound): Promise<Extracted> => {
-  if (isEncrypted(file, compound)) throw new NotExtracted("it is encrypted: save it without a password")
+const xls = async (file: Buffer): Promise<Extracted> => {
   const { sheets } = await readXls(file)
   const writer = new MarkdownWriter()
   for (const { name, rows } of sheets) {
@@ -167,16 +166,25 @@ const xls = async (file: Buffer, compound: Compound): Promise<Extracted> => {
   return { text: writer.text, metadata: {}, marks: writer.marks }
 }
 
+/** Our own reasons go on; what the library finds wrong is none yet. */
+const rethrown = (error: unknown): undefined => {
+  if (error instanceof NotExtracted) throw error
+}
+
 /** Files of Word and Excel 97 to 2003. */
 export const oldOffice = async (bytes: Uint8Array): Promise<Extracted> => {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
-    const compound = await new OleCompoundDoc(new BufferReader(file)).read()
+    const compound = await new OleCompoundDoc(new BufferReader(file)).read().catch(rethrown)
+    // The reader of workbooks forgives more.
+    if (compound === undefined) return await xls(file)
     const [, kind = { not: "a compound file of an unknown kind" }] =
       streams.find(([name]) => rootStream(compound, name) !== undefined) ?? []
     if (typeof kind === "object") throw new NotExtracted(kind.not)
     const usual = asUsual(file, compound)
-    return await (kind === "doc" ? doc(usual) : xls(usual, compound))
+    if (kind === "doc") return await doc(usual)
+    if (isEncrypted(file, compound)) throw new NotExtracted("it is encrypted: save it without a password")
+    return await xls(usual)
   } catch (error) {
     if (error instanceof NotExtracted) throw error
     // What a library stumbles over says nothing to whoever has the file.

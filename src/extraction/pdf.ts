@@ -8,6 +8,8 @@ import { drawnFromRight, glyphsOf, type Item, type Line, rightToLeft, withoutFou
 /** The parts of a pdf.js annotation that describe a form field or a text written on the page. */
 interface Annotation {
   readonly subtype?: string
+  /** Of bits: 2, hidden; 32, not to be viewed. */
+  readonly annotationFlags?: number
   readonly contentsObj?: { readonly str?: unknown }
   readonly fieldType?: string
   readonly fieldValue?: unknown
@@ -47,8 +49,9 @@ const fieldItems = (
   place: (x: number, y: number) => readonly [x: number, y: number]
 ): ReadonlyArray<Item> =>
   annotations.flatMap((annotation): ReadonlyArray<Item> => {
-    const { hidden, rect, subtype } = annotation
-    if ((subtype !== "Widget" && subtype !== "FreeText") || hidden === true || rect?.length !== 4) return []
+    const { annotationFlags = 0, hidden, rect, subtype } = annotation
+    const isHidden = hidden === true || (subtype === "FreeText" && (annotationFlags & 34) !== 0)
+    if ((subtype !== "Widget" && subtype !== "FreeText") || isHidden || rect?.length !== 4) return []
     const [left = 0, low = 0, right = 0, high = 0] = rect
     const height = Math.abs(high - low)
     // A field higher than one line has several, and the first is at its top.
@@ -73,6 +76,15 @@ interface PageText {
   readonly height: number
   readonly items: ReadonlyArray<Item>
 }
+
+/** The widest page that PDF allows, in points: 200 inches. */
+const widestPage = 14_400
+
+/** What is written far from any page is left out, and nothing is wider: places are tried over the width point by point. */
+const onPaper = (item: Item): ReadonlyArray<Item> =>
+  Math.abs(item.x) <= widestPage && Math.abs(item.y) <= widestPage
+    ? [{ ...item, width: Math.min(item.width, widestPage) }]
+    : []
 
 interface OpenedPdf {
   readonly pages: ReadonlyArray<PageText>
@@ -134,7 +146,7 @@ const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
     })
     const annotations = await page.getAnnotations().catch(() => [])
     const place = (x: number, y: number) => multiply(transform, [1, 0, 0, 1, x, y]).slice(4) as [number, number]
-    pages.push({ height, items: [...items, ...fieldItems(annotations, place)] })
+    pages.push({ height, items: [...items, ...fieldItems(annotations, place)].flatMap(onPaper) })
     page.cleanup()
   }
   const { info } = (await document.getMetadata().catch(() => ({ info: {} }))) as { info: Record<string, unknown> }
@@ -149,6 +161,9 @@ const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
 type Document = Awaited<ReturnType<typeof import("unpdf").getDocumentProxy>>
 type Page = Awaited<ReturnType<Document["getPage"]>>
 
+/** The share of upright text, such as a page's number, with which a page still lies on its side. */
+const mostUpright = 0.05
+
 /** The page turned so that most of its text reads from left to right: scans and wide tables often lie on their side. */
 const upright = (page: Page, { items }: Awaited<ReturnType<Page["getTextContent"]>>) => {
   const viewport = page.getViewport({ scale: 1 })
@@ -159,7 +174,9 @@ const upright = (page: Page, { items }: Awaited<ReturnType<Page["getTextContent"
     characters[(Math.round(Math.atan2(b!, a!) / (Math.PI / 2)) + 4) % 4]! += item.str.length
   }
   const turns = characters.indexOf(Math.max(...characters))
-  return turns === 0 ? viewport : page.getViewport({ scale: 1, rotation: (page.rotate + 360 - turns * 90) % 360 })
+  // What is turned beside upright text labels a figure.
+  const isUpright = turns === 0 || characters[0]! > characters[turns]! * mostUpright
+  return isUpright ? viewport : page.getViewport({ scale: 1, rotation: (page.rotate + 360 - turns * 90) % 360 })
 }
 
 interface Font extends Pick<Item, "bold" | "mono"> {

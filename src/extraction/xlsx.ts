@@ -56,10 +56,11 @@ export const isoDate = (serial: number, from1904: boolean): string => {
 }
 
 /** A fraction as Excel shows it where nothing else is said: with at most 15 digits. Other texts stay, such as long numbers. */
-export const numberText = (text: string): string =>
-  /^-?\d{1,20}(?:\.\d{1,20})?(?:E[-+]?\d{1,3})?$/i.test(text) && text.length > 15 && /[.E]/i.test(text)
-    ? String(Number(Number(text).toPrecision(15)))
-    : text
+export const numberText = (text: string): string => {
+  const isLong = text.length > 15 && /[.E]/i.test(text) && /^-?\d{1,20}(?:\.\d{1,20})?(?:E[-+]?\d{1,3})?$/i.test(text)
+  const shown = Number(Number(text).toPrecision(15))
+  return isLong && Number.isFinite(shown) ? String(shown) : text
+}
 
 /** A column's letters by its index, from 0. */
 export const columnName = (column: number): string =>

@@ -58,6 +58,8 @@ const attributesNamed = (attributes: Readonly<Record<string, string>>, renamed: 
   )
 
 const deepest = 2000
+/** Prefixes that differ from the usual ones: each element that declares one copies the others. */
+const mostRenamed = 100
 const mostElements = 5_000_000
 
 /**
@@ -79,6 +81,7 @@ export const xml = (text: string): XmlElement => {
     if (open.length > deepest) throw new NotExtracted(`elements are nested more than ${deepest} deep`)
     if (++elements > mostElements) throw new NotExtracted(`more than ${mostElements} elements`)
     const renamed = declared(scopes.at(-1)!, attributes)
+    if (renamed.size > mostRenamed) throw new NotExtracted(`more than ${mostRenamed} names of namespaces`)
     const element: XmlElement =
       renamed.size === 0
         ? { name, attributes, children: [] }

@@ -105,13 +105,14 @@ test("a file merely found lets nobody in, and has nothing indexed from outside o
       oauth_audience = "https://there.example/mcp"
       write_paths = ["docs", "~/.ssh"]
       [watch]
-      paths = [".", "./docs", "new/../missing", "..", "/etc", "out"]
+      paths = [".", "./docs", "new/../missing", "..", "/etc", "out", "out/later", "later"]
       [store]
       path = "index.db"
     `
     const files = { "./clew.toml": toml, "./docs/a.md": "", "~/notes/a.md": "" }
     const { at, load } = yield* place(files)
     symlinkSync(at("~/notes"), at("./out"))
+    symlinkSync(at("~/not-yet"), at("./later"))
     const { message } = yield* Effect.flip(load())
     const only = (key: string, what: string, cannot: string) =>
       `${at("./clew.toml")}: ${key} ${what}; a file that was only found in the working directory may not ${cannot}; ` +
@@ -121,7 +122,7 @@ test("a file merely found lets nobody in, and has nothing indexed from outside o
     assert.deepStrictEqual(message.split("\n"), [
       only("server.oauth_issuer", "lets others in", "set it"),
       only("server.oauth_audience", "lets others in", "set it"),
-      ...["..", "/etc", "out"].map((path) => outside("watch.paths", path)),
+      ...["..", "/etc", "out", "out/later", "later"].map((path) => outside("watch.paths", path)),
       outside("server.write_paths", "~/.ssh")
     ])
     const { settings } = yield* load({ config: "clew.toml" })

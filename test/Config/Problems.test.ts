@@ -223,6 +223,10 @@ test("a value that another one overrides is looked at all the same, on its own",
     })
     const { settings } = yield* load({ config: "own.toml", env: { CLEW_EMBEDDING_BACKEND: "builtin" }, flags })
     assert.strictEqual(settings.store.backend, "sqlite")
+    // It fits the size in its file, and not the default.
+    const large = yield* place({ "./own.toml": "[pipeline]\nchunk_size = 4000\nchunk_overlap = 2500" })
+    const smaller = yield* large.load({ config: "own.toml", env: { CLEW_PIPELINE_CHUNK_OVERLAP: "100" } })
+    assert.strictEqual(smaller.settings.pipeline.chunkOverlap, 100)
   }))
 
 test("an issuer of tokens needs an audience, and the other way round", () =>

@@ -298,7 +298,7 @@ export const readingOrder = (lines: ReadonlyArray<Line>): ReadonlyArray<Readonly
   const gutters = guttersOf(lines)
   if (gutters.length === 0) {
     // A figure or a table over the whole width may hide the columns above or below it.
-    const bands = bandsOf(lines)
+    const bands = lines.length > leastBand ? bandsOf(lines) : [lines.toSorted(byHeight)]
     const runs: Array<Array<Line>> = []
     let isOpen = false
     for (const band of bands) {

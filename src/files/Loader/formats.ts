@@ -92,15 +92,11 @@ const named =
 
 /** Accepts bytes of this media type, or an archive whose name has one of these extensions. */
 const mimes =
-  (endings: string, ...types: ReadonlyArray<string>) =>
+  (endings: string, types: RegExp) =>
   ({ kind, path }: SourceFile): boolean =>
     kind._tag === "Other" &&
-    (types.includes(kind.mime ?? "") ||
+    (types.test(kind.mime ?? "") ||
       (kind.mime === "application/zip" && endings.split(" ").includes(extension(path) ?? "")))
-
-const openXml = (kind: string) => `application/vnd.openxmlformats-officedocument.${kind}`
-const withMacros = (kind: string) => `application/vnd.ms-${kind}.macroenabled.12`
-const oasis = (kind: string) => `application/vnd.oasis.opendocument.${kind}`
 
 const htmlEndings = new Set(["html", "htm", "xhtml", "xht"])
 
@@ -148,57 +144,20 @@ type Extractable = readonly [
 
 const extractables: ReadonlyArray<Extractable> = [
   ["html", 5, isHtml, pageText],
-  ["pdf", 6, mimes("pdf", "application/pdf"), bytes],
-  [
-    "docx",
-    5,
-    mimes(
-      "docx docm dotx dotm",
-      openXml("wordprocessingml.document"),
-      openXml("wordprocessingml.template"),
-      withMacros("word.document"),
-      withMacros("word.template")
-    ),
-    bytes
-  ],
+  ["pdf", 6, mimes("pdf", /^application\/pdf$/), bytes],
+  // Documents, templates and shows, with macros or without.
+  ["docx", 5, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
   [
     "opendocument",
     6,
-    mimes(
-      "odt odp ods ott otp ots",
-      ...["text", "presentation", "spreadsheet"].flatMap((kind) => [oasis(kind), oasis(`${kind}-template`)])
-    ),
+    mimes("odt odp ods ott otp ots", /opendocument\.(?:text|presentation|spreadsheet)(?:-template)?$/),
     bytes,
     "openDocument"
   ],
-  [
-    "pptx",
-    5,
-    mimes(
-      "pptx pptm ppsx ppsm potx potm",
-      openXml("presentationml.presentation"),
-      openXml("presentationml.slideshow"),
-      openXml("presentationml.template"),
-      withMacros("powerpoint.presentation"),
-      withMacros("powerpoint.slideshow"),
-      withMacros("powerpoint.template")
-    ),
-    bytes
-  ],
-  [
-    "xlsx",
-    5,
-    mimes(
-      "xlsx xlsm xltx xltm",
-      openXml("spreadsheetml.sheet"),
-      openXml("spreadsheetml.template"),
-      withMacros("excel.sheet"),
-      withMacros("excel.template")
-    ),
-    bytes
-  ],
-  ["oldOffice", 2, mimes("", "application/x-cfb"), bytes],
-  ["epub", 5, mimes("epub", "application/epub+zip"), bytes],
+  ["pptx", 5, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
+  ["xlsx", 5, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
+  ["oldOffice", 2, mimes("", /^application\/x-cfb$/), bytes],
+  ["epub", 5, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
   ["table", 3, isTable, content, "csv"],
   [

@@ -5,6 +5,8 @@ interface Words {
   readonly size?: number
   /** The direction of reading, in quarter turns to the left. */
   readonly turns?: 0 | 1 | 2 | 3
+  /** How much wider the letters are than usual. */
+  readonly stretch?: number
   readonly font?: "Times-Roman" | "Times-Bold" | "Courier"
 }
 
@@ -20,6 +22,8 @@ export const pdfOf = (
   options: {
     /** A text that somebody wrote on each page. */
     readonly note?: string
+    /** The same, hidden. */
+    readonly hidden?: string
     readonly kids?: (ids: ReadonlyArray<number>) => ReadonlyArray<number>
     /** Names of the glyphs from code 1, and what the fonts say that they mean. */
     readonly glyphs?: { readonly names: string; readonly toUnicode: string }
@@ -36,15 +40,16 @@ export const pdfOf = (
       : `/Encoding << /Differences [1 ${glyphs.names}] >> /FirstChar 1 /LastChar 126 /Widths [${"500 ".repeat(126)}] /ToUnicode ${add(`<< /Length ${glyphs.toUnicode.length} >>\nstream\n${glyphs.toUnicode}\nendstream`)} 0 R`
   const fontIds = fonts.map((name) => add(`<< /Type /Font /Subtype /Type1 /BaseFont /${name} ${meaning} >>`))
   const resources = `<< /Font << ${fonts.map((_, i) => `/F${i} ${fontIds[i]} 0 R`).join(" ")} >> >>`
-  const annotations =
-    options.note === undefined
+  const annotation = (text: string | undefined, flags: number) =>
+    text === undefined
       ? ""
-      : `/Annots [<< /Type /Annot /Subtype /FreeText /Rect [72 600 300 640] /DA (/Helv 10 Tf) /Contents (${escaped(options.note)}) >>]`
+      : `<< /Type /Annot /Subtype /FreeText /F ${flags} /Rect [72 600 300 640] /DA (/Helv 10 Tf) /Contents (${escaped(text)}) >>`
+  const annotations = `/Annots [${annotation(options.note, 0)} ${annotation(options.hidden, 2)}]`
   const ids = pages.map((words) => {
     const stream = words
       .map(
-        ({ font = "Times-Roman", size = 10, text, turns = 0, x = 72, y }) =>
-          `BT /F${fonts.indexOf(font)} ${size} Tf ${directions[turns]} ${x} ${y} Tm (${escaped(text)}) Tj ET`
+        ({ font = "Times-Roman", size = 10, stretch = 1, text, turns = 0, x = 72, y }) =>
+          `BT /F${fonts.indexOf(font)} ${size} Tf ${stretch * 100} Tz ${directions[turns]} ${x} ${y} Tm (${escaped(text)}) Tj ET`
       )
       .join("\n")
     const content = add(`<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`)

@@ -59,6 +59,28 @@ it.layer(layer)("documents as people change and set them", (it) => {
     })
   )
 
+  it.effect("DOCX: a text box is read in a note, and after what a deleted end joins", () =>
+    Effect.gen(function* () {
+      const box = (text: string) => `<w:r><w:pict><w:txbxContent>${paragraph(run(text))}</w:txbxContent></w:pict></w:r>`
+      const parts = {
+        "[Content_Types].xml":
+          '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+        "word/document.xml": `<w:document><w:body>${paragraph(`${run("Begin")}${box("Aside")}`, '<w:rPr><w:del w:id="1"/></w:rPr>')}${paragraph(`${run(" end.")}<w:r><w:footnoteReference w:id="2"/></w:r>`)}</w:body></w:document>`,
+        "word/footnotes.xml": `<w:footnotes><w:footnote w:id="2">${paragraph(`${run("A note")}${box("in a box")}`)}</w:footnote></w:footnotes>`
+      }
+      assert.strictEqual(
+        document(yield* load("a.docx", zipped(parts))).content,
+        "Begin end.[^1]\n\nAside\n\n[^1]: A note\nin a box"
+      )
+      const many = Array.from(
+        { length: 300 },
+        (_, i) => `xmlns:a${i}="http://schemas.openxmlformats.org/wordprocessingml/2006/main"`
+      )
+      const named = { ...parts, "word/document.xml": `<w:document ${many.join(" ")}/>` }
+      assert.include((yield* Effect.flip(load("b.docx", zipped(named)))).message, "more than 100 names of namespaces")
+    })
+  )
+
   it.effect("ODT: what a shape says is on lines of its own", () =>
     Effect.gen(function* () {
       const shape =
@@ -87,11 +109,11 @@ it.layer(layer)("documents as people change and set them", (it) => {
         "[Content_Types].xml": `<Types xmlns="${office}/package/2006/content-types"><Override PartName="/xl/workbook.xml" ContentType="application/vnd.ms-excel.sheet.macroEnabled.main+xml"/></Types>`,
         "xl/workbook.xml": `<x:workbook xmlns:x="${office}/spreadsheetml/2006/main" xmlns:q="${office}/officeDocument/2006/relationships"><x:sheets><x:sheet name="S" q:id="r1"/></x:sheets></x:workbook>`,
         "xl/_rels/workbook.xml.rels": related(["r1", "worksheets/sheet1.xml"]),
-        "xl/worksheets/sheet1.xml": `<x:worksheet xmlns:x="${office}/spreadsheetml/2006/main"><x:sheetData><x:row r="1"><x:c r="A1" t="inlineStr"><x:is><x:t>share</x:t></x:is></x:c></x:row><x:row r="2"><x:c r="A2"><x:v>7.0000000000000007E-2</x:v></x:c></x:row><x:row r="3"><x:c r="A3"><x:v>8.1999999999999993</x:v></x:c></x:row><x:row r="4"><x:c r="A4"><x:v>1234567890123456</x:v></x:c></x:row></x:sheetData></x:worksheet>`
+        "xl/worksheets/sheet1.xml": `<x:worksheet xmlns:x="${office}/spreadsheetml/2006/main"><x:sheetData><x:row r="1"><x:c r="A1" t="inlineStr"><x:is><x:t>share</x:t></x:is></x:c></x:row><x:row r="2"><x:c r="A2"><x:v>7.0000000000000007E-2</x:v></x:c></x:row><x:row r="3"><x:c r="A3"><x:v>8.1999999999999993</x:v></x:c></x:row><x:row r="4"><x:c r="A4"><x:v>1234567890123456</x:v></x:c></x:row><x:row r="5"><x:c r="A5"><x:v>1.7976931348623157E+308</x:v></x:c></x:row></x:sheetData></x:worksheet>`
       })
       assert.strictEqual(
         document(yield* load("a.xlsm", sheet)).content,
-        "## S\n\n- share: 0.07\n- share: 8.2\n- share: 1234567890123456"
+        "## S\n\n- share: 0.07\n- share: 8.2\n- share: 1234567890123456\n- share: 1.7976931348623157E+308"
       )
     })
   )
@@ -122,6 +144,26 @@ it.layer(layer)("documents as people change and set them", (it) => {
         4
       )
       assert.notInclude(content, "COPY")
+      const chart = [
+        { text: "Rain in the harbour by month", x: 72, y: 740 },
+        ...Array.from(
+          { length: 12 },
+          (_, i) => ({ text: `January the ${i}`, x: 100 + 20 * i, y: 300, turns: 1 }) as const
+        )
+      ]
+      assert.include(document(yield* load("chart.pdf", pdfOf([chart]))).content, "Rain in the harbour by month")
+    })
+  )
+
+  it.effect("PDF: a page as wide as no paper is costs no more than another", () =>
+    Effect.gen(function* () {
+      const lines = Array.from({ length: 40 }, (_, i) => ({
+        text: `line ${i}`,
+        y: 740 - 12 * i,
+        stretch: i === 9 ? 1e12 : 1
+      }))
+      const { content } = document(yield* load("far.pdf", pdfOf([lines])))
+      assert.include(content, "line 39")
     })
   )
 
