@@ -201,16 +201,12 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           ])
         }
         const first = mentions[0]
-        const definers = own.flatMap(({ docId, mentions }) =>
-          mentions.flatMap((mention) => (mention.entity === hash && mention.relation === "defines" ? [docId] : []))
-        )
+        const defines = first?.mention.relation === "defines"
         // What several documents are called is none of their titles.
-        const isShared = new Set(definers).size > 1
+        const isTitle = defines && entity.defining === 1
         return {
-          name: isShared ? name : (first?.mention.name ?? name),
-          ...(first?.mention.relation === "defines" && !isShared
-            ? { description: first.passage.text.slice(0, 300) }
-            : {}),
+          name: first === undefined || (defines && !isTitle) ? name : first.mention.name,
+          ...(isTitle ? { description: first.passage.text.slice(0, 300) } : {}),
           documents: Math.max(...[...all.values()].map((each) => each.documents)),
           mentions: mentions.map(({ mention }) => mention),
           neighbours: neighbours.slice(0, limit)
