@@ -100,10 +100,26 @@ export const permitting = (store: Whole): Whole => {
   const own = ({ collections }: Caller) =>
     Effect.map(store.collections, (all) => all.filter(({ name }) => collections?.has(name) !== false))
   const restricted: { readonly [K in keyof Whole]?: (caller: Caller, ...args: ReadonlyArray<never>) => unknown } = {
-    recent: (caller, limit) =>
-      Effect.map(store.recent(limit), (all) => all.filter(({ collection }) => caller.collections!.has(collection))),
+    // The newest of all may be others' alone.
+    recent: Effect.fnUntraced(function* (caller: Caller, limit: number) {
+      const found = yield* Effect.forEach(yield* own(caller), ({ name }) =>
+        Effect.map(store.list(name, { limit, by: "indexed_at", falling: true }), (listed) =>
+          listed.map((document) => ({ ...document, collection: name }))
+        )
+      )
+      return found
+        .flat()
+        .sort((a, b) => b.indexedAt - a.indexedAt || b.place - a.place)
+        .slice(0, limit)
+    }),
     // Which keys other collections' documents have is told to nobody.
-    metadataKeys: (_, keys) => Effect.map(store.metadataKeys(keys), ({ unknown }) => ({ unknown, known: [] })),
+    metadataKeys: Effect.fnUntraced(function* (caller: Caller, keys: ReadonlyArray<string>) {
+      const names = (yield* own(caller)).map(({ name }) => name)
+      const unknown = yield* Effect.filter(keys, (key) =>
+        Effect.map(store.filtered(names, { [key]: { exists: true } }), (passages) => passages === 0)
+      )
+      return { unknown, known: [] }
+    }),
     stats: (caller, collection) =>
       collection === undefined
         ? Effect.zipWith(store.stats(), own(caller), (all, found): StoreStats => ({

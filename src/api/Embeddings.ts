@@ -54,7 +54,7 @@ export const EmbeddingList = Schema.Struct({
       embedding: Schema.Union(Schema.Array(Schema.Finite), Schema.String).annotations({
         description: "The vector, of length 1, or 0 if the model knows no word of the text; as base64 if asked for"
       })
-    }).annotations({ identifier: "Embedding", description: "A text's vector" }),
+    }).annotations({ identifier: "EmbeddingVector", description: "A text's vector" }),
     "The vectors, in the order of the texts"
   ),
   model: text("The model's name"),

@@ -7,7 +7,7 @@ import { int, list, text } from "../model/fields.ts"
 import { GraphBuilt } from "../model/Graph.ts"
 import { ReindexResponse } from "./Collections.ts"
 import { IndexResponse } from "./Documents.ts"
-import { about, Authorization, Needs, respondInEvents } from "./endpoint.ts"
+import { about, Authorization, Needs, respondInEvents, someText } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 import { FilesResponse, ImportResponse } from "./Files.ts"
 import { ProblemBody } from "./Problem.ts"
@@ -45,10 +45,7 @@ const JobsResponse = Schema.Struct({
   jobs: list(Job, "The newest first; those that ended are kept for an hour, at most a hundred")
 }).annotations({ identifier: "JobsResponse", description: "The jobs of this process" })
 
-const id = HttpApiSchema.param(
-  "id",
-  Schema.String.pipe(Schema.maxLength(100)).annotations({ description: "The job's id" })
-)
+const id = HttpApiSchema.param("id", someText("id", 100, "The job's id"))
 
 export class JobsGroup extends HttpApiGroup.make("jobs")
   .add(
@@ -60,6 +57,7 @@ export class JobsGroup extends HttpApiGroup.make("jobs")
     HttpApiEndpoint.get("getJob")`/jobs/${id}`
       .addSuccess(Job)
       .addError(failures.JobNotFound)
+      .addError(failures.InvalidRequest)
       .annotateContext(
         about(
           "Follow a job",

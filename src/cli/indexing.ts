@@ -10,9 +10,11 @@ import { Store, UpkeepStore } from "../Store.ts"
 import { type FileEvent, skipsText } from "../files/FileEvent.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
 import { Tally } from "../files/Tally.ts"
+import type { WalkOptions } from "../files/WalkEvent.ts"
 import { CollectionName, type EmbedderIdentity, defaultCollection, describeEmbedder } from "../model/Collection.ts"
 import { Embedding } from "../model/Stats.ts"
 import { packagedModel } from "../packaged/model.ts"
+import { lean } from "../runtime/Memory.ts"
 import { isEnglish } from "../terms/languages.ts"
 import { Reindexer } from "../upkeep/Reindexer.ts"
 import * as Cli from "./command.ts"
@@ -160,13 +162,20 @@ export const showReport = Effect.fnUntraced(function* (report: IndexReport) {
   )
 })
 
-export const showInterrupted = (tally: Tally) =>
-  Effect.flatMap(Terminal, ({ isOutputGone, note }) =>
-    Effect.unlessEffect(
-      note(`clew: interrupted; ${count(tally.documents, "document")} done; the same command resumes from there`),
-      isOutputGone
+/** Runs the work on files, with its progress if that is wanted; an interrupted one says how to go on. */
+export const working =
+  (tally: Tally, options: WalkOptions, { progress }: { readonly progress: boolean }) =>
+  <E, R>(work: Effect.Effect<void, E, R>) => {
+    const shown: Effect.Effect<void, E, R | Terminal> = progress ? withProgress(tally, options)(work) : work
+    return Effect.onInterrupt(lean(shown), () =>
+      Effect.flatMap(Terminal, ({ isOutputGone, note }) =>
+        Effect.unlessEffect(
+          note(`clew: interrupted; ${count(tally.documents, "document")} done; the same command resumes from there`),
+          isOutputGone
+        )
+      )
     )
-  )
+  }
 
 /** How many passages are sampled, spread over the collection. */
 const sampled = 100
@@ -279,8 +288,7 @@ export const indexPaths = Cli.define(
         tally.add(event)
         return flags.verbose ? showEvent(event) : Effect.void
       })
-      const watched = flags.quiet || flags.verbose ? work : withProgress(tally, run)(work)
-      yield* Effect.onInterrupt(watched, () => showInterrupted(tally))
+      yield* working(tally, run, { progress: !flags.quiet && !flags.verbose })(work)
       // What a slow embedder left for later; searches have words and the packaged model meanwhile.
       const { resumed } = yield* Reindexer
       if (!isPreview) {

@@ -13,10 +13,9 @@ import { Store } from "../Store.ts"
 import { define } from "./command.ts"
 import { Place, displayPath, inIndex } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
-import { finish, IndexReport, showInterrupted, showReport, showFailures } from "./indexing.ts"
+import { finish, IndexReport, showReport, showFailures, working } from "./indexing.ts"
 import * as options from "./flags.ts"
 import { printJson } from "./output.ts"
-import { withProgress } from "./progress.ts"
 import { Terminal } from "./terminal.ts"
 
 /** What `update --json` prints: the paths that were indexed again, and the report of each collection. */
@@ -81,7 +80,7 @@ export const update = define(
             if (event._tag === "Failed" && event.line === undefined && given.has(event.path)) missing.add(event.path)
           })
         )
-        yield* Effect.onInterrupt(flags.quiet ? work : withProgress(tally, run)(work), () => showInterrupted(tally))
+        yield* working(tally, run, { progress: !flags.quiet })(work)
       }
       const report = yield* finish(tally, { collection, dryRun: flags.dryRun }, started)
       const renewed = roots.filter(({ path }) => given.has(path))

@@ -165,13 +165,12 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
 
 /** The middleware of the contract. */
 export const layerMiddleware = Layer.unwrapEffect(
-  Effect.map(Access, ({ authorize, checkOrigin, publicStats, readOnly }) => {
+  Effect.map(Access, ({ authorize, publicStats, readOnly }) => {
     const bearer = () => authorize as never
-    const own = Effect.flatMap(HttpServerRequest.HttpServerRequest, checkOrigin) as never
     return Layer.mergeAll(
       Layer.succeed(Authorization, Authorization.of({ bearer })),
       Layer.succeed(StatsAuthorization, StatsAuthorization.of({ bearer: publicStats ? () => Effect.void : bearer })),
-      Layer.succeed(Writing, Writing.of(readOnly ? new ReadOnly() : own))
+      Layer.succeed(Writing, Writing.of(readOnly ? new ReadOnly() : Effect.void))
     )
   })
 )

@@ -6,8 +6,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { type Caller, current } from "../Caller.ts"
 import { type SearchConfig, ServerConfig } from "../Config.ts"
 import type { Options } from "../mcp/Http.ts"
 import { code } from "../mcp/RpcError.ts"
@@ -22,6 +25,12 @@ import { idOf, render } from "./respond.ts"
 /** Streams on which a client waits for whatever may come. */
 const isEndless = (method: string, body: unknown): boolean =>
   method === "GET" || (body as { readonly method?: unknown } | undefined)?.method === "subscriptions/listen"
+
+/** Seconds between two looks at whether the key of an endless stream still counts. */
+const looks = 5
+
+const described = ({ collections, name, rights, who }: Caller): string =>
+  JSON.stringify([name, who, [...rights], collections && [...collections]])
 
 /** MCP at /mcp, for clients that have the key. */
 export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit">) =>
@@ -51,9 +60,19 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
       )
       const shutdown = Deferred.await(closing)
       const late = Effect.zipRight(shutdown, Effect.sleep(Duration.times(grace, 0.8)))
+      /** Ends when the caller's key is gone, or may do something else. */
+      const revoked = Effect.gen(function* () {
+        const request = yield* Effect.context<Effect.Effect.Context<typeof access.authorize>>()
+        const given = described(yield* FiberRef.get(current))
+        const looking = Effect.map(Effect.zipRight(access.authorize, FiberRef.get(current)), described)
+        return Effect.repeat(looking, {
+          while: (now) => now === given,
+          schedule: Schedule.spaced(`${looks} seconds`)
+        }).pipe(Effect.ignore, Effect.provide(request))
+      })
 
       /** Sends an answer; a client that goes away aborts what it has asked. */
-      const send = (response: Response, abort: Effect.Effect<void>, isEndless: boolean) => {
+      const send = (response: Response, abort: Effect.Effect<void>, revoked?: Effect.Effect<void>) => {
         const { body, headers, status } = response
         const { "content-type": contentType, ...rest } = Object.fromEntries(headers)
         if (body === null || contentType?.startsWith("text/event-stream") !== true) {
@@ -63,14 +82,16 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
           )
         }
         // Headers leave with the first bytes, and an endless stream may have none for long.
-        const opening = isEndless ? Stream.make(new TextEncoder().encode(": open\n\n")) : Stream.empty
+        const opening = revoked !== undefined ? Stream.make(new TextEncoder().encode(": open\n\n")) : Stream.empty
         const events = Stream.fromReadableStream(
           () => body,
           (error) => error
         ).pipe(
           Stream.orDie,
           (events) => Stream.concat(opening, events),
-          Stream.interruptWhen(isEndless ? shutdown : Effect.zipRight(late, abort)),
+          Stream.interruptWhen(
+            revoked !== undefined ? Effect.raceFirst(shutdown, revoked) : Effect.zipRight(late, abort)
+          ),
           Stream.ensuringWith((exit) => (Exit.isInterrupted(exit) ? abort : Effect.void))
         )
         return Effect.succeed(HttpServerResponse.stream(events, { status, headers: rest, contentType }))
@@ -88,14 +109,14 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
         const read = method === "POST" ? yield* Effect.either(request.json) : Either.right(undefined)
         if (Either.isLeft(read)) {
           const { status, detail } = render(read.left, idOf(request)).body
-          return yield* send(refuse(status, { code: code.parse, message: detail }), abort, false)
+          return yield* send(refuse(status, { code: code.parse, message: detail }), abort)
         }
         const body = read.right
         // The request itself has taken one of its client.
         if (Array.isArray(body)) yield* Effect.forEach(body.slice(1), () => limiter.take(client), { discard: true })
         const asked = new Request("http://localhost/mcp", { method, headers, signal: controller.signal })
         const response = yield* Effect.onInterrupt(answer(asked, body, client), () => abort)
-        return yield* send(response, abort, isEndless(method, body))
+        return yield* send(response, abort, isEndless(method, body) ? yield* revoked : undefined)
       })
       yield* router.get("/mcp", handle)
       yield* router.post("/mcp", handle)

@@ -5,6 +5,7 @@ import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Predicate from "effect/Predicate"
@@ -132,7 +133,9 @@ const decode = (value: object): Effect.Effect<ClientMessage, InvalidRequest> => 
   )
 }
 
-const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody | InvalidRequest> =>
+const parse = (
+  incoming: Incoming
+): Effect.Effect<{ readonly [key: string]: unknown }, MalformedBody | InvalidRequest> =>
   typeof incoming === "string"
     ? Effect.filterOrFail(
         parseJson("The message", Buffer.from(incoming)),
@@ -202,10 +205,10 @@ const makeAnswer = Effect.gen(function* () {
     })
 
     return Effect.gen(function* () {
-      const value = yield* parse(incoming)
-      if ("id" in value && isId(value.id)) id = { id: value.id }
+      const value = yield* Effect.either(parse(incoming))
+      if (Either.isRight(value) && isId(value.right["id"])) id = { id: value.right["id"] }
       yield* Effect.tapError(limiter.take(client), () => metrics.rateLimited)
-      const message = yield* decode(value)
+      const message = yield* Effect.flatMap(value, decode)
       yield* metrics.socketMessage(message.type)
       if (message.type === "search") return yield* searched(message)
       if (message.type === "prompt") return yield* prompted(message)

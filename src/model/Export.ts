@@ -1,10 +1,16 @@
 import * as Schema from "effect/Schema"
 import { CollectionName, EmbedderIdentity } from "./Collection.ts"
-import { DocumentId } from "./Document.ts"
+import { DocumentId, metadataFault } from "./Document.ts"
+import { isWellFormed, valueText } from "./kinds.ts"
 import { Locator } from "./Locator.ts"
 
 /** The version of the format that is written; readers refuse others. */
 export const exportVersion = 1
+
+/** UTF-8 cannot represent half a surrogate pair, so it would not be stored as it is. */
+const text = Schema.String.pipe(
+  Schema.filter((value) => isWellFormed(value) || `half a surrogate pair in ${valueText(value)}`)
+)
 
 const line = Schema.Int.pipe(Schema.positive())
 const offset = Schema.NonNegativeInt
@@ -26,9 +32,9 @@ export type ExportHeader = typeof ExportHeader.Type
 
 /** A language model's answer about a passage. */
 const SaidBy = Schema.Struct({
-  model: Schema.String,
-  entities: Schema.Array(Schema.String),
-  relations: Schema.Array(Schema.Struct({ subject: Schema.String, relation: Schema.String, object: Schema.String }))
+  model: text,
+  entities: Schema.Array(text),
+  relations: Schema.Array(Schema.Struct({ subject: text, relation: text, object: text }))
 })
 
 /** A passage: its span in the document's content, and its vector as base64 of little-endian float32. */
@@ -37,9 +43,9 @@ const ExportedPassage = Schema.Struct({
   end: offset,
   start_line: line,
   end_line: line,
-  heading: Schema.Array(Schema.String),
+  heading: Schema.Array(text),
   locator: Schema.optional(Locator),
-  table_header: Schema.optional(Schema.String),
+  table_header: Schema.optional(text),
   said: Schema.optional(SaidBy),
   vector: Schema.optionalWith(Schema.Uint8ArrayFromBase64, { as: "Option" })
 }).pipe(Schema.rename({ start_line: "startLine", end_line: "endLine", table_header: "tableHeader" }))
@@ -48,13 +54,15 @@ const ExportedPassage = Schema.Struct({
 export const ExportLine = Schema.Struct({
   collection: CollectionName,
   doc_id: DocumentId,
-  source: Schema.optional(Schema.NonEmptyString),
-  title: Schema.optional(Schema.String),
-  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
-  fingerprint: Schema.String,
-  origin: Schema.optional(Schema.String),
+  source: Schema.optional(text.pipe(Schema.minLength(1))),
+  title: Schema.optional(text),
+  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }).pipe(
+    Schema.filter((metadata) => metadataFault(metadata)?.message)
+  ),
+  fingerprint: text,
+  origin: Schema.optional(text),
   line: Schema.optional(line),
-  content: Schema.String,
+  content: text,
   passages: Schema.Array(ExportedPassage)
 }).pipe(Schema.rename({ doc_id: "docId" }))
 export type ExportLine = typeof ExportLine.Type

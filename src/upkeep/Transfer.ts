@@ -5,11 +5,13 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 import type { CollectionName, EmbedderIdentity } from "../model/Collection.ts"
 import { sameEmbedder } from "../model/Collection.ts"
+import { isWellFormed } from "../model/kinds.ts"
 import { ExportEnd, ExportHeader, ExportLine, exportVersion } from "../model/Export.ts"
 import type {
   DocumentRef,
@@ -80,7 +82,11 @@ const fromLine = (
       if (Option.exists(vector, (numbers) => numbers.some((number) => !Number.isFinite(number)))) {
         return yield* Either.left(`passage ${index} has a vector with a value that is not a number`)
       }
-      passages.push({ ...passage, text: line.content.slice(start, end), vector })
+      const text = line.content.slice(start, end)
+      if (!isWellFormed(text)) {
+        return yield* Either.left(`passage ${index} begins or ends within a surrogate pair: ${start} to ${end}`)
+      }
+      passages.push({ ...passage, text, vector })
     }
     return { ...line, derivedId: line.docId, passages }
   })
@@ -89,7 +95,13 @@ const encodeHeader = Schema.encodeSync(Schema.parseJson(ExportHeader))
 const encodeLine = Schema.encodeSync(Schema.parseJson(ExportLine))
 const encodeEnd = Schema.encodeSync(Schema.parseJson(ExportEnd))
 const decodeHeader = Schema.decodeUnknownEither(Schema.parseJson(ExportHeader))
-const decodeRest = Schema.decodeUnknownEither(Schema.parseJson(Schema.Union(ExportEnd, ExportLine)))
+const parse = Schema.decodeUnknownEither(Schema.parseJson())
+const decodeEnd = Schema.decodeUnknownEither(ExportEnd)
+const decodeLine = Schema.decodeUnknownEither(ExportLine)
+const decodeRest = (text: string) =>
+  Either.flatMap(parse(text), (given): Either.Either<ExportEnd | ExportLine, ParseResult.ParseError> =>
+    Predicate.hasProperty(given, "end") ? decodeEnd(given) : decodeLine(given)
+  )
 
 interface Read extends Transferred {
   readonly line: number
@@ -121,7 +133,8 @@ const next = (read: Read, text: string): Either.Either<readonly [Read, Batch?], 
   if (read.isEnded) return wrong("there are lines after its end")
   const decoded = decodeRest(text)
   if (Either.isLeft(decoded)) {
-    return wrong(ParseResult.ArrayFormatter.formatErrorSync(decoded.left)[0]?.message ?? "it cannot be read")
+    const [fault] = ParseResult.ArrayFormatter.formatErrorSync(decoded.left)
+    return wrong(fault === undefined ? "it cannot be read" : [...fault.path, fault.message].join(": "))
   }
   const found = decoded.right
   if ("end" in found) {

@@ -249,6 +249,8 @@ it.scopedLive("lets no other site's page write when there is no key", () =>
     assert.strictEqual(yield* remove(port, { origin: "http://localhost:3000" }), 403)
     assert.strictEqual(yield* remove(port, { origin: `http://127.0.0.1:${port}` }), 200)
     assert.strictEqual(yield* remove(port, {}), 200)
+    const cancelled = yield* ask(port, "DELETE", "/jobs/any", { headers: { origin: "https://evil.com" } })
+    assert.strictEqual(cancelled.status, 403)
     for (const path of ["/query", "/prompt", "/ask", "/index"]) {
       const post = (origin: string) => ask(port, "POST", path, { body: { query: "x" }, headers: { origin } })
       assert.strictEqual((yield* post("https://evil.com")).status, 403, path)

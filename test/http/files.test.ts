@@ -207,5 +207,19 @@ it.scopedLive("imports what was exported, gzipped or not, and nothing of what is
     const found = yield* ask(port, "GET", "/documents?collection=moved")
     assert.strictEqual(found.json.documents[0].source, "kestrels.md")
     assert.strictEqual((yield* send(Buffer.from(text), "application/x-www-form-urlencoded")).status, 415)
+    const mebibyte = 1024 * 1024
+    // A little of what is compressed may be a line of any length.
+    for (const [lines, most] of [
+      ["a".repeat(17 * mebibyte), 16 * mebibyte],
+      [`${text.split("\n")[0]!}\n${" ".repeat(5 * mebibyte)}`, 4 * mebibyte]
+    ] as const) {
+      const small = yield* start({ settings: { server: { max_body_bytes: mebibyte } } })
+      const { json, status } = yield* ask(small.port, "POST", "/import", {
+        bytes: gzipSync(lines),
+        headers: { "content-type": "application/gzip" }
+      })
+      assert.strictEqual(status, 400)
+      assert.include(json.detail, `a line of more than ${most} bytes`)
+    }
   })
 )

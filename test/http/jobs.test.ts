@@ -54,6 +54,8 @@ it.scopedLive("answers at once if asked to, and tells what becomes of the work",
     assert.deepInclude(events.at(-1)!.job.result, { indexed: 1, chunks: 1 })
     const known = yield* ask(port, "GET", pathOf(started))
     assert.deepStrictEqual(known.json, events.at(-1)!.job)
+    const long = yield* ask(port, "GET", `/jobs/${"x".repeat(101)}`)
+    assert.deepStrictEqual([long.status, long.json.detail], [400, "id must be 1 to 100 characters, got 101"])
 
     for (const [path, given, kind, has] of [
       ["/files", form([{ name: "file", file: "a.md", content: "Kestrels hover." }], async), "files", { indexed: 1 }],

@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import { createHash } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -8,6 +9,7 @@ import { join } from "node:path"
 import { ConfigError } from "../../src/Config/Problems.ts"
 import type { Right, ServerKey } from "../../src/model/Key.ts"
 import { CollectionName } from "../../src/model/Collection.ts"
+import { secondEra } from "../mcp/client.ts"
 import { ask, type Ask, type Given, type Line, over, start } from "./server.ts"
 
 const hashOf = (key: string) => `sha256:${createHash("sha256").update(key).digest("hex")}`
@@ -34,6 +36,8 @@ const keys = [
   key("docs-admin", ["read", "write", "admin"], ["docs"])
 ]
 
+const rpc = (method: string, params: object) => ({ jsonrpc: "2.0", id: 1, method, params })
+
 const by = (name: string) => ({ headers: { authorization: `Bearer key of ${name}` } })
 
 const given: Given = { apiKey: "the whole key", settings: { server: { keys } } }
@@ -47,7 +51,8 @@ const filled = Effect.fnUntraced(function* (more: Given = {}) {
     ["docs", "Kestrels hover over fields of honey.", "kestrels.md"],
     ["secret", "The honey is buried under the oak.", "oak.md"]
   ]) {
-    const body = { documents: [{ content, metadata: { source } }], collection }
+    const treasure = collection === "secret" ? { treasure: true } : {}
+    const body = { documents: [{ content, metadata: { source, ...treasure } }], collection }
     assert.strictEqual((yield* ask(running.port, "POST", "/index", { body, headers: whole })).status, 200)
   }
   return running
@@ -150,6 +155,12 @@ it.scopedLive("shows a key its collections alone, at every door", () =>
       const { json } = yield* ask(port, "GET", path, by("docs-admin"))
       assert.match(json.detail, /needs a key for all collections/, path)
     }
+    // Nor which metadata others have.
+    for (const key of ["treasure", "nothing"]) {
+      const { json } = yield* post("/query", { query: "honey", filter: { [key]: true } })
+      assert.include(json.hint, `no document has the metadata key "${key}"`)
+      assert.notProperty((yield* post("/query", { query: `${key}:true honey` })).json, "read_as")
+    }
     const everything = yield* ask(port, "POST", "/query", { headers: whole, body: { query: "honey", hybrid: true } })
     assert.strictEqual(everything.json.results.length, 3)
   })
@@ -211,6 +222,13 @@ it.scopedLive("shows a key its collections and its tools alone over MCP", () =>
       arguments: { query: "honey", collection: "secret" }
     })
     assert.match(JSON.stringify(secret), /may not use collection secret/)
+    const read = yield* docs.call("tools/call", { name: "get_document", arguments: { source: "kestrels.md" } })
+    assert.include(JSON.stringify(read), "Kestrels hover")
+    const body = { documents: Array.from({ length: 25 }, (_, n) => ({ content: `One of the others, ${n}.` })) }
+    assert.strictEqual((yield* ask(port, "POST", "/index", { body, headers: whole })).status, 200)
+    const newest = JSON.stringify(yield* docs.call("resources/list", {}))
+    assert.include(newest, "kestrels.md")
+    assert.notInclude(newest, "oak.md")
     const info = yield* docs.call("tools/call", { name: "collection_info", arguments: {} })
     assert.notInclude(JSON.stringify(info), "secret")
 
@@ -317,7 +335,8 @@ it.scopedLive("reads its keys again when their file has changed", () =>
       ...real,
       unsafeCurrentTimeMillis: () => ms,
       currentTimeMillis: Effect.sync(() => ms),
-      sleep: (duration) => real.sleep(duration),
+      // The time between two looks at the key of an open stream.
+      sleep: (duration) => real.sleep(Duration.toMillis(duration) === 5000 ? Duration.millis(50) : duration),
       unsafeCurrentTimeNanos: () => real.unsafeCurrentTimeNanos(),
       currentTimeNanos: real.currentTimeNanos
     }
@@ -340,7 +359,24 @@ it.scopedLive("reads its keys again when their file has changed", () =>
       ms += 1500
     }
     assert.deepStrictEqual(yield* Effect.all([status("old"), status("new")]), [200, 401])
+    const listening = rpc("subscriptions/listen", { _meta: secondEra, notifications: {} })
+    const stream = yield* Effect.promise(() =>
+      fetch(`http://127.0.0.1:${port}/mcp`, {
+        method: "POST",
+        body: JSON.stringify(listening),
+        headers: {
+          ...by("old").headers,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          "mcp-protocol-version": "2026-07-28",
+          "mcp-method": "subscriptions/listen"
+        }
+      })
+    )
+    assert.strictEqual(stream.status, 200)
     change("second", [key("new", ["read"])])
+    // It ends.
+    yield* Effect.promise(() => stream.text())
     assert.deepStrictEqual(yield* Effect.all([status("old"), status("new")]), [401, 200])
     change("broken now", undefined)
     assert.deepStrictEqual(yield* Effect.all([status("old"), status("new")]), [401, 200])

@@ -1,7 +1,10 @@
 import SwaggerParser from "@apidevtools/swagger-parser"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { assert, it } from "@effect/vitest"
+import * as Option from "effect/Option"
+import * as SchemaAST from "effect/SchemaAST"
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { Api } from "../../src/api/Api.ts"
 import * as errors from "../../src/api/errors.ts"
@@ -35,6 +38,32 @@ it("is valid OpenAPI 3.0.3 to two validators", async () => {
   const { errors, valid } = await new Validator().validate(copy())
   assert.isTrue(valid, JSON.stringify(errors))
   await SwaggerParser.validate(copy())
+})
+
+it("gives no two schemas one name", () => {
+  const known = new Map<string, string>()
+  const seen = new Set<object>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null || seen.has(value)) return
+    seen.add(value)
+    const { annotations, propertySignatures } = value as SchemaAST.TypeLiteral
+    const name = annotations?.[SchemaAST.IdentifierAnnotationId] as string | undefined
+    if (name !== undefined && Array.isArray(propertySignatures)) {
+      const fields = propertySignatures.map((field) => String(field.name)).join()
+      assert.strictEqual(known.get(name) ?? fields, fields, name)
+      known.set(name, fields)
+    }
+    for (const part of Array.isArray(value) ? value : Object.values(value)) visit(part)
+  }
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, errors, payloads, successes }) => {
+      visit(endpoint.urlParamsSchema)
+      for (const { ast } of [...successes.values(), ...errors.values()]) visit(Option.getOrUndefined(ast))
+      for (const { ast } of payloads.values()) visit(ast)
+    }
+  })
+  assert.isAbove(known.size, 50)
 })
 
 it("uses no word that 3.0 does not have", () => {
@@ -110,7 +139,7 @@ it("lists what each operation can answer", () => {
     "post /collections/{name}/reindex": "200 202 400 401 403 404 409 413 415 429 500 503",
     "post /graph/build": "200 202 400 401 403 404 413 415 429 500 503",
     "get /jobs": "200 401 403 429 500 503",
-    "get /jobs/{id}": "200 401 403 404 429 500 503",
+    "get /jobs/{id}": "200 400 401 403 404 429 500 503",
     "delete /jobs/{id}": "200 400 401 403 404 429 500 503",
     "get /whoami": "200 401 403 429 500 503",
     "get /health/report": "200 401 403 404 429 500 503",

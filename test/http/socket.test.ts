@@ -229,6 +229,13 @@ it.scopedLive("holds to its limits", () =>
     const refused = answers.filter(({ type }) => type === "error")
     assert.isAtLeast(refused.length, 2)
     assert.deepInclude(refused[0].error, { status: 429, _tag: "TooManyRequests" })
+
+    const garbled = yield* start({ settings: { rate_limit_per_second: 3 } })
+    const garbling = yield* open(garbled.port)
+    for (let id = 0; id < 5; id++) garbling.send("no JSON")
+    const statuses: Array<number> = []
+    for (let id = 0; id < 5; id++) statuses.push((yield* garbling.answer)[0].error.status)
+    assert.include(statuses, 429)
   })
 )
 

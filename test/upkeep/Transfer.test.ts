@@ -220,6 +220,29 @@ it.effect("says where an export is wrong, and in what", () =>
           })
         ],
         /not a number/
+      ],
+      [
+        [
+          header,
+          change(first, {
+            content: "a😀b",
+            passages: [{ start: 2, end: 4, start_line: 1, end_line: 1, heading: [] }]
+          })
+        ],
+        /Line 2 .*passage 0 begins or ends within a surrogate pair: 2 to 4/
+      ],
+      ...[{ title: "\ud800" }, { origin: "/x/\ud800" }, { fingerprint: "\ud800" }, { content: "\ud800" }].map(
+        (half) => [[header, change(first, half)], /Line 2 .*half a surrogate pair/] as const
+      ),
+      [[header, change(first, { metadata: { key: "\ud800" } })], /Line 2 .*half a surrogate pair/],
+      [
+        [
+          header,
+          change(first, {
+            passages: [{ start: 0, end: 1, start_line: 1, end_line: 1, heading: [], table_header: "\ud800" }]
+          })
+        ],
+        /Line 2 .*half a surrogate pair/
       ]
     ]
     for (const [given, reason] of cases) {

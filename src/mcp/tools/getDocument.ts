@@ -45,11 +45,11 @@ interface Found {
   readonly docId: DocumentId
 }
 
-/** The collections to search: the named one, else the default one and then the others. */
+/** The collections to search: the named one, else all, the default one first. */
 const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undefined) {
   if (name !== undefined) return [name]
   const all = (yield* (yield* Store).collections).map((collection) => collection.name)
-  return [defaultCollection, ...all.filter((each) => each !== defaultCollection)].slice(0, mostCollections)
+  return all.sort((a, b) => Number(b === defaultCollection) - Number(a === defaultCollection)).slice(0, mostCollections)
 })
 
 /** The id of the document that is meant, if the collection has it. */
