@@ -37,10 +37,10 @@ export const usualHeap: Effect.Effect<void> = Effect.sync(() => setFlagsFromStri
 
 /**
  * Runs work that may take minutes. V8 collects old objects when they are up to four times what lived at the last
- * collection; after five seconds at twice that. At a million passages this saves 110 MB; from the start it would
- * cost an index of seconds a tenth of its processor time.
+ * collection; after three seconds at twice that. At a million passages this saves 110 MB; from the start it would
+ * cost an index of a few seconds a tenth of its processor time.
  */
 export const lean = <A, E, R>(work: Effect.Effect<A, E, R>) => {
   const collectingSooner = Effect.sync(() => setFlagsFromString("--heap-growing-percent=100"))
-  return Effect.scoped(Effect.zipRight(Effect.forkScoped(Effect.delay(collectingSooner, "5 seconds")), work))
+  return Effect.scoped(Effect.zipRight(Effect.forkScoped(Effect.delay(collectingSooner, "3 seconds")), work))
 }
