@@ -8,7 +8,8 @@ import * as derived from "./examine/derived.ts"
 import { documents } from "./examine/documents.ts"
 import { type Run, examinedRows } from "./examine/rows.ts"
 import { cured } from "./examine/mend.ts"
-import { fail, guarded, orFailed, telling, warn } from "./examine/findings.ts"
+import { fail, guarded, mending, orFailed, telling, warn } from "./examine/findings.ts"
+import * as structure from "./examine/structure.ts"
 import { type DatabaseOptions, open } from "./postgres/Database.ts"
 
 interface Server {
@@ -87,6 +88,8 @@ const make = (options: DatabaseOptions) => {
   const look = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
     return [
       ...(yield* guarded("server", server(sql, options.schema))),
+      ...(yield* guarded("sequences", structure.sequences(sql), mending)),
+      ...(yield* guarded("records", structure.records(sql), mending)),
       ...(yield* guarded("formats", derived.later(sql))),
       ...(yield* guarded("documents", documents(sql, told))),
       ...(yield* derived.everyCollection(sql, told))

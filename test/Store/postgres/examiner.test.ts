@@ -43,4 +43,44 @@ if (hasPostgres) {
       assert.lengthOf(yield* store.list(defaultCollection, { limit: 5, filter: { year: { gte: 2020 } } }), 1)
     })
   )
+
+  it.scopedLive("finds numbers that are taken and records that do not match the documents, and corrects them", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      const store = yield* built(Postgres.layer(options))
+      yield* store.createCollection(defaultCollection, embedder)
+      const long = `/${"long/".repeat(60)}`
+      yield* store.put(defaultCollection, [
+        document("river", { source: "/a", origin: "/a" }),
+        document("sea", { source: "/b", origin: "/b" }),
+        document("lake", { source: `${long}c`, origin: `${long}c` })
+      ])
+      const examiner = yield* Effect.provide(Examiner, PostgresExaminer.layer(options))
+      const faults = faultsIn(options)
+      const sql = yield* makeClient(options)
+      const damages = [
+        ["sequences", "UPDATE row_ids SET next = 1 WHERE name = 'documents'"],
+        ["sequences", "DELETE FROM row_ids"],
+        ["records", "DELETE FROM run_numbers"],
+        ["records", "UPDATE documents SET seen_run = 7"],
+        ["records", "UPDATE files SET outcome = 'indexed', documents = 2 WHERE path = '/b'"],
+        ["records", "UPDATE files SET many = 2 WHERE path = '/b'"],
+        ["records", `DELETE FROM files WHERE path = '${long}c'`]
+      ] as const
+      for (const [name, damage] of damages) {
+        yield* sql.unsafe(damage.replace(/(FROM|UPDATE) /, `$1 "${options.schema}".`))
+        const found = yield* faults
+        assert.deepStrictEqual(
+          found.map((fault) => fault.name),
+          [name],
+          damage
+        )
+        yield* examiner.mend(found.flatMap(({ cure }) => (cure === undefined ? [] : [cure])))
+        assert.deepStrictEqual(yield* faults, [], damage)
+      }
+      yield* store.put(defaultCollection, [document("moon", { source: "/d", origin: "/d" })])
+      assert.deepStrictEqual(yield* faults, [])
+      assert.lengthOf(yield* store.list(defaultCollection, { limit: 9 }), 4)
+    })
+  )
 }
