@@ -16,7 +16,7 @@ import { sweepStep } from "../sql/sweep.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import type { Run } from "./rows.ts"
-import { counted, lastRun, rowIds, unlisted, wrongFiles, wrongRoots } from "./structure.ts"
+import { counted, lastRun, rowIds, tableless, unlisted, wrongFiles, wrongRoots } from "./structure.ts"
 
 /** Corrects the records of runs and files. A file whose record is in doubt is read again. */
 const records = (dialect: Dialect) => [
@@ -195,6 +195,8 @@ const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: Reado
     const isFile = dialect.hasFiles
     for (const statement of [...(isFile ? corrections : nextNumbers), ...records(dialect)]) yield* sql.unsafe(statement)
     if (isFile) {
+      const without = yield* sql.unsafe<{ readonly id: number }>(tableless)
+      for (const { id } of without) yield* vectorTable(sql).create(id, "current")
       const graphs = yield* sql.unsafe<{ readonly id: number }>(
         `SELECT id FROM collections AS c WHERE ${isPresent}
            AND EXISTS (SELECT 1 FROM ${allEdges} AS e WHERE collection_id = c.id)`

@@ -48,6 +48,10 @@ export const fresh = Effect.scoped(Effect.flatMap(connect({ filename: memory, mo
 /** Columns that were added later are written with other spaces. */
 const unspaced = (text: string) => text.replaceAll(/\s/g, "")
 
+/** Collections whose vectors have no table. */
+export const tableless = `SELECT id FROM collections WHERE ${isPresent}
+  AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'vectors_' || collections.id)`
+
 /** Compares tables and indices with those of a new index. */
 export const schema = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -56,15 +60,12 @@ export const schema = Effect.fnUntraced(function* (
   const found = new Map((yield* objects(sql)).map((object) => [object.name, unspaced(object.sql)]))
   const missing = fresh.filter(({ name }) => !found.has(name))
   const altered = fresh.filter((object) => found.has(object.name) && found.get(object.name) !== unspaced(object.sql))
-  const tables = yield* listed(
-    sql,
-    `SELECT 'vectors_' || id AS what FROM collections WHERE ${isPresent}
-     EXCEPT SELECT name FROM sqlite_schema WHERE type = 'table'`
-  )
+  const tables = yield* listed(sql, `SELECT 'vectors_' || id AS what FROM (${tableless})`)
   const names = (those: typeof fresh) => those.map(({ name }) => name)
   return orOk(
     [
-      ...wrongly("schema", "missing", [...names(missing), ...tables], undefined, anew),
+      ...wrongly("schema", "missing", names(missing), undefined, anew),
+      ...wrongly("schema", "missing", tables, mending),
       ...wrongly("schema", "altered", names(altered), undefined, anew)
     ],
     "schema",

@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { Examiner } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
@@ -7,6 +8,7 @@ import * as PostgresExaminer from "../../../src/Store/PostgresExaminer.ts"
 import { make as makeClient } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { built } from "../opened.ts"
+import { ranked } from "../../ranked.ts"
 import { fresh, hasPostgres, server, faultsIn } from "./server.ts"
 
 if (hasPostgres) {
@@ -81,6 +83,32 @@ if (hasPostgres) {
       yield* store.put(defaultCollection, [document("moon", { source: "/d", origin: "/d" })])
       assert.deepStrictEqual(yield* faults, [])
       assert.lengthOf(yield* store.list(defaultCollection, { limit: 9 }), 4)
+    })
+  )
+
+  it.scopedLive("puts vectors whose set is gone", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      const store = yield* built(Postgres.layer(options))
+      yield* store.createCollection(defaultCollection, embedder)
+      const vector = Float32Array.of(1, 0, 0, 0)
+      yield* store.put(defaultCollection, [document("river", { source: "/a", vectors: [vector] })])
+      const examiner = yield* Effect.provide(Examiner, PostgresExaminer.layer(options))
+      const sql = yield* makeClient(options)
+      yield* sql.unsafe(`DELETE FROM "${options.schema}".vector_sets`)
+      const [collection] = yield* examiner.collections
+      const lost = yield* examiner.unembedded(collection!.id, 0, 9)
+      assert.lengthOf(lost, 1)
+      yield* examiner.putVectors(
+        collection!.id,
+        lost.map(({ id }) => ({ id, vector: Option.some(vector) }))
+      )
+      assert.lengthOf(yield* ranked(store, { vector }), 1)
+      assert.deepStrictEqual(yield* faultsIn(options), [])
+      // So does indexing.
+      yield* sql.unsafe(`DELETE FROM "${options.schema}".vector_sets`)
+      yield* store.put(defaultCollection, [document("moon", { source: "/b", vectors: [vector] })])
+      assert.lengthOf(yield* examiner.unembedded(collection!.id, 0, 9), 1)
     })
   )
 }
