@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { Examiner } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
@@ -109,6 +110,26 @@ if (hasPostgres) {
       yield* sql.unsafe(`DELETE FROM "${options.schema}".vector_sets`)
       yield* store.put(defaultCollection, [document("moon", { source: "/b", vectors: [vector] })])
       assert.lengthOf(yield* examiner.unembedded(collection!.id, 0, 9), 1)
+    })
+  )
+
+  it.scopedLive("tells of a server that refuses writes by a setting", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      yield* built(Postgres.layer(options))
+      const rights = (given: Postgres.DatabaseOptions) =>
+        Effect.flatMap(Effect.provide(Examiner, PostgresExaminer.layer(given)), ({ examine }) =>
+          Effect.map(
+            examine(() => Effect.void),
+            (all) => all.find(({ name }) => name === "rights")
+          )
+        )
+      assert.strictEqual((yield* rights(options))?.status, "ok")
+      const way = Redacted.value(options.url)
+      const url = `${way}${way.includes("?") ? "&" : "?"}options=${encodeURIComponent("-c default_transaction_read_only=on")}`
+      const found = yield* rights({ ...options, url: Redacted.make(url) })
+      assert.deepInclude(found, { status: "warn" })
+      assert.match(found!.detail, /default_transaction_read_only is on/)
     })
   )
 }
