@@ -8,13 +8,15 @@ import * as derived from "./examine/derived.ts"
 import { documents } from "./examine/documents.ts"
 import { type Run, examinedRows } from "./examine/rows.ts"
 import { cured } from "./examine/mend.ts"
-import { fail, guarded, orFailed, telling, warn } from "./examine/findings.ts"
+import { fail, guarded, mending, orFailed, telling, warn } from "./examine/findings.ts"
+import * as structure from "./examine/structure.ts"
 import { type DatabaseOptions, open } from "./postgres/Database.ts"
 
 interface Server {
   readonly version: string
   readonly number: number
   readonly standby: number
+  readonly refuses: number
   readonly lag: number | null
   readonly writes: number
   readonly creates: number
@@ -31,13 +33,13 @@ const server = (sql: SqlClient.SqlClient, schema: string): Effect.Effect<Readonl
   Effect.gen(function* () {
     const [found] = yield* sql.unsafe<Server>(
       `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
-         pg_is_in_recovery() AS standby,
+         pg_is_in_recovery() AS standby, current_setting('default_transaction_read_only')::bool AS refuses,
          extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 AS lag,
          (SELECT bool_and(has_table_privilege('documents', needed)) FROM unnest(ARRAY['INSERT', 'UPDATE', 'DELETE']) AS needed) AS writes,
          has_schema_privilege(?, 'CREATE') AS creates`,
       [schema]
     )
-    const { creates, lag, number, standby, version, writes } = found!
+    const { creates, lag, number, refuses, standby, version, writes } = found!
     const replicas = yield* sql.unsafe<{ readonly name: string; readonly behind: number | null }>(
       "SELECT application_name::text AS name, extract(epoch FROM replay_lag)::float8 AS behind FROM pg_stat_replication"
     )
@@ -50,15 +52,25 @@ const server = (sql: SqlClient.SqlClient, schema: string): Effect.Effect<Readonl
       number < oldest ? fail("server", `${about}: Clew needs 14 or later`, "update the server") : ok("server", about),
       standby === 1
         ? warn("rights", "this server is a standby: it answers queries and refuses writes", "write to the primary")
-        : writes === 0
-          ? warn("rights", "the user may only read", "grant INSERT, UPDATE and DELETE, or start Clew with --read-only")
-          : creates === 0
+        : refuses === 1
+          ? warn(
+              "rights",
+              "the server refuses writes: default_transaction_read_only is on for it, the database or the user",
+              "turn it off, or start Clew with --read-only"
+            )
+          : writes === 0
             ? warn(
                 "rights",
-                "the user may not create tables",
-                "a newer Clew needs that once, to bring the schema up to date"
+                "the user may only read",
+                "grant INSERT, UPDATE and DELETE, or start Clew with --read-only"
               )
-            : ok("rights", "the user may read, write and bring the schema up to date"),
+            : creates === 0
+              ? warn(
+                  "rights",
+                  "the user may not create tables",
+                  "a newer Clew needs that once, to bring the schema up to date"
+                )
+              : ok("rights", "the user may read, write and bring the schema up to date"),
       ...(standby === 1 && (lag ?? 0) > mostLag
         ? [warn("replication", `this standby is ${Math.round(lag!)} s behind the primary`, "see pg_stat_wal_receiver")]
         : late.length > 0
@@ -87,6 +99,8 @@ const make = (options: DatabaseOptions) => {
   const look = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
     return [
       ...(yield* guarded("server", server(sql, options.schema))),
+      ...(yield* guarded("sequences", structure.sequences(sql), mending)),
+      ...(yield* guarded("records", structure.records(sql), mending)),
       ...(yield* guarded("formats", derived.later(sql))),
       ...(yield* guarded("documents", documents(sql, told))),
       ...(yield* derived.everyCollection(sql, told))

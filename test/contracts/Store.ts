@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import { provideLive } from "effect/TestServices"
 import { CollectionName, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
-import type { Filter } from "../../src/model/Filter.ts"
+import type { Condition, Filter } from "../../src/model/Filter.ts"
 import type { Passage } from "../../src/model/Passage.ts"
 import type { PreparedDocument, Pruned, PrunePosition } from "../../src/model/Stored.ts"
 import { documentLanguage } from "../../src/terms/detect.ts"
@@ -464,6 +464,28 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
         const time = listed!.indexedAt
         assert.isAbove(yield* store.filtered([name], { indexed_at: time }), 0)
         assert.strictEqual(yield* store.filtered([name], { indexed_at: { not: { gte: Date.parse(long) } } }), 0)
+        const every = all.length + 1
+        // Numbers that no stored time can be: fractions, and beyond 64 bits.
+        const far: ReadonlyArray<readonly [Condition, number]> = [
+          [1.5, 0],
+          [[5e-324, 1e308, -0.5], 0],
+          [{ not: 1e30 }, every],
+          [{ gt: -1e308, lte: 1e308 }, every],
+          [{ lt: -1e308 }, 0],
+          [{ gte: 1e19 }, 0],
+          [{ not: { gte: 1e19 } }, every]
+        ]
+        for (const [condition, count] of far) {
+          assert.strictEqual(yield* store.filtered([name], { or: [{ indexed_at: condition }] }), count)
+          assert.lengthOf(yield* store.list(name, { limit: 50, filter: { indexed_at: condition } }), count)
+        }
+        assert.isAbove(yield* store.filtered([name], { indexed_at: { gt: time - 0.5, lt: time + 0.5 } }), 0)
+        for (const none of [
+          { gte: time + 0.5, lt: time + 1 },
+          { gt: time, lte: time + 0.5 }
+        ]) {
+          assert.strictEqual(yield* store.filtered([name], { indexed_at: none }), 0)
+        }
         // One at a time, as a door does it in steps.
         assert.strictEqual((yield* store.deleteMatching(name, { held: { exists: false } }, 10)).documents, 1)
         assert.deepStrictEqual([...(yield* sources({ keyword: "w", limit: 50 }))].sort(), all)

@@ -220,6 +220,23 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     patience
   )
 
+  it.scoped("makes a table of vectors again that is gone, with its vectors", () =>
+    Effect.gen(function* () {
+      const { folder } = yield* temporary
+      const filename = `${folder}/index.db`
+      const db = yield* Effect.acquireRelease(
+        Effect.sync(() => new Database(filename)),
+        (db) => Effect.sync(() => db.close())
+      )
+      const rows = () => db.prepare("SELECT count(*) FROM vectors_2").pluck().get()
+      const before = rows()
+      db.exec("DROP TABLE vectors_2")
+      assert.strictEqual(wrong(yield* run(filename))[0]?.name, "schema")
+      assert.deepStrictEqual(wrong(yield* run(filename, { fix: true })), [])
+      assert.strictEqual(rows(), before)
+    })
+  )
+
   it.scoped(
     "finds pages that changed places, and an end that is missing, without a crash",
     () =>

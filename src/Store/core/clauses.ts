@@ -18,7 +18,22 @@ export const kindOf = (value: Scalar): Kind => (typeof value === "string" ? "s" 
 export const isGlob = (text: string): boolean => /[*?]/.test(text)
 
 /** A time as it is stored; a text that is none is before all times, which nothing equals. */
-export const timeOf = (value: string | number): number => (typeof value === "number" ? value : Date.parse(value) || 0)
+const timeOf = (value: string | number): number => (typeof value === "number" ? value : Date.parse(value) || 0)
+
+/** Times as they are stored, in whole milliseconds; what lies between them equals none. */
+export const timesOf = (comparison: Scalar | ReadonlyArray<Scalar>): ReadonlyArray<number> =>
+  [comparison]
+    .flat()
+    .filter((value) => typeof value !== "boolean")
+    .map(timeOf)
+    .filter(Number.isSafeInteger)
+
+/** A bound in whole milliseconds that the same stored times are within; none of those is as far off as its limits. */
+export const timeBound = (operator: keyof Range, bound: string | number): number => {
+  const time = timeOf(bound)
+  const whole = operator === "gte" || operator === "lt" ? Math.ceil(time) : Math.floor(time)
+  return Math.min(Math.max(whole, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
+}
 
 /** The bounds that a range has. */
 export const boundsOf = (range: Range) =>

@@ -6,7 +6,7 @@ import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
 import type { Rebuild } from "../../model/Stored.ts"
 import type { Cure } from "../../Store.ts"
 import { crcOf } from "../crc.ts"
-import { dialectOf } from "../sql/dialect.ts"
+import { type Dialect, dialectOf } from "../sql/dialect.ts"
 import { metadataRows } from "../sql/filter.ts"
 import { allEdges } from "../sql/graph/byEntity.ts"
 import { type CheckedRow, passageCrc } from "../core/passage.ts"
@@ -16,9 +16,25 @@ import { sweepStep } from "../sql/sweep.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import type { Run } from "./rows.ts"
-import { counted, lastRun, unlisted, wrongFiles, wrongRoots } from "./structure.ts"
+import { counted, lastRun, rowIds, tableless, unlisted, wrongFiles, wrongRoots } from "./structure.ts"
 
-/** Deletes rows whose owner is gone, child before parent, never a document, and corrects an index's own records. */
+/** Corrects the records of runs and files. A file whose record is in doubt is read again. */
+const records = (dialect: Dialect) => [
+  "INSERT INTO run_numbers (id, last) VALUES (1, 0) ON CONFLICT DO NOTHING",
+  `UPDATE run_numbers SET last = (${lastRun}) WHERE last < (${lastRun})`,
+  `UPDATE files SET modified_ns = NULL, outcome = 'unfinished', many = CASE many WHEN 0 THEN 0 ELSE 1 END, run = 0
+   WHERE ${wrongFiles(dialect)}`,
+  `INSERT INTO files (collection_id, path, settings, outcome, documents, many, run, indexed_at)
+   SELECT collection_id, origin, '', 'unfinished', 1, 0, 0, 0 FROM (${unlisted}) AS origins`
+]
+
+/** The next numbers that Clew gives out itself, where a server keeps its other numbers, and its rows and references. */
+const nextNumbers = rowIds.map(
+  (table) => `INSERT INTO row_ids (name, next) SELECT '${table}', coalesce(max(id), 0) + 1 FROM ${table}
+    ON CONFLICT (name) DO UPDATE SET next = greatest(row_ids.next, excluded.next)`
+)
+
+/** Deletes rows whose owner is gone, child before parent, never a document, and corrects what only a file has. */
 const corrections = [
   "REINDEX",
   "DELETE FROM metadata_values WHERE document_id NOT IN (SELECT id FROM documents)",
@@ -39,12 +55,6 @@ const corrections = [
   ]),
   "DELETE FROM file_mark WHERE length(before) <> 16 OR length(now) <> 16 OR (SELECT count(*) FROM file_mark) > 1",
   "INSERT OR IGNORE INTO file_mark (id, before, now) VALUES (1, randomblob(16), randomblob(16))",
-  "INSERT OR IGNORE INTO run_numbers (id, last) VALUES (1, 0)",
-  `UPDATE run_numbers SET last = max(last, (${lastRun}))`,
-  // A file whose record is in doubt is read again.
-  `UPDATE files SET modified_ns = NULL, outcome = 'unfinished', many = many <> 0, run = 0 WHERE ${wrongFiles}`,
-  `INSERT INTO files (collection_id, path, settings, outcome, documents, many, run, indexed_at)
-   SELECT collection_id, origin, '', 'unfinished', 1, 0, 0, 0 FROM (${unlisted})`,
   `DELETE FROM roots WHERE ${wrongRoots}`,
   // Invalid JSON. The documents stay among those that must be indexed again.
   "UPDATE documents SET metadata = '{}' WHERE NOT json_valid(metadata) OR json_type(metadata) IS NOT 'object'",
@@ -181,10 +191,12 @@ const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: Reado
       collection
     })
   if (cures.some(({ _tag }) => _tag === "Rows" || _tag === "Replace")) {
-    // A server keeps its own rows, numbers and references in order.
-    const isFile = dialectOf(sql).hasFiles
+    const dialect = dialectOf(sql)
+    const isFile = dialect.hasFiles
+    for (const statement of [...(isFile ? corrections : nextNumbers), ...records(dialect)]) yield* sql.unsafe(statement)
     if (isFile) {
-      for (const statement of corrections) yield* sql.unsafe(statement)
+      const without = yield* sql.unsafe<{ readonly id: number }>(tableless)
+      for (const { id } of without) yield* vectorTable(sql).create(id, "current")
       const graphs = yield* sql.unsafe<{ readonly id: number }>(
         `SELECT id FROM collections AS c WHERE ${isPresent}
            AND EXISTS (SELECT 1 FROM ${allEdges} AS e WHERE collection_id = c.id)`
@@ -200,7 +212,7 @@ const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: Reado
     done.push(
       isFile
         ? "counts, indices, lists of metadata and positions of passages were corrected; orphaned rows were deleted"
-        : "counts and lists of metadata were corrected"
+        : "counts, next numbers, records of files and lists of metadata were corrected"
     )
   }
   for (const cure of cures) {

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { ok } from "../../model/Check.ts"
 import { State } from "../../postings/SegmentStore.ts"
 import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
+import { type Dialect, dialectOf, same } from "../sql/dialect.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { mending, orOk, salvaging, someOf, warn, wrongly } from "./findings.ts"
@@ -47,6 +48,10 @@ export const fresh = Effect.scoped(Effect.flatMap(connect({ filename: memory, mo
 /** Columns that were added later are written with other spaces. */
 const unspaced = (text: string) => text.replaceAll(/\s/g, "")
 
+/** Collections whose vectors have no table. */
+export const tableless = `SELECT id FROM collections WHERE ${isPresent}
+  AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'vectors_' || collections.id)`
+
 /** Compares tables and indices with those of a new index. */
 export const schema = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -55,21 +60,21 @@ export const schema = Effect.fnUntraced(function* (
   const found = new Map((yield* objects(sql)).map((object) => [object.name, unspaced(object.sql)]))
   const missing = fresh.filter(({ name }) => !found.has(name))
   const altered = fresh.filter((object) => found.has(object.name) && found.get(object.name) !== unspaced(object.sql))
-  const tables = yield* listed(
-    sql,
-    `SELECT 'vectors_' || id AS what FROM collections WHERE ${isPresent}
-     EXCEPT SELECT name FROM sqlite_schema WHERE type = 'table'`
-  )
+  const tables = yield* listed(sql, `SELECT 'vectors_' || id AS what FROM (${tableless})`)
   const names = (those: typeof fresh) => those.map(({ name }) => name)
   return orOk(
     [
-      ...wrongly("schema", "missing", [...names(missing), ...tables], undefined, anew),
+      ...wrongly("schema", "missing", names(missing), undefined, anew),
+      ...wrongly("schema", "missing", tables, mending),
       ...wrongly("schema", "altered", names(altered), undefined, anew)
     ],
     "schema",
     "every table and index exists"
   )
 })
+
+/** Tables whose numbers Clew gives out itself in PostgreSQL. */
+export const rowIds = ["documents", "passages"] as const
 
 /** Tables that never reuse a number, and the column it is in. */
 export const counted = {
@@ -82,15 +87,28 @@ export const counted = {
   files: "id"
 } as const
 
+/** Tables, the columns of their numbers, and the last numbers that count as given: a server keeps most of them itself. */
+const given = (sql: SqlClient.SqlClient): ReadonlyArray<readonly [table: string, id: string, last: string]> =>
+  sql.onDialectOrElse({
+    pg: () =>
+      rowIds.map((table) => [table, "id", `coalesce((SELECT next - 1 FROM row_ids WHERE name = '${table}'), -1)`]),
+    orElse: () =>
+      Object.entries(counted).map(([table, id]) => [
+        table,
+        id,
+        `coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = '${table}'), 0)`
+      ])
+  })
+
 /** Checks that numbers are not given twice. */
 export const sequences = (sql: SqlClient.SqlClient) =>
   Effect.map(
     listed(
       sql,
-      Object.entries(counted)
+      given(sql)
         .map(
-          ([table, id]) => `SELECT '${table}' AS what WHERE (SELECT max(${id}) FROM ${table}) >
-            coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = '${table}'), 0)`
+          ([table, id, last]) =>
+            `SELECT '${table}' AS what WHERE coalesce((SELECT max(${id}) FROM ${table}), 0) > ${last}`
         )
         .join(" UNION ALL ")
     ),
@@ -99,15 +117,15 @@ export const sequences = (sql: SqlClient.SqlClient) =>
   )
 
 /** The highest run number in any record. */
-export const lastRun = `SELECT max(
-  coalesce((SELECT max(seen_run) FROM documents), 0),
-  coalesce((SELECT max(run) FROM files), 0),
-  coalesce((SELECT max(run) FROM roots), 0))`
+export const lastRun = `SELECT coalesce(max(run), 0) FROM (SELECT max(seen_run) AS run FROM documents
+  UNION ALL SELECT max(run) FROM files UNION ALL SELECT max(run) FROM roots) AS runs`
 
 /** Invalid rows of files: with a wrong count of documents, or an unknown outcome. */
-export const wrongFiles = `collection_id NOT IN (${hiddenCollections}) AND (outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
+export const wrongFiles = (
+  dialect: Dialect
+) => `collection_id NOT IN (${hiddenCollections}) AND (outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
   OR (outcome = 'indexed' AND documents <>
-    (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND d.origin = files.path)))`
+    (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND ${same(dialect, "d.origin", "files.path")})))`
 
 /** Documents of files that have no row. */
 export const unlisted = `SELECT DISTINCT collection_id, origin FROM documents AS d WHERE origin IS NOT NULL
@@ -117,18 +135,25 @@ export const unlisted = `SELECT DISTINCT collection_id, origin FROM documents AS
 export const wrongRoots = `NOT json_valid(include) OR NOT json_valid(exclude)
   OR json_type(include) IS NOT 'array' OR json_type(exclude) IS NOT 'array'`
 
+/** What only a file has: its mark, and lists of folders that SQLite can tell from other texts. */
+const ofFile = [
+  `SELECT 'the file''s mark' AS what
+   WHERE (SELECT count(*) FILTER (WHERE length(before) = 16 AND length(now) = 16) FROM file_mark) <> 1
+     OR (SELECT count(*) FROM file_mark) <> 1`,
+  `SELECT * FROM (SELECT 'the folder ' || path FROM roots WHERE ${wrongRoots} LIMIT 100)`
+]
+
 /** An index's own records: marks, runs, files and folders. */
 export const records = (sql: SqlClient.SqlClient) =>
   Effect.map(
     listed(
       sql,
-      `SELECT 'the file''s mark' AS what
-         WHERE (SELECT count(*) FILTER (WHERE length(before) = 16 AND length(now) = 16) FROM file_mark) <> 1
-           OR (SELECT count(*) FROM file_mark) <> 1
-       UNION ALL SELECT 'the number of the last run' WHERE coalesce((SELECT last FROM run_numbers), -1) < (${lastRun})
-       UNION ALL SELECT * FROM (SELECT 'the file ' || path FROM files WHERE ${wrongFiles} LIMIT 100)
-       UNION ALL SELECT * FROM (SELECT 'the file ' || origin FROM (${unlisted}) LIMIT 100)
-       UNION ALL SELECT * FROM (SELECT 'the folder ' || path FROM roots WHERE ${wrongRoots} LIMIT 100)`
+      [
+        `SELECT 'the number of the last run' AS what WHERE coalesce((SELECT last FROM run_numbers), -1) < (${lastRun})`,
+        `SELECT * FROM (SELECT 'the file ' || path FROM files WHERE ${wrongFiles(dialectOf(sql))} LIMIT 100) AS wrong`,
+        `SELECT * FROM (SELECT 'the file ' || origin FROM (${unlisted}) AS origins LIMIT 100) AS missing`,
+        ...(dialectOf(sql).hasFiles ? ofFile : [])
+      ].join(" UNION ALL ")
     ),
     (wrong) =>
       orOk(

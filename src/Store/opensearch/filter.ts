@@ -1,7 +1,17 @@
 import { createHash } from "node:crypto"
 import { type Comparison, type Filter, type Range, type Scalar, isScalar } from "../../model/Filter.ts"
 import { limits } from "../../model/Limits.ts"
-import { boundsOf, type Clause, compiled, isGlob, kindOf, sortable, timeOf, unsortable } from "../core/clauses.ts"
+import {
+  boundsOf,
+  type Clause,
+  compiled,
+  isGlob,
+  kindOf,
+  sortable,
+  timeBound,
+  timesOf,
+  unsortable
+} from "../core/clauses.ts"
 
 /** A query of OpenSearch. */
 export type Query = Readonly<Record<string, unknown>>
@@ -129,23 +139,14 @@ const onText = (field: string, comparison: Comparison, glob: boolean): Query => 
   )
 }
 
-/** Whole milliseconds: what lies between them equals none. */
-const timeRange = (operator: keyof Range, bound: number): Query =>
-  operator === "gte" || operator === "lt"
-    ? { range: { indexed_at: { [operator]: Math.ceil(bound) } } }
-    : { range: { indexed_at: { [operator]: Math.floor(bound) } } }
-
-const onTime = (comparison: Comparison): Query => {
-  if (!isScalar(comparison) && !Array.isArray(comparison)) {
-    return all(boundsOf(comparison as Range).map(({ bound, operator }) => timeRange(operator, timeOf(bound))))
-  }
-  const times = [comparison]
-    .flat()
-    .filter((value): value is string | number => typeof value !== "boolean")
-    .map(timeOf)
-    .filter(Number.isSafeInteger)
-  return { terms: { indexed_at: times } }
-}
+const onTime = (comparison: Comparison): Query =>
+  isScalar(comparison) || Array.isArray(comparison)
+    ? { terms: { indexed_at: timesOf(comparison) } }
+    : all(
+        boundsOf(comparison as Range).map(({ bound, operator }) => ({
+          range: { indexed_at: { [operator]: timeBound(operator, bound) } }
+        }))
+      )
 
 const clauseQuery = (key: string, { comparison }: Clause): Query => {
   if (comparison === undefined) {

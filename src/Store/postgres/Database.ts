@@ -154,18 +154,29 @@ const refuseNewer = (schema: string, version: number): Effect.Effect<void, Store
         reason: `The index in the schema ${schema} was made by a newer Clew (schema ${version}; this one knows ${schemaVersion}): update Clew`
       })
 
+/** Encodings of databases that hold every text; SQL_ASCII takes any bytes. */
+const unicode: ReadonlySet<string> = new Set(["UTF8", "SQL_ASCII"])
+
 /** Makes the schema if there is none, and refuses a newer one. */
 const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: string, mode: DatabaseOptions["mode"]) {
-  const [known] = yield* sql.unsafe<{ readonly usable: number }>(
-    "SELECT has_schema_privilege(oid, 'USAGE') AS usable FROM pg_namespace WHERE nspname = ?",
+  const [known] = yield* sql.unsafe<{ readonly encoding: string; readonly usable: number | null }>(
+    `SELECT current_setting('server_encoding') AS encoding,
+       (SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = ?) AS usable`,
     [schema]
   )
+  const { encoding, usable } = known!
+  // An index in another encoding can still be read, and so exported.
+  if (mode !== "readonly" && !unicode.has(encoding)) {
+    return yield* new StoreUnavailable({
+      reason: `The database in store.url has the encoding ${encoding}, which cannot hold every text: make another one, as with CREATE DATABASE clew TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'`
+    })
+  }
   const none = new StoreUnavailable({ reason: `There is no index in the schema ${schema}` })
-  if (known === undefined) {
+  if (usable === null) {
     if (mode !== "create") return yield* none
     yield* sql.unsafe(`CREATE SCHEMA "${schema}"`)
   }
-  if (known?.usable === 0) {
+  if (usable === 0) {
     return yield* new StoreUnavailable({
       reason: `Cannot use the schema ${schema} of PostgreSQL: the user needs USAGE on it (docs/postgres.md)`
     })

@@ -22,6 +22,10 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^28/, "it refuses the user or the password in store.url"],
   [/^3D000$/, "there is no such database; create it, or mend store.url"],
   [/^(?:3F000|42P01)$/, "its tables are gone; restore them, or restart to make a new index"],
+  [
+    /^22P05$/,
+    "the encoding of its database lacks a character of the text; docs/postgres.md says how to make one in UTF8"
+  ],
   [/^42501$/, "the user may not do this; docs/postgres.md lists the rights that Clew needs"],
   [/^25006$/, "it is read-only, perhaps a standby; writing needs the primary"],
   [/^(?:XX001|XX002)$/, "its data are damaged; restore a backup of the database"],

@@ -1,6 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { boundsOf, type Clause, compiled, isGlob, type Kind, kindOf, timeOf } from "../core/clauses.ts"
+import { boundsOf, type Clause, compiled, isGlob, type Kind, kindOf, timeBound, timesOf } from "../core/clauses.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { type Dialect, dialectOf } from "./dialect.ts"
 import { forEachNumber, inList, list } from "./rows.ts"
@@ -77,12 +77,12 @@ const onTime = (column: string, condition: Comparison): Where => {
     return all(
       boundsOf(condition as Range).map(({ bound, operator }) => ({
         sql: `${column} ${operators[operator]} ?`,
-        params: [timeOf(bound)]
+        params: [timeBound(operator, bound)]
       }))
     )
   }
-  const times = [condition].flat().filter((value) => typeof value !== "boolean")
-  return times.length === 0 ? any([]) : among(column, times.map(timeOf))
+  const times = timesOf(condition)
+  return times.length === 0 ? any([]) : among(column, times)
 }
 
 /** A condition on a column: of texts, unless it has times. */

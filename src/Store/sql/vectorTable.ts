@@ -74,11 +74,15 @@ const tables = (sql: SqlClient.SqlClient): VectorTable => {
 const sets = (sql: SqlClient.SqlClient): VectorTable => {
   const idOf = (collection: number, generation: Generation) =>
     `(SELECT id FROM vector_sets WHERE collection_id = ${collection} AND generation = '${generation}')`
+  const create = (collection: number, generation: Generation) =>
+    sql.unsafe<{ readonly id: number }>(
+      "INSERT INTO vector_sets (collection_id, generation) VALUES (?, ?) RETURNING id",
+      [collection, generation]
+    )
   return {
     of: (collection, generation = "current") =>
       `(SELECT passage_id, vector, crc FROM vectors WHERE set_id = ${idOf(collection, generation)})`,
-    create: (collection, generation) =>
-      sql.unsafe("INSERT INTO vector_sets (collection_id, generation) VALUES (?, ?)", [collection, generation]),
+    create,
     retire: Effect.fnUntraced(function* (collection, generation, hidden) {
       const [set] = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM ${idOf(collection, generation)} AS s`)
       if (set === undefined) return false
@@ -94,7 +98,9 @@ const sets = (sql: SqlClient.SqlClient): VectorTable => {
       ]),
     insert: Effect.fnUntraced(function* (collection, generation, rows) {
       if (rows.length === 0) return
-      const [set] = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM ${idOf(collection, generation)} AS s`)
+      const [known] = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM ${idOf(collection, generation)} AS s`)
+      // Damage may have taken it, with its vectors: doctor finds those, and puts them here.
+      const [set] = known === undefined ? yield* create(collection, generation) : [known]
       yield* insertRows(
         sql,
         "vectors",

@@ -47,6 +47,15 @@ it("asks a range of one value, by its tightest bounds", () => {
   assert.deepStrictEqual(filterQuery({ mixed: { gte: "d", lt: 3 } }), { match_none: {} })
 })
 
+it("asks for times in whole milliseconds, none beyond 64 bits", () => {
+  assert.deepStrictEqual(filterQuery({ indexed_at: { gte: 1.5, lt: 1e308 } }), {
+    bool: {
+      filter: [{ range: { indexed_at: { gte: 2 } } }, { range: { indexed_at: { lt: Number.MAX_SAFE_INTEGER } } }]
+    }
+  })
+  assert.deepStrictEqual(filterQuery({ indexed_at: [1.5, 7, 1e30] }), { terms: { indexed_at: [7] } })
+})
+
 it("asks for sources by name and by glob, and for what a document must not have", () => {
   assert.deepStrictEqual(filterQuery({}), { match_all: {} })
   assert.deepStrictEqual(filterQuery({ source: "a\\b/*.md" }), {

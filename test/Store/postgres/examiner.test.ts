@@ -1,5 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { Examiner } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
@@ -7,6 +9,7 @@ import * as PostgresExaminer from "../../../src/Store/PostgresExaminer.ts"
 import { make as makeClient } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { built } from "../opened.ts"
+import { ranked } from "../../ranked.ts"
 import { fresh, hasPostgres, server, faultsIn } from "./server.ts"
 
 if (hasPostgres) {
@@ -41,6 +44,92 @@ if (hasPostgres) {
       yield* examiner.mend(found.flatMap(({ cure }) => (cure === undefined ? [] : [cure])))
       assert.deepStrictEqual(yield* faults, [])
       assert.lengthOf(yield* store.list(defaultCollection, { limit: 5, filter: { year: { gte: 2020 } } }), 1)
+    })
+  )
+
+  it.scopedLive("finds numbers that are taken and records that do not match the documents, and corrects them", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      const store = yield* built(Postgres.layer(options))
+      yield* store.createCollection(defaultCollection, embedder)
+      const long = `/${"long/".repeat(60)}`
+      yield* store.put(defaultCollection, [
+        document("river", { source: "/a", origin: "/a" }),
+        document("sea", { source: "/b", origin: "/b" }),
+        document("lake", { source: `${long}c`, origin: `${long}c` })
+      ])
+      const examiner = yield* Effect.provide(Examiner, PostgresExaminer.layer(options))
+      const faults = faultsIn(options)
+      const sql = yield* makeClient(options)
+      const damages = [
+        ["sequences", "UPDATE row_ids SET next = 1 WHERE name = 'documents'"],
+        ["sequences", "DELETE FROM row_ids"],
+        ["records", "DELETE FROM run_numbers"],
+        ["records", "UPDATE documents SET seen_run = 7"],
+        ["records", "UPDATE files SET outcome = 'indexed', documents = 2 WHERE path = '/b'"],
+        ["records", "UPDATE files SET many = 2 WHERE path = '/b'"],
+        ["records", `DELETE FROM files WHERE path = '${long}c'`]
+      ] as const
+      for (const [name, damage] of damages) {
+        yield* sql.unsafe(damage.replace(/(FROM|UPDATE) /, `$1 "${options.schema}".`))
+        const found = yield* faults
+        assert.deepStrictEqual(
+          found.map((fault) => fault.name),
+          [name],
+          damage
+        )
+        yield* examiner.mend(found.flatMap(({ cure }) => (cure === undefined ? [] : [cure])))
+        assert.deepStrictEqual(yield* faults, [], damage)
+      }
+      yield* store.put(defaultCollection, [document("moon", { source: "/d", origin: "/d" })])
+      assert.deepStrictEqual(yield* faults, [])
+      assert.lengthOf(yield* store.list(defaultCollection, { limit: 9 }), 4)
+    })
+  )
+
+  it.scopedLive("puts vectors whose set is gone", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      const store = yield* built(Postgres.layer(options))
+      yield* store.createCollection(defaultCollection, embedder)
+      const vector = Float32Array.of(1, 0, 0, 0)
+      yield* store.put(defaultCollection, [document("river", { source: "/a", vectors: [vector] })])
+      const examiner = yield* Effect.provide(Examiner, PostgresExaminer.layer(options))
+      const sql = yield* makeClient(options)
+      yield* sql.unsafe(`DELETE FROM "${options.schema}".vector_sets`)
+      const [collection] = yield* examiner.collections
+      const lost = yield* examiner.unembedded(collection!.id, 0, 9)
+      assert.lengthOf(lost, 1)
+      yield* examiner.putVectors(
+        collection!.id,
+        lost.map(({ id }) => ({ id, vector: Option.some(vector) }))
+      )
+      assert.lengthOf(yield* ranked(store, { vector }), 1)
+      assert.deepStrictEqual(yield* faultsIn(options), [])
+      // So does indexing.
+      yield* sql.unsafe(`DELETE FROM "${options.schema}".vector_sets`)
+      yield* store.put(defaultCollection, [document("moon", { source: "/b", vectors: [vector] })])
+      assert.lengthOf(yield* examiner.unembedded(collection!.id, 0, 9), 1)
+    })
+  )
+
+  it.scopedLive("tells of a server that refuses writes by a setting", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      yield* built(Postgres.layer(options))
+      const rights = (given: Postgres.DatabaseOptions) =>
+        Effect.flatMap(Effect.provide(Examiner, PostgresExaminer.layer(given)), ({ examine }) =>
+          Effect.map(
+            examine(() => Effect.void),
+            (all) => all.find(({ name }) => name === "rights")
+          )
+        )
+      assert.strictEqual((yield* rights(options))?.status, "ok")
+      const way = Redacted.value(options.url)
+      const url = `${way}${way.includes("?") ? "&" : "?"}options=${encodeURIComponent("-c default_transaction_read_only=on")}`
+      const found = yield* rights({ ...options, url: Redacted.make(url) })
+      assert.deepInclude(found, { status: "warn" })
+      assert.match(found!.detail, /default_transaction_read_only is on/)
     })
   )
 }

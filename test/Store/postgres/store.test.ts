@@ -16,7 +16,7 @@ import { make as makeClient } from "../../../src/Store/postgres/client.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { built } from "../opened.ts"
-import { fresh, hasPostgres, server, serverOfFile } from "./server.ts"
+import { fresh, hasOwn, hasPostgres, server, serverOfFile } from "./server.ts"
 import { ranked } from "../../ranked.ts"
 
 /** A store on a server, as another process would open it. */
@@ -289,6 +289,38 @@ if (hasPostgres) {
       assert.lengthOf(yield* store.list(defaultCollection, { limit: 5, by: "passages", falling: true }), 1)
     })
   )
+
+  if (hasOwn) {
+    it.scopedLive("refuses a database that cannot hold every text, but reads an index in it", () =>
+      Effect.gen(function* () {
+        const running = yield* shared
+        const admin = yield* makeClient(fresh(running))
+        yield* admin.unsafe("CREATE DATABASE other TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'")
+        const options = fresh({ ...running, url: running.url.replace("/postgres?", "/other?") })
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const store = yield* opened(options)
+            yield* store.createCollection(defaultCollection, embedder)
+            yield* store.put(defaultCollection, [document("river", { source: "a" })])
+          })
+        )
+        yield* admin.unsafe("UPDATE pg_database SET encoding = pg_char_to_encoding('LATIN1') WHERE datname = 'other'")
+        const reason = (given: Postgres.DatabaseOptions) =>
+          Effect.map(Effect.flip(Effect.scoped(opened(given))), (error) => error.message)
+        for (const mode of ["create", "existing"] as const) {
+          assert.match(
+            yield* reason({ ...options, mode }),
+            /has the encoding LATIN1.* CREATE DATABASE .* ENCODING 'UTF8'/
+          )
+        }
+        assert.match(yield* reason({ ...options, schema: "none" }), /LATIN1/)
+        const store = yield* opened({ ...options, mode: "readonly" })
+        assert.lengthOf(yield* ranked(store, { keyword: "river" }), 1)
+        const error = yield* Effect.flip(store.list(defaultCollection, { limit: 5, filter: { title: "東" } }))
+        assert.match(error.message, /its database lacks a character/)
+      })
+    )
+  }
 
   it.scopedLive("refuses a newer schema, another program's, and a server that is not there, and shows no secret", () =>
     Effect.gen(function* () {
