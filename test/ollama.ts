@@ -24,6 +24,8 @@ export interface Faults {
   endAfter?: number
   /** Never answers so many requests for the list of models. */
   silentLists?: number
+  /** Cannot write the vector of this text as JSON. */
+  failsText?: string | undefined
   /** Answers requests for vectors, or for the list of models, with this text and status 200. */
   says?: string | undefined
   /** Why an answer ended; "stop" unless set. */
@@ -153,6 +155,9 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       if (faults.slowMs !== undefined) await wait(faults.slowMs)
       await faults.until
       if (faults.says !== undefined) return raw(response, faults.says)
+      if (faults.failsText !== undefined && input.includes(faults.failsText)) {
+        return json(response, 500, { error: "failed to encode response: json: unsupported value: NaN" })
+      }
       const isLong = (text: string) => text.split(/\s+/).length > maxWords
       if (body.truncate === false && input.some(isLong)) {
         return json(response, 400, { error: "input length exceeds maximum context length" })

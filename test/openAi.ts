@@ -32,6 +32,10 @@ export interface Faults {
   mostWords?: number | undefined
   /** Refuses a request with this in a text. */
   refusesText?: string | undefined
+  /** Cannot write the vector of a text with this as JSON, and answers 500. */
+  failsText?: string | undefined
+  /** The vector of a text with this, as it stands in the answer. */
+  vectorOf?: { readonly text: string; readonly json: string } | undefined
   /** Keeps the connection after the answer, and counts nothing. */
   staysOpen?: boolean
 }
@@ -132,15 +136,25 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
         if (refusesText !== undefined && input.some((text) => text.includes(refusesText))) {
           return refuseTexts(400, "The response was filtered")
         }
+        const { failsText, vectorOf } = faults
+        if (failsText !== undefined && input.some((text) => text.includes(failsText))) {
+          return refuseTexts(500, "failed to encode response: json: unsupported value: NaN")
+        }
         // Out of order, which `index` allows.
         const data = body.input.map((text: string, index: number) => ({
           object: "embedding",
           index,
-          embedding: embed(text).slice(0, body.dimensions)
+          embedding:
+            vectorOf !== undefined && text.includes(vectorOf.text) ? "here" : embed(text).slice(0, body.dimensions)
         }))
         response.writeHead(200, { "content-type": "application/json" })
         response.end(
-          JSON.stringify({ object: "list", model: body.model, data: data.reverse(), usage: { prompt_tokens: 3 } })
+          JSON.stringify({
+            object: "list",
+            model: body.model,
+            data: data.reverse(),
+            usage: { prompt_tokens: 3 }
+          }).replaceAll('"here"', () => vectorOf!.json)
         )
       })
     })

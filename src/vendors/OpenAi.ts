@@ -9,6 +9,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { waitOf } from "../model/retryAfter.ts"
 import { isStale } from "./again.ts"
+import { parsed } from "./json.ts"
 
 /** An OpenAI-compatible server did not answer correctly; the reason says what to do. */
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
@@ -115,3 +116,17 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
   )
   return response.status >= 200 && response.status < 300 ? response : yield* refused(server, path, response)
 })
+
+/** The answer as the schema has it; `wrong` is the reason if it is something else. */
+export const answerOf = <A, I>(
+  schema: Schema.Schema<A, I>,
+  wrong: string
+): ((response: HttpClientResponse.HttpClientResponse) => Effect.Effect<A, OpenAiError>) => {
+  const decode = Schema.decodeUnknown(schema)
+  return (response) =>
+    response.text.pipe(
+      Effect.flatMap((text) => Effect.try(() => parsed(text))),
+      Effect.flatMap(decode),
+      Effect.mapError(() => new OpenAiError({ reason: wrong, retryable: false }))
+    )
+}
