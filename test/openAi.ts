@@ -34,8 +34,8 @@ export interface Faults {
   refusesText?: string | undefined
   /** Cannot write the vector of a text with this as JSON, and answers 500. */
   failsText?: string | undefined
-  /** The vector of a text with this, as it stands in the answer. */
-  vectorOf?: { readonly text: string; readonly json: string } | undefined
+  /** The vector of a text with this, as it stands in the answer, or of all texts beside it. */
+  vectorOf?: { readonly text: string; readonly json: string; readonly spoils?: boolean } | undefined
   /** Keeps the connection after the answer, and counts nothing. */
   staysOpen?: boolean
 }
@@ -145,7 +145,9 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
           object: "embedding",
           index,
           embedding:
-            vectorOf !== undefined && text.includes(vectorOf.text) ? "here" : embed(text).slice(0, body.dimensions)
+            vectorOf !== undefined && (vectorOf.spoils ? input : [text]).some((one) => one.includes(vectorOf.text))
+              ? "here"
+              : embed(text).slice(0, body.dimensions)
         }))
         response.writeHead(200, { "content-type": "application/json" })
         response.end(

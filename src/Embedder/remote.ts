@@ -215,8 +215,16 @@ const makeRequests = (options: RequestsOptions) => {
     onSuccess: ([answer]) => Either.isRight(answer!)
   })
 
-  /** The vectors of an answer; a text without a usable one counts as refused, if the server has one for any. */
-  const usable = (answers: ReadonlyArray<Answer>, from: number, told: Told): Effect.Effect<Vectors, RequestFailed> => {
+  /**
+   * The vectors of an answer; a text without a usable one counts as refused, if the server has one for any. If none of
+   * them is usable, one text may have spoiled those of all: `parted` asks for them in parts.
+   */
+  const usable = (
+    answers: ReadonlyArray<Answer>,
+    from: number,
+    told: Told,
+    parted?: Effect.Effect<Vectors, RequestFailed>
+  ): Effect.Effect<Vectors, RequestFailed> => {
     const vectors = Effect.forEach(answers, (answer, at) =>
       Either.isRight(answer)
         ? Effect.succeed(answer.right)
@@ -225,7 +233,7 @@ const makeRequests = (options: RequestsOptions) => {
     const lacks = answers.find(Either.isLeft)
     if (lacks === undefined || answers.some(Either.isRight)) return vectors
     return Effect.if(isTaken, {
-      onTrue: () => vectors,
+      onTrue: () => parted ?? vectors,
       onFalse: () => Effect.fail(new RequestFailed({ reason: `whatever the text, ${lacks.left}`, retryable: false }))
     })
   }
@@ -237,7 +245,7 @@ const makeRequests = (options: RequestsOptions) => {
     isAgain = false
   ): Effect.Effect<Vectors, RequestFailed> =>
     Effect.matchEffect(send(texts, "patient"), {
-      onSuccess: (answers) => usable(answers, from, told),
+      onSuccess: (answers) => usable(answers, from, told, texts.length > 1 ? halved(texts, from, told) : undefined),
       onFailure: (error) => {
         if (error.tooMany === true && texts.length > 1) return halved(texts, from, told)
         if (!isDueToText(error)) return Effect.fail(error)

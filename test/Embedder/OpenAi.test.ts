@@ -148,6 +148,8 @@ it.scopedLive("a text whose vector is missing, not of numbers, or zero, costs on
       const { length } = asked
       assert.include(yield* embedOneBad(embedder), `only keyword search finds it: its vector is ${reason}`)
       assert.strictEqual(asked.length - length, 1, value)
+      faults.vectorOf = { text: "bad", json: value, spoils: true }
+      assert.include(yield* embedOneBad(embedder), `its vector is ${reason}`)
       // Alone, it is to blame only if another text has a vector.
       assert.deepStrictEqual(yield* embedder.embedPassages(["a bad text"]), [Option.none()])
       if (reason === "zero") assert.isTrue(Option.isNone(yield* embedder.embedQuery("bad")))
