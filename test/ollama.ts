@@ -16,6 +16,8 @@ export interface Faults {
   until?: Promise<void>
   /** Breaks the connection after so many fragments. */
   cutAfter?: number
+  /** Ends the stream in order in the middle of the line at that place. */
+  endIn?: number
   /** Sends this line instead of the fragment at that place. */
   rubbishAt?: { readonly fragment: number; readonly line: string }
   /** Says this in the stream after so many fragments, as Ollama does when a runner dies. */
@@ -128,6 +130,7 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         if ([faults.cutAfter, faults.rubbishAt?.fragment, faults.errorAfter?.fragments].includes(at)) await wait(30)
         if (faults.cutAfter === at) return response.destroy()
         if (faults.endAfter === at) return response.end()
+        if (faults.endIn === at) return response.end('{"message":{"rol')
         if (faults.errorAfter?.fragments === at) {
           line({ error: faults.errorAfter.error })
           return response.end()

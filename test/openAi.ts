@@ -10,6 +10,8 @@ export interface Faults {
   /** Answers everything with this and status 200. */
   page?: { readonly type: string; readonly body: string } | undefined
   cutAfter?: number
+  /** Breaks the connection in the middle of so many answers with vectors. */
+  cutVectors?: number
   endAfter?: number
   /** Sends this data instead of the fragment at that place. */
   dataAt?: { readonly fragment: number; readonly data: string }
@@ -135,6 +137,10 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
         }
         if (refusesText !== undefined && input.some((text) => text.includes(refusesText))) {
           return refuseTexts(400, "The response was filtered")
+        }
+        if (faults.cutVectors !== undefined && faults.cutVectors-- > 0) {
+          response.writeHead(200, { "content-type": "application/json", "content-length": 9999 })
+          return void response.write('{"data":[', () => response.destroy())
         }
         const { failsText, vectorOf } = faults
         if (failsText !== undefined && input.some((text) => text.includes(failsText))) {

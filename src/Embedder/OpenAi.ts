@@ -21,8 +21,9 @@ export const make = (
   Effect.flatMap(HttpClient.HttpClient, (http) => {
     const { dimensions, model, url } = options
     const answer = answerOf(
+      endpoint(url, "embeddings"),
       Embeddings,
-      `${endpoint(url, "embeddings")} sent something that is not a list of embeddings; check embedding.url`
+      "sent something that is not a list of embeddings; check embedding.url"
     )
     // A server whose model cannot reduce dimensions refuses the field; its vectors must still have the configured
     // width.

@@ -7,6 +7,7 @@ import type * as Scope from "effect/Scope"
 import type { Ollama } from "ollama"
 import { waitOf } from "../model/retryAfter.ts"
 import { isStale } from "./again.ts"
+import { Cut, isCut, parsed } from "./json.ts"
 
 export type Client = Ollama
 
@@ -126,7 +127,11 @@ const checked = (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =
         pass(lines, out)
       },
       // A line without an end was cut, unless it is complete.
-      flush: (out) => pass([open + decoder.decode()], out)
+      flush: (out) => {
+        const rest = open + decoder.decode()
+        if (isCut(rest)) throw new Cut()
+        pass([rest], out)
+      }
     })
   )
 }
@@ -148,7 +153,9 @@ export const client = ({ headers: given, url }: OllamaServer): Effect.Effect<Oll
       const response = await ask().catch((error: unknown) => (isStale(codeOf(error)) ? ask() : Promise.reject(error)))
       if (!response.ok) return refuse(response)
       // Only streams have a signal, and only chats are streamed.
-      return init?.signal && response.body !== null ? new Response(checked(response.body)) : response
+      return init?.signal && response.body !== null
+        ? new Response(checked(response.body))
+        : Object.assign(response, { json: () => response.text().then(parsed) })
     }
     return new Ollama({ host: url, fetch: request })
   })

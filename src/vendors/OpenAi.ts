@@ -9,7 +9,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { waitOf } from "../model/retryAfter.ts"
 import { isStale } from "./again.ts"
-import { parsed } from "./json.ts"
+import { Cut, parsed } from "./json.ts"
 
 /** An OpenAI-compatible server did not answer correctly; the reason says what to do. */
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
@@ -117,16 +117,20 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
   return response.status >= 200 && response.status < 300 ? response : yield* refused(server, path, response)
 })
 
-/** The answer as the schema has it; `wrong` is the reason if it is something else. */
+/** The answer of an address as the schema has it; `wrong` is what to say of it if it is something else. */
 export const answerOf = <A, I>(
+  address: string,
   schema: Schema.Schema<A, I>,
   wrong: string
 ): ((response: HttpClientResponse.HttpClientResponse) => Effect.Effect<A, OpenAiError>) => {
   const decode = Schema.decodeUnknown(schema)
+  const cut = () => new OpenAiError({ reason: `${address} stopped in the middle of the answer`, retryable: true })
+  const other = () => new OpenAiError({ reason: `${address} ${wrong}`, retryable: false })
   return (response) =>
-    response.text.pipe(
-      Effect.flatMap((text) => Effect.try(() => parsed(text))),
-      Effect.flatMap(decode),
-      Effect.mapError(() => new OpenAiError({ reason: wrong, retryable: false }))
+    Effect.mapError(response.text, cut).pipe(
+      Effect.flatMap((text) =>
+        Effect.try({ try: () => parsed(text), catch: (error) => (error instanceof Cut ? cut() : other()) })
+      ),
+      Effect.flatMap((answer) => Effect.mapError(decode(answer), other))
     )
 }

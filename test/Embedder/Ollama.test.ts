@@ -253,6 +253,17 @@ it.scoped("a text without a vector, or at which Ollama fails, costs only itself"
   })
 )
 
+it.scopedLive("tries again after an answer that was cut, and says that it was", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOllama()
+    const { embedQuery, identity } = yield* make(url)
+    yield* identity
+    faults.says = '{"embeddings":[[1,2'
+    assert.include(yield* reasonOf(embedQuery("a")), `Ollama at ${url} stopped in the middle of the answer`)
+    assert.strictEqual(asked.length, 3)
+  })
+)
+
 it.scopedLive("a caller that goes away takes its request along, but not the answer others wait for", () =>
   Effect.gen(function* () {
     const { faults, state, url } = yield* startOllama()

@@ -181,6 +181,26 @@ it.scoped("a text at which the server fails costs only itself, but not while the
   })
 )
 
+it.scopedLive("tries again after an answer that was cut, and says that it was", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi()
+    const { embedPassages, embedQuery, identity } = yield* make(url)
+    yield* identity
+    faults.cutVectors = 3
+    assert.isTrue(Option.isSome((yield* embedPassages(["a"]))[0]!))
+    assert.strictEqual(asked.length, 5)
+    const whole = '{"data":[{"index":0,"embedding":[-1.5,2]}]}'
+    for (const length of [1, 8, 12, 20, 34, 36, 41, 42]) {
+      faults.page = { type: "application/json", body: whole.slice(0, length) }
+      assert.include(
+        (yield* Effect.flip(embedQuery("a"))).reason,
+        `${url}/v1/embeddings stopped in the middle of the answer`
+      )
+    }
+    assert.strictEqual(asked.length, 5 + 2 * 8)
+  })
+)
+
 it.scopedLive("sends fewer texts at once to a server that does not answer many in time", () =>
   Effect.gen(function* () {
     const { asked, faults, url } = yield* startOpenAi()
