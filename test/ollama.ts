@@ -8,6 +8,8 @@ export interface Faults {
   silent?: boolean
   /** Answers every request to generate or embed with this status, for the first `times`, or always. */
   refuse?: { readonly status: number; readonly error: string; times?: number } | undefined
+  /** Redirects every request to generate or embed to this host. */
+  redirect?: string
   /** Closes the connection of so many requests instead of answering, as one that was idle for too long. */
   hangUp?: number
   /** Waits before each fragment, and before vectors. */
@@ -213,6 +215,9 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         })
         if (faults.silent) return
         if (faults.hangUp !== undefined && faults.hangUp-- > 0) return response.destroy()
+        if (faults.redirect !== undefined) {
+          return response.writeHead(307, { location: faults.redirect + path }).end()
+        }
         const { refuse } = faults
         if (refuse !== undefined && (refuse.times === undefined || refuse.times-- > 0)) {
           return json(response, refuse.status, { error: refuse.error })

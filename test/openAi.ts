@@ -7,6 +7,8 @@ import { tokensOf } from "./ollama.ts"
 export interface Faults {
   silent?: boolean
   refuse?: { readonly status: number; readonly body: string; times?: number } | undefined
+  /** Redirects everything. */
+  redirect?: { readonly status: number; readonly location: string } | undefined
   /** Answers everything with this and status 200. */
   page?: { readonly type: string; readonly body: string } | undefined
   cutAfter?: number
@@ -104,7 +106,7 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
       request.on("data", (part: Buffer) => chunks.push(part))
       request.on("end", () => {
         const path = request.url ?? ""
-        const body = JSON.parse(Buffer.concat(chunks).toString())
+        const body = JSON.parse(Buffer.concat(chunks).toString() || "null")
         asked.push({ path, body, authorization: request.headers.authorization, headers: request.headers })
         response.on("close", () => (state.closed += response.writableFinished ? 0 : 1))
         if (faults.silent) return
@@ -113,6 +115,9 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
           const wait = faults.retryAfter === undefined ? {} : { "retry-after": faults.retryAfter }
           response.writeHead(refuse.status, { "content-type": "application/json", ...wait })
           return response.end(refuse.body)
+        }
+        if (faults.redirect !== undefined) {
+          return response.writeHead(faults.redirect.status, { location: faults.redirect.location }).end("moved")
         }
         const refused = Object.entries(faults.refusesFields ?? {}).find(([field]) => field in body)?.[1]
         const isOfSystem = faults.refusesSystem && body.messages?.some(({ role }: any) => role === "system")

@@ -8,6 +8,7 @@ import type { Ollama } from "ollama"
 import { waitOf } from "../model/retryAfter.ts"
 import { isStale } from "./again.ts"
 import { Cut, isCut, parsed } from "./json.ts"
+import { redirectOf } from "./redirect.ts"
 
 export type Client = Ollama
 
@@ -82,8 +83,11 @@ export const toOllamaError =
 
 /** Reads a refusal here, since the client would print a body that is not JSON to stdout. */
 const refuse = async (response: Response): Promise<never> => {
+  const { headers, status, url } = response
   const body = await response.text()
-  let reason = body.slice(0, 300)
+  const { pathname } = new URL(url)
+  const redirect = redirectOf(status, headers.get("location"), url, pathname.slice(pathname.lastIndexOf("/api/")))
+  let reason = redirect ?? body.slice(0, 300)
   try {
     const { error } = JSON.parse(body) as { readonly error?: unknown }
     if (typeof error === "string") reason = error
@@ -91,8 +95,8 @@ const refuse = async (response: Response): Promise<never> => {
     // Not JSON: the text itself is the reason.
   }
   throw Object.assign(new Error(reason === "" ? response.statusText : reason), {
-    status_code: response.status,
-    waitMs: waitOf((name) => response.headers.get(name), Date.now())
+    status_code: status,
+    waitMs: waitOf((name) => headers.get(name), Date.now())
   })
 }
 
@@ -148,7 +152,7 @@ export const client = ({ headers: given, url }: OllamaServer): Effect.Effect<Oll
       const signals = init?.signal ? [init.signal, controller.signal] : [controller.signal]
       // One connection per call: of those kept open, several may have been closed at the other end by the time they are used.
       const headers = { ...(init?.headers as Record<string, string> | undefined), ...given, connection: "close" }
-      const ask = () => fetch(input, { ...init, headers, signal: AbortSignal.any(signals) })
+      const ask = () => fetch(input, { ...init, headers, redirect: "manual", signal: AbortSignal.any(signals) })
       // Nothing was answered yet, so the request can be repeated.
       const response = await ask().catch((error: unknown) => (isStale(codeOf(error)) ? ask() : Promise.reject(error)))
       if (!response.ok) return refuse(response)

@@ -1,3 +1,4 @@
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
@@ -10,6 +11,7 @@ import * as Schema from "effect/Schema"
 import { waitOf } from "../model/retryAfter.ts"
 import { isStale } from "./again.ts"
 import { Cut, parsed } from "./json.ts"
+import { redirectOf } from "./redirect.ts"
 
 /** An OpenAI-compatible server did not answer correctly; the reason says what to do. */
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
@@ -44,11 +46,11 @@ export const endpoint = (url: string, path: string): string => {
 
 const Refusal = Schema.Struct({ error: Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })) })
 
-const reasonOf = (body: string): string =>
-  Option.match(Schema.decodeOption(Schema.parseJson(Refusal))(body), {
-    onNone: () => body.slice(0, 300),
-    onSome: ({ error }) => (typeof error === "string" ? error : error.message)
-  })
+/** The server's own reason in a body that has one. */
+export const refusalIn = (body: string): Option.Option<string> =>
+  Option.map(Schema.decodeOption(Schema.parseJson(Refusal))(body), ({ error }) =>
+    typeof error === "string" ? error : error.message
+  )
 
 const adviceOn = (status: number, { apiKey, keyVariable }: OpenAiServer): string => {
   switch (status) {
@@ -68,11 +70,14 @@ const refused = (server: OpenAiServer, path: string, response: HttpClientRespons
   Effect.flatMap(
     Effect.orElseSucceed(response.text, () => ""),
     (body) => {
-      const { status } = response
+      const { headers, status } = response
       const address = endpoint(server.url, path)
-      const reason = `${address} answered ${status}: ${reasonOf(body)}${adviceOn(status, server)}`
+      const words =
+        redirectOf(status, headers["location"], address, `/${path}`) ??
+        Option.getOrElse(refusalIn(body), () => body.slice(0, 300)) + adviceOn(status, server)
+      const reason = `${address} answered ${status}: ${words}`
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const waitMs = waitOf((name) => response.headers[name], now)
+        const waitMs = waitOf((name) => headers[name], now)
         const asked = waitMs === undefined ? "" : `; it asks for a pause of ${Math.ceil(waitMs / 1000)} s`
         return new OpenAiError({
           reason: `${reason}${asked}`,
@@ -112,6 +117,7 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
   const response = yield* http.execute(request).pipe(
     // Nothing was answered yet, so the request can be repeated.
     Effect.retry({ times: 1, while: (error) => isStale(causeOf(error)?.cause?.code) }),
+    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
     Effect.mapError(unreachable(server.url))
   )
   return response.status >= 200 && response.status < 300 ? response : yield* refused(server, path, response)
@@ -125,12 +131,15 @@ export const answerOf = <A, I>(
 ): ((response: HttpClientResponse.HttpClientResponse) => Effect.Effect<A, OpenAiError>) => {
   const decode = Schema.decodeUnknown(schema)
   const cut = () => new OpenAiError({ reason: `${address} stopped in the middle of the answer`, retryable: true })
-  const other = () => new OpenAiError({ reason: `${address} ${wrong}`, retryable: false })
+  /** Some answer a failure with 200, too. */
+  const other = (text: string) => {
+    const words = Option.match(refusalIn(text), { onNone: () => wrong, onSome: (own) => `answered: ${own}` })
+    return new OpenAiError({ reason: `${address} ${words}`, retryable: false })
+  }
   return (response) =>
-    Effect.mapError(response.text, cut).pipe(
-      Effect.flatMap((text) =>
-        Effect.try({ try: () => parsed(text), catch: (error) => (error instanceof Cut ? cut() : other()) })
-      ),
-      Effect.flatMap((answer) => Effect.mapError(decode(answer), other))
+    Effect.flatMap(Effect.mapError(response.text, cut), (text) =>
+      Effect.try({ try: () => parsed(text), catch: (error) => (error instanceof Cut ? cut() : other(text)) }).pipe(
+        Effect.flatMap((answer) => Effect.mapError(decode(answer), () => other(text)))
+      )
     )
 }

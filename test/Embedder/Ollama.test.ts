@@ -253,6 +253,19 @@ it.scoped("a text without a vector, or at which Ollama fails, costs only itself"
   })
 )
 
+it.scopedLive("follows no redirect, which would have its texts and headers, and says where it leads", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOllama()
+    const other = yield* startOllama()
+    faults.redirect = other.url
+    assert.include(
+      yield* reasonOf((yield* make(url)).identity),
+      `Ollama answered 307: a redirect to ${other.url}/api/embed, which is not followed; set the url to ${other.url}`
+    )
+    assert.deepStrictEqual(other.asked, [])
+  })
+)
+
 it.scopedLive("tries again after an answer that was cut, and says that it was", () =>
   Effect.gen(function* () {
     const { asked, faults, url } = yield* startOllama()

@@ -181,6 +181,40 @@ it.scoped("a text at which the server fails costs only itself, but not while the
   })
 )
 
+it.scopedLive("gives the server's own words for a failure with status 200", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOpenAi()
+    const { identity } = yield* make(url)
+    for (const error of [{ message: "quota exceeded" }, "quota exceeded"]) {
+      faults.page = { type: "application/json", body: JSON.stringify({ error }) }
+      assert.include((yield* Effect.flip(identity)).reason, `${url}/v1/embeddings answered: quota exceeded`)
+    }
+  })
+)
+
+it.scopedLive("follows no redirect, which would have its texts and keys, and says where it leads", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOpenAi()
+    const other = yield* startOpenAi()
+    const { identity } = yield* make(url, { headers: { "api-key": "secret" } })
+    for (const status of [301, 302, 303, 307, 308]) {
+      faults.redirect = { status, location: `${other.url}/v1/embeddings?token=x` }
+      const { reason } = yield* Effect.flip(identity)
+      assert.include(
+        reason,
+        `${url}/v1/embeddings answered ${status}: a redirect to ${other.url}/v1/embeddings, which is not followed; set the url to ${other.url}/v1`
+      )
+      assert.notInclude(reason, "token")
+    }
+    faults.redirect = { status: 302, location: "/login" }
+    assert.include(
+      (yield* Effect.flip(identity)).reason,
+      `a redirect to ${url}/login, which is not followed; check the url`
+    )
+    assert.deepStrictEqual(other.asked, [])
+  })
+)
+
 it.scopedLive("tries again after an answer that was cut, and says that it was", () =>
   Effect.gen(function* () {
     const { asked, faults, url } = yield* startOpenAi()
