@@ -29,7 +29,7 @@ export class Embedder extends Context.Tag("clew/Embedder")<
     readonly identity: Effect.Effect<EmbedderIdentity, EmbedderUnavailable>
     /** ISO 639 codes of the languages that the model serves, if its folder tells; undefined or absent: unknown. */
     readonly languages?: Effect.Effect<ReadonlyArray<string> | undefined, EmbedderUnavailable>
-    /** None if the text has no known token except punctuation, so no direction. */
+    /** None if the text has no known token except punctuation, or a model's vector of it is zero: it has no direction. */
     readonly embedQuery: (text: string) => Effect.Effect<Option.Option<Vector>, EmbedderUnavailable>
     /**
      * The share of a query's letters that the model knows, 0 to 1; it scales the weight of the vector leg. An embedder

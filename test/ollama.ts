@@ -8,6 +8,8 @@ export interface Faults {
   silent?: boolean
   /** Answers every request to generate or embed with this status, for the first `times`, or always. */
   refuse?: { readonly status: number; readonly error: string; times?: number } | undefined
+  /** Redirects every request to generate or embed to this host. */
+  redirect?: string
   /** Closes the connection of so many requests instead of answering, as one that was idle for too long. */
   hangUp?: number
   /** Waits before each fragment, and before vectors. */
@@ -16,6 +18,8 @@ export interface Faults {
   until?: Promise<void>
   /** Breaks the connection after so many fragments. */
   cutAfter?: number
+  /** Ends the stream in order in the middle of the line at that place. */
+  endIn?: number
   /** Sends this line instead of the fragment at that place. */
   rubbishAt?: { readonly fragment: number; readonly line: string }
   /** Says this in the stream after so many fragments, as Ollama does when a runner dies. */
@@ -24,6 +28,8 @@ export interface Faults {
   endAfter?: number
   /** Never answers so many requests for the list of models. */
   silentLists?: number
+  /** Cannot write the vector of this text as JSON. */
+  failsText?: string | undefined
   /** Answers requests for vectors, or for the list of models, with this text and status 200. */
   says?: string | undefined
   /** Why an answer ended; "stop" unless set. */
@@ -126,6 +132,7 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         if ([faults.cutAfter, faults.rubbishAt?.fragment, faults.errorAfter?.fragments].includes(at)) await wait(30)
         if (faults.cutAfter === at) return response.destroy()
         if (faults.endAfter === at) return response.end()
+        if (faults.endIn === at) return response.end('{"message":{"rol')
         if (faults.errorAfter?.fragments === at) {
           line({ error: faults.errorAfter.error })
           return response.end()
@@ -153,6 +160,9 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       if (faults.slowMs !== undefined) await wait(faults.slowMs)
       await faults.until
       if (faults.says !== undefined) return raw(response, faults.says)
+      if (faults.failsText !== undefined && input.includes(faults.failsText)) {
+        return json(response, 500, { error: "failed to encode response: json: unsupported value: NaN" })
+      }
       const isLong = (text: string) => text.split(/\s+/).length > maxWords
       if (body.truncate === false && input.some(isLong)) {
         return json(response, 400, { error: "input length exceeds maximum context length" })
@@ -205,6 +215,9 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         })
         if (faults.silent) return
         if (faults.hangUp !== undefined && faults.hangUp-- > 0) return response.destroy()
+        if (faults.redirect !== undefined) {
+          return response.writeHead(307, { location: faults.redirect + path }).end()
+        }
         const { refuse } = faults
         if (refuse !== undefined && (refuse.times === undefined || refuse.times-- > 0)) {
           return json(response, refuse.status, { error: refuse.error })

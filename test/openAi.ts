@@ -7,9 +7,13 @@ import { tokensOf } from "./ollama.ts"
 export interface Faults {
   silent?: boolean
   refuse?: { readonly status: number; readonly body: string; times?: number } | undefined
+  /** Redirects everything. */
+  redirect?: { readonly status: number; readonly location: string } | undefined
   /** Answers everything with this and status 200. */
   page?: { readonly type: string; readonly body: string } | undefined
   cutAfter?: number
+  /** Breaks the connection in the middle of so many answers with vectors. */
+  cutVectors?: number
   endAfter?: number
   /** Sends this data instead of the fragment at that place. */
   dataAt?: { readonly fragment: number; readonly data: string }
@@ -32,6 +36,10 @@ export interface Faults {
   mostWords?: number | undefined
   /** Refuses a request with this in a text. */
   refusesText?: string | undefined
+  /** Cannot write the vector of a text with this as JSON, and answers 500. */
+  failsText?: string | undefined
+  /** The vector of a text with this, as it stands in the answer, or of all texts beside it. */
+  vectorOf?: { readonly text: string; readonly json: string; readonly spoils?: boolean } | undefined
   /** Keeps the connection after the answer, and counts nothing. */
   staysOpen?: boolean
 }
@@ -98,7 +106,7 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
       request.on("data", (part: Buffer) => chunks.push(part))
       request.on("end", () => {
         const path = request.url ?? ""
-        const body = JSON.parse(Buffer.concat(chunks).toString())
+        const body = JSON.parse(Buffer.concat(chunks).toString() || "null")
         asked.push({ path, body, authorization: request.headers.authorization, headers: request.headers })
         response.on("close", () => (state.closed += response.writableFinished ? 0 : 1))
         if (faults.silent) return
@@ -107,6 +115,9 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
           const wait = faults.retryAfter === undefined ? {} : { "retry-after": faults.retryAfter }
           response.writeHead(refuse.status, { "content-type": "application/json", ...wait })
           return response.end(refuse.body)
+        }
+        if (faults.redirect !== undefined) {
+          return response.writeHead(faults.redirect.status, { location: faults.redirect.location }).end("moved")
         }
         const refused = Object.entries(faults.refusesFields ?? {}).find(([field]) => field in body)?.[1]
         const isOfSystem = faults.refusesSystem && body.messages?.some(({ role }: any) => role === "system")
@@ -132,15 +143,31 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
         if (refusesText !== undefined && input.some((text) => text.includes(refusesText))) {
           return refuseTexts(400, "The response was filtered")
         }
+        if (faults.cutVectors !== undefined && faults.cutVectors-- > 0) {
+          response.writeHead(200, { "content-type": "application/json", "content-length": 9999 })
+          return void response.write('{"data":[', () => response.destroy())
+        }
+        const { failsText, vectorOf } = faults
+        if (failsText !== undefined && input.some((text) => text.includes(failsText))) {
+          return refuseTexts(500, "failed to encode response: json: unsupported value: NaN")
+        }
         // Out of order, which `index` allows.
         const data = body.input.map((text: string, index: number) => ({
           object: "embedding",
           index,
-          embedding: embed(text).slice(0, body.dimensions)
+          embedding:
+            vectorOf !== undefined && (vectorOf.spoils ? input : [text]).some((one) => one.includes(vectorOf.text))
+              ? "here"
+              : embed(text).slice(0, body.dimensions)
         }))
         response.writeHead(200, { "content-type": "application/json" })
         response.end(
-          JSON.stringify({ object: "list", model: body.model, data: data.reverse(), usage: { prompt_tokens: 3 } })
+          JSON.stringify({
+            object: "list",
+            model: body.model,
+            data: data.reverse(),
+            usage: { prompt_tokens: 3 }
+          }).replaceAll('"here"', () => vectorOf!.json)
         )
       })
     })

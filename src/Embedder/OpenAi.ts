@@ -1,10 +1,10 @@
 import * as HttpClient from "@effect/platform/HttpClient"
-import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
-import { type OpenAiError, type OpenAiServer, endpoint, post } from "../vendors/OpenAi.ts"
+import { type OpenAiError, type OpenAiServer, answerOf, endpoint, post } from "../vendors/OpenAi.ts"
 import { Numbers, RequestFailed, type ServerOptions, makeRemote } from "./remote.ts"
 
 export interface OpenAiOptions extends OpenAiServer, ServerOptions {}
@@ -20,7 +20,11 @@ export const make = (
 ): Effect.Effect<typeof Embedder.Service, never, HttpClient.HttpClient | Scope.Scope> =>
   Effect.flatMap(HttpClient.HttpClient, (http) => {
     const { dimensions, model, url } = options
-    const noList = `${endpoint(url, "embeddings")} sent something that is not a list of embeddings; check embedding.url`
+    const answer = answerOf(
+      endpoint(url, "embeddings"),
+      Embeddings,
+      "sent something that is not a list of embeddings; check embedding.url"
+    )
     // A server whose model cannot reduce dimensions refuses the field; its vectors must still have the configured
     // width.
     let asksWidth = dimensions !== undefined
@@ -46,13 +50,8 @@ export const make = (
       backend: "openai",
       embed: (input) =>
         request(input).pipe(
+          Effect.flatMap(answer),
           Effect.mapError(RequestFailed.of),
-          Effect.flatMap((response) =>
-            Effect.mapError(
-              HttpClientResponse.schemaBodyJson(Embeddings)(response),
-              () => new RequestFailed({ reason: noList, retryable: false })
-            )
-          ),
           Effect.map(({ data, usage }) => ({
             vectors: [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding),
             tokens: usage?.prompt_tokens

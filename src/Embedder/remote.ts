@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
@@ -36,9 +37,12 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
   }
 }
 
+/** A vector as a server sends it: null, or with null in it, where the model's numbers are none that JSON has. */
+type Sent = ReadonlyArray<number | null> | null
+
 /** Vectors as a server sends them, and its token count of the texts. */
 interface Embedded {
-  readonly vectors: ReadonlyArray<ReadonlyArray<number>>
+  readonly vectors: ReadonlyArray<Sent>
   readonly tokens?: number | undefined
 }
 
@@ -48,6 +52,9 @@ type Told = (at: number, what: string) => Effect.Effect<void>
 /** Statuses with which servers refuse the texts themselves. */
 const refusals: ReadonlySet<number | undefined> = new Set([400, 413, 422])
 const isRefusal = ({ status }: RequestFailed): boolean => refusals.has(status)
+/** Whether one text may be the reason: with 500, servers also answer a text whose vector they cannot write as JSON. */
+const isDueToText = (error: RequestFailed): boolean =>
+  isRefusal(error) || (error.retryable && error.status !== undefined && error.status >= 500 && !isBusy(error))
 
 const tooLong =
   /exceeds? (?:the )?(?:maximum )?context length|input length|too (?:long|large)|maximum.{0,20}(?:length|tokens)|context (?:length|size|window)/i
@@ -73,20 +80,20 @@ interface RequestsOptions {
   readonly turns: Turns
   readonly timeoutMs: number
   readonly queryMs: number
-  /** A vector for each text, in their order, each of finite numbers. */
+  /** A vector for each text, in their order. */
   readonly embed: (texts: ReadonlyArray<string>) => Effect.Effect<Embedded, RequestFailed>
   /** Embeds a text that is too long, truncated by the server. */
   readonly embedCut?: ((text: string) => Effect.Effect<Embedded, RequestFailed>) | undefined
 }
 
-type Vectors = ReadonlyArray<ReadonlyArray<number> | undefined>
+type Vectors = ReadonlyArray<Vector | undefined>
 
 /** A text that every server accepts. */
 const anyText = "width"
 
 /**
  * Requests to a server, with retries no sooner than its Retry-After, during which nobody asks it. Batches shrink on
- * timeouts and grow again; a refused text does not fail the others.
+ * timeouts and grow again; a text that is refused, or gets no usable vector, does not fail the others.
  */
 const makeRequests = (options: RequestsOptions) => {
   const { backend, batchSize, embedCut, model, queryMs, timeoutMs, turns } = options
@@ -162,16 +169,16 @@ const makeRequests = (options: RequestsOptions) => {
         longestMs: urgency === "patient" ? longestWait : queryMs
       }),
       Effect.tap(() => grow(texts.length)),
-      Effect.map(({ vectors }) => vectors)
+      Effect.map(({ vectors }) => vectors.map(toVector))
     )
 
   /** Embeds the beginning of a text that is too long. */
-  const shortened = (text: string, left: number): Effect.Effect<Vectors, RequestFailed> =>
+  const shortened = (text: string, left: number): ReturnType<typeof send> =>
     embedCut !== undefined
       ? send([text], "patient", () => embedCut(text))
       : Effect.catchIf(
           send([text.slice(0, text.length >> 1).replace(/[\ud800-\udbff]$/, "")], "patient"),
-          (error) => left > 1 && isRefusal(error) && tooLong.test(error.reason),
+          (error) => left > 1 && isDueToText(error) && tooLong.test(error.reason),
           () => shortened(text.slice(0, text.length >> 1), left - 1)
         )
 
@@ -184,7 +191,7 @@ const makeRequests = (options: RequestsOptions) => {
     )
   }
 
-  const refused = (at: number, told: Told, { reason }: RequestFailed) =>
+  const refused = (at: number, told: Told, reason: string) =>
     Effect.as(told(at, `${model} refuses it, so only keyword search finds it: ${reason}`), [undefined])
 
   const refusedAlone = (
@@ -197,28 +204,62 @@ const makeRequests = (options: RequestsOptions) => {
       ? shortened(text, halvings).pipe(
           Effect.zipLeft(Metric.increment(truncated)),
           Effect.zipLeft(told(at, `too long for ${model}: only its beginning is searched by meaning`)),
-          Effect.catchIf(isRefusal, (error) => refused(at, told, error))
+          Effect.flatMap((answers) => usable(answers, at, told)),
+          Effect.catchIf(isDueToText, ({ reason }) => refused(at, told, reason))
         )
-      : refused(at, told, error)
+      : refused(at, told, error.reason)
 
-  /** Whether the server accepts anything at all; if so, a refusal is due to the texts. */
-  const isTaken = Effect.isSuccess(send([anyText], "patient"))
+  /** Whether the server embeds anything at all; if not, no text is to blame. */
+  const isTaken = Effect.match(send([anyText], "patient"), {
+    onFailure: () => false,
+    onSuccess: ([answer]) => Either.isRight(answer!)
+  })
 
-  const passages = (texts: ReadonlyArray<string>, from: number, told: Told): Effect.Effect<Vectors, RequestFailed> =>
-    Effect.catchAll(send(texts, "patient"), (error): Effect.Effect<Vectors, RequestFailed> => {
-      if (error.tooMany === true && texts.length > 1) return halved(texts, from, told)
-      if (!isRefusal(error)) return Effect.fail(error)
-      if (texts.length > 1) {
+  /**
+   * The vectors of an answer; a text without a usable one counts as refused, if the server has one for any. If none of
+   * them is usable, one text may have spoiled those of all: `parted` asks for them in parts.
+   */
+  const usable = (
+    answers: ReadonlyArray<Answer>,
+    from: number,
+    told: Told,
+    parted?: Effect.Effect<Vectors, RequestFailed>
+  ): Effect.Effect<Vectors, RequestFailed> => {
+    const vectors = Effect.forEach(answers, (answer, at) =>
+      Either.isRight(answer)
+        ? Effect.succeed(answer.right)
+        : Effect.as(refused(from + at, told, answer.left), undefined)
+    )
+    const lacks = answers.find(Either.isLeft)
+    if (lacks === undefined || answers.some(Either.isRight)) return vectors
+    return Effect.if(isTaken, {
+      onTrue: () => parted ?? vectors,
+      onFalse: () => Effect.fail(new RequestFailed({ reason: `whatever the text, ${lacks.left}`, retryable: false }))
+    })
+  }
+
+  const passages = (
+    texts: ReadonlyArray<string>,
+    from: number,
+    told: Told,
+    isAgain = false
+  ): Effect.Effect<Vectors, RequestFailed> =>
+    Effect.matchEffect(send(texts, "patient"), {
+      onSuccess: (answers) => usable(answers, from, told, texts.length > 1 ? halved(texts, from, told) : undefined),
+      onFailure: (error) => {
+        if (error.tooMany === true && texts.length > 1) return halved(texts, from, told)
+        if (!isDueToText(error)) return Effect.fail(error)
+        const parted =
+          texts.length > 1
+            ? halved(texts, from, told)
+            : // After 500, the server may have recovered only now.
+              isRefusal(error) || isAgain
+              ? refusedAlone(texts[0]!, from, told, error)
+              : passages(texts, from, told, true)
         return tooLong.test(error.reason)
-          ? halved(texts, from, told)
-          : Effect.if(isTaken, { onTrue: () => halved(texts, from, told), onFalse: () => Effect.fail(error) })
+          ? parted
+          : Effect.if(isTaken, { onTrue: () => parted, onFalse: () => Effect.fail(error) })
       }
-      return tooLong.test(error.reason)
-        ? refusedAlone(texts[0]!, from, told, error)
-        : Effect.if(isTaken, {
-            onTrue: () => refusedAlone(texts[0]!, from, told, error),
-            onFalse: () => Effect.fail(error)
-          })
     })
 
   return {
@@ -263,8 +304,9 @@ const measuring = (backend: string, model: string) => {
  * the JSON.
  */
 export const Numbers = Schema.declare(
-  (value): value is ReadonlyArray<number> =>
-    Array.isArray(value) && value.length > 0 && value.every((number) => Number.isFinite(number))
+  (value): value is Sent =>
+    value === null ||
+    (Array.isArray(value) && value.length > 0 && value.every((number) => number === null || typeof number === "number"))
 )
 
 /** What is asked of a server, whichever it is. */
@@ -286,16 +328,27 @@ interface RemoteOptions extends ServerOptions {
   readonly backend: string
   /** The digest of the model's weights, if the server reports it. */
   readonly digest?: Effect.Effect<string | undefined> | undefined
-  /** A vector for each text, in their order, each of finite numbers. */
+  /** A vector for each text, in their order. */
   readonly embed: RequestsOptions["embed"]
   /** Embeds a text that is too long, truncated by the server; without this method, its beginning is sent. */
   readonly embedCut?: RequestsOptions["embedCut"]
 }
 
-/** L2-normalised; none if the model gave no direction. */
-const toVector = (values: ReadonlyArray<number>): Option.Option<Vector> => {
-  const norm = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0))
-  return norm > 0 ? Option.some(Float32Array.from(values, (value) => value / norm)) : Option.none()
+/** A text's vector, or why it has none. */
+type Answer = Either.Either<Vector, string>
+
+const zero = "its vector is zero"
+/** The square of a length below it is no normal number. */
+const leastSquare = 2 ** -1022
+
+/** L2-normalised; the reason if there is no direction. */
+const toVector = (values: Sent): Answer => {
+  const square = values === null ? NaN : values.reduce<number>((sum, value) => sum + (value ?? NaN) ** 2, 0)
+  if (values === null || !Number.isFinite(square)) return Either.left("its vector is missing, or not of finite numbers")
+  if (square < leastSquare) return Either.left(zero)
+  const norm = Math.sqrt(square)
+  // None is null: the square would not be finite.
+  return Either.right(Float32Array.from(values, (value) => value! / norm))
 }
 
 /**
@@ -312,17 +365,18 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
     const failed = (error: RequestFailed) => unavailable(error.reason, isRefusal(error))
 
     const identify = Effect.gen(function* () {
-      const [vector] = yield* Effect.mapError(requests.urgent([anyText]), failed)
-      if (dimensions !== undefined && vector!.length !== dimensions) {
+      const [answer] = yield* Effect.mapError(requests.urgent([anyText]), failed)
+      const vector = yield* Either.mapLeft(answer!, (reason) => unavailable(`whatever the text, ${reason}`))
+      if (dimensions !== undefined && vector.length !== dimensions) {
         return yield* unavailable(
-          `embedding.dimensions is ${dimensions}, but the model gives ${vector!.length} and cannot reduce them: set ${vector!.length}, or remove the setting`
+          `embedding.dimensions is ${dimensions}, but the model gives ${vector.length} and cannot reduce them: set ${vector.length}, or remove the setting`
         )
       }
       const digest = yield* options.digest ?? Effect.succeed(undefined)
       return {
         backend,
         model,
-        dimensions: vector!.length,
+        dimensions: vector.length,
         queryPrefix: prefixes.query,
         passagePrefix: prefixes.passage,
         ...(digest === undefined ? {} : { digest })
@@ -351,16 +405,18 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       )
     })
 
-    const checked = (vectors: ReadonlyArray<ReadonlyArray<number> | undefined>, width: number) => {
+    const checked = (vectors: Vectors, width: number) => {
       const other = vectors.find((vector) => vector !== undefined && vector.length !== width)
       return other === undefined
-        ? Effect.succeed(vectors.map((vector) => (vector === undefined ? Option.none() : toVector(vector))))
+        ? Effect.succeed(vectors.map(Option.fromNullable))
         : Effect.fail(unavailable(`gave vectors of ${other.length} dimensions, but ${width} before`))
     }
 
     const embedUrgently = Effect.fn("Embedder.embedQuery")(function* (text: string) {
       const { dimensions: width } = yield* identity
-      return (yield* checked(yield* Effect.mapError(requests.urgent([text]), failed), width))[0]!
+      const [answer] = yield* Effect.mapError(requests.urgent([text]), failed)
+      if (Either.isRight(answer!)) return (yield* checked([answer.right], width))[0]!
+      return answer!.left === zero ? Option.none() : yield* unavailable(answer!.left, true)
     })
 
     const embed = Effect.fn("Embedder.embed")(function* (texts: ReadonlyArray<string>, told: Told) {

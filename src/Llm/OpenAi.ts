@@ -5,10 +5,11 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable, type Question } from "../Llm.ts"
-import { endpoint, type OpenAiError, type OpenAiServer, post } from "../vendors/OpenAi.ts"
+import { endpoint, type OpenAiError, type OpenAiServer, post, refusalIn } from "../vendors/OpenAi.ts"
 import {
   generation,
   type Part,
@@ -128,13 +129,18 @@ export const make = (
      */
     const streamed = (response: HttpClientResponse.HttpClientResponse) => {
       const type = response.headers["content-type"]?.split(";")[0]?.trim() ?? eventStream
-      return type === eventStream
-        ? Effect.succeed(response)
-        : Effect.fail(
-            unavailable(
-              `${endpoint(url, path)} sent ${type} instead of a stream of events; check llm.url, and that the server can stream`
-            )
-          )
+      if (type === eventStream) return Effect.succeed(response)
+      const body = type === "application/json" ? response.text : Effect.succeed("")
+      return Effect.flatMap(
+        Effect.orElseSucceed(body, () => ""),
+        (text) => {
+          const words = Option.match(refusalIn(text), {
+            onNone: () => `sent ${type} instead of a stream of events; check llm.url, and that the server can stream`,
+            onSome: (own) => `answered: ${own}`
+          })
+          return Effect.fail(unavailable(`${endpoint(url, path)} ${words}`))
+        }
+      )
     }
 
     /** The events up to the end of the answer, and the token counts; a stream without an end was cut short. */

@@ -5,6 +5,7 @@ import type { LlmConfig } from "../Config.ts"
 import { type Check, fail, ok as isOk } from "../model/Check.ts"
 import { choose } from "../vendors/Ollama.ts"
 import { endpoint } from "../vendors/OpenAi.ts"
+import { redirectOf } from "../vendors/redirect.ts"
 
 const name = "model"
 
@@ -14,7 +15,13 @@ const ok = (detail: string): Check => isOk(name, detail)
 const within = 3000
 
 /** Checks the model for answers; the reason says what to start or to pull. */
-export const reachable = ({ apiKey, backend, headers, model, url }: LlmConfig["Type"]): Effect.Effect<Check> => {
+export const reachable = ({
+  apiKey,
+  backend,
+  headers,
+  model,
+  url
+}: Pick<LlmConfig["Type"], "apiKey" | "backend" | "headers" | "model" | "url">): Effect.Effect<Check> => {
   const ollama = choose({ url, headers }, model)
   switch (backend) {
     case "extractive":
@@ -35,6 +42,7 @@ export const reachable = ({ apiKey, backend, headers, model, url }: LlmConfig["T
       return Effect.tryPromise((signal) =>
         fetch(endpoint(url, "models"), {
           signal,
+          redirect: "manual",
           headers: {
             ...Option.match(apiKey, {
               onNone: () => ({}),
@@ -47,10 +55,13 @@ export const reachable = ({ apiKey, backend, headers, model, url }: LlmConfig["T
         Effect.timeout(within),
         Effect.match({
           onFailure: () => fail(name, `no server answers at ${url}`, "start it, or set llm.url"),
-          onSuccess: ({ status }) =>
-            status === 401 || status === 403
+          onSuccess: ({ headers, status }) => {
+            const redirect = redirectOf(status, headers.get("location"), endpoint(url, "models"), "/models")
+            if (redirect !== undefined) return fail(name, `${url} answered ${status}: ${redirect}`, "set llm.url")
+            return status === 401 || status === 403
               ? fail(name, `${url} refuses the key (${status})`, "set CLEW_LLM_API_KEY")
               : ok(`a server answers at ${url}`)
+          }
         })
       )
   }

@@ -1,11 +1,10 @@
 import * as HttpClient from "@effect/platform/HttpClient"
-import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type Reranker, RerankerUnavailable } from "../Reranker.ts"
-import { endpoint, type OpenAiServer, post } from "../vendors/OpenAi.ts"
+import { answerOf, endpoint, type OpenAiServer, post } from "../vendors/OpenAi.ts"
 
 interface RerankerOptions extends OpenAiServer {
   /** Undefined: the server's only model. */
@@ -29,6 +28,7 @@ export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Se
   Effect.map(HttpClient.HttpClient, (http) => {
     const { model, timeoutMs, top } = options
     const address = endpoint(options.url, "rerank")
+    const answer = answerOf(address, Ranking, "did not send a ranking; check rerank.url")
     let down: { readonly reason: string; readonly until: number; readonly pauseMs: number } | undefined
 
     const request = (query: string, texts: ReadonlyArray<string>) =>
@@ -38,12 +38,7 @@ export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Se
         documents: texts,
         top_n: texts.length
       }).pipe(
-        Effect.flatMap((response) =>
-          Effect.mapError(HttpClientResponse.schemaBodyJson(Ranking)(response), () => ({
-            reason: `${address} did not send a ranking; check rerank.url`,
-            waitMs: undefined
-          }))
-        ),
+        Effect.flatMap(answer),
         Effect.filterOrFail(
           ({ results }) =>
             results.length === texts.length &&

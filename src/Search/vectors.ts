@@ -46,7 +46,12 @@ const embed = spannedGen("Search.embed")(function* (
         ? Option.some(like.stored.vector)
         : (yield* embedder.embedPassages([like.text]))[0]!
   if (Option.isNone(vector)) {
-    return { missing: "the query has no word that the embedding model knows" } satisfies QueryVector
+    // A model of which this is not asked knows all words.
+    const missing =
+      embedder.knownShare === undefined
+        ? "the embedding model's vector of the query is zero or missing"
+        : "the query has no word that the embedding model knows"
+    return { missing } satisfies QueryVector
   }
   const share = embedder.knownShare === undefined ? 1 : yield* embedder.knownShare(query)
   const languages = embedder.languages === undefined ? undefined : yield* embedder.languages

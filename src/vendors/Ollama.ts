@@ -7,6 +7,8 @@ import type * as Scope from "effect/Scope"
 import type { Ollama } from "ollama"
 import { waitOf } from "../model/retryAfter.ts"
 import { isStale } from "./again.ts"
+import { Cut, isCut, parsed } from "./json.ts"
+import { redirectOf } from "./redirect.ts"
 
 export type Client = Ollama
 
@@ -81,8 +83,11 @@ export const toOllamaError =
 
 /** Reads a refusal here, since the client would print a body that is not JSON to stdout. */
 const refuse = async (response: Response): Promise<never> => {
+  const { headers, status, url } = response
   const body = await response.text()
-  let reason = body.slice(0, 300)
+  const { pathname } = new URL(url)
+  const redirect = redirectOf(status, headers.get("location"), url, pathname.slice(pathname.lastIndexOf("/api/")))
+  let reason = redirect ?? body.slice(0, 300)
   try {
     const { error } = JSON.parse(body) as { readonly error?: unknown }
     if (typeof error === "string") reason = error
@@ -90,8 +95,8 @@ const refuse = async (response: Response): Promise<never> => {
     // Not JSON: the text itself is the reason.
   }
   throw Object.assign(new Error(reason === "" ? response.statusText : reason), {
-    status_code: response.status,
-    waitMs: waitOf((name) => response.headers.get(name), Date.now())
+    status_code: status,
+    waitMs: waitOf((name) => headers.get(name), Date.now())
   })
 }
 
@@ -126,7 +131,11 @@ const checked = (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =
         pass(lines, out)
       },
       // A line without an end was cut, unless it is complete.
-      flush: (out) => pass([open + decoder.decode()], out)
+      flush: (out) => {
+        const rest = open + decoder.decode()
+        if (isCut(rest)) throw new Cut()
+        pass([rest], out)
+      }
     })
   )
 }
@@ -143,12 +152,14 @@ export const client = ({ headers: given, url }: OllamaServer): Effect.Effect<Oll
       const signals = init?.signal ? [init.signal, controller.signal] : [controller.signal]
       // One connection per call: of those kept open, several may have been closed at the other end by the time they are used.
       const headers = { ...(init?.headers as Record<string, string> | undefined), ...given, connection: "close" }
-      const ask = () => fetch(input, { ...init, headers, signal: AbortSignal.any(signals) })
+      const ask = () => fetch(input, { ...init, headers, redirect: "manual", signal: AbortSignal.any(signals) })
       // Nothing was answered yet, so the request can be repeated.
       const response = await ask().catch((error: unknown) => (isStale(codeOf(error)) ? ask() : Promise.reject(error)))
       if (!response.ok) return refuse(response)
       // Only streams have a signal, and only chats are streamed.
-      return init?.signal && response.body !== null ? new Response(checked(response.body)) : response
+      return init?.signal && response.body !== null
+        ? new Response(checked(response.body))
+        : Object.assign(response, { json: () => response.text().then(parsed) })
     }
     return new Ollama({ host: url, fetch: request })
   })

@@ -1,3 +1,4 @@
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
@@ -9,6 +10,8 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { waitOf } from "../model/retryAfter.ts"
 import { isStale } from "./again.ts"
+import { Cut, parsed } from "./json.ts"
+import { redirectOf } from "./redirect.ts"
 
 /** An OpenAI-compatible server did not answer correctly; the reason says what to do. */
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
@@ -43,11 +46,11 @@ export const endpoint = (url: string, path: string): string => {
 
 const Refusal = Schema.Struct({ error: Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })) })
 
-const reasonOf = (body: string): string =>
-  Option.match(Schema.decodeOption(Schema.parseJson(Refusal))(body), {
-    onNone: () => body.slice(0, 300),
-    onSome: ({ error }) => (typeof error === "string" ? error : error.message)
-  })
+/** The server's own reason in a body that has one. */
+export const refusalIn = (body: string): Option.Option<string> =>
+  Option.map(Schema.decodeOption(Schema.parseJson(Refusal))(body), ({ error }) =>
+    typeof error === "string" ? error : error.message
+  )
 
 const adviceOn = (status: number, { apiKey, keyVariable }: OpenAiServer): string => {
   switch (status) {
@@ -67,11 +70,14 @@ const refused = (server: OpenAiServer, path: string, response: HttpClientRespons
   Effect.flatMap(
     Effect.orElseSucceed(response.text, () => ""),
     (body) => {
-      const { status } = response
+      const { headers, status } = response
       const address = endpoint(server.url, path)
-      const reason = `${address} answered ${status}: ${reasonOf(body)}${adviceOn(status, server)}`
+      const words =
+        redirectOf(status, headers["location"], address, `/${path}`) ??
+        Option.getOrElse(refusalIn(body), () => body.slice(0, 300)) + adviceOn(status, server)
+      const reason = `${address} answered ${status}: ${words}`
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const waitMs = waitOf((name) => response.headers[name], now)
+        const waitMs = waitOf((name) => headers[name], now)
         const asked = waitMs === undefined ? "" : `; it asks for a pause of ${Math.ceil(waitMs / 1000)} s`
         return new OpenAiError({
           reason: `${reason}${asked}`,
@@ -111,7 +117,29 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
   const response = yield* http.execute(request).pipe(
     // Nothing was answered yet, so the request can be repeated.
     Effect.retry({ times: 1, while: (error) => isStale(causeOf(error)?.cause?.code) }),
+    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
     Effect.mapError(unreachable(server.url))
   )
   return response.status >= 200 && response.status < 300 ? response : yield* refused(server, path, response)
 })
+
+/** The answer of an address as the schema has it; `wrong` is what to say of it if it is something else. */
+export const answerOf = <A, I>(
+  address: string,
+  schema: Schema.Schema<A, I>,
+  wrong: string
+): ((response: HttpClientResponse.HttpClientResponse) => Effect.Effect<A, OpenAiError>) => {
+  const decode = Schema.decodeUnknown(schema)
+  const cut = () => new OpenAiError({ reason: `${address} stopped in the middle of the answer`, retryable: true })
+  /** Some answer a failure with 200, too. */
+  const other = (text: string) => {
+    const words = Option.match(refusalIn(text), { onNone: () => wrong, onSome: (own) => `answered: ${own}` })
+    return new OpenAiError({ reason: `${address} ${words}`, retryable: false })
+  }
+  return (response) =>
+    Effect.flatMap(Effect.mapError(response.text, cut), (text) =>
+      Effect.try({ try: () => parsed(text), catch: (error) => (error instanceof Cut ? cut() : other(text)) }).pipe(
+        Effect.flatMap((answer) => Effect.mapError(decode(answer), () => other(text)))
+      )
+    )
+}

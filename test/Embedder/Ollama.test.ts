@@ -113,7 +113,8 @@ it.scopedLive("tries again what may succeed later, and only that", () =>
       "Failure",
       1
     ])
-    assert.deepStrictEqual(yield* attempts({ status: 500, error: "it broke" }), ["Failure", 4])
+    // As often again of a text that any model takes.
+    assert.deepStrictEqual(yield* attempts({ status: 500, error: "it broke" }), ["Failure", 8])
   })
 )
 
@@ -203,10 +204,8 @@ it.scopedLive("takes no answer that is none for vectors, and asks for it once", 
     for (const says of [
       "{}",
       '{"embeddings":"x"}',
-      '{"embeddings":[null]}',
       '{"embeddings":[[]]}',
       '{"embeddings":[["1"]]}',
-      '{"embeddings":[[1e999]]}',
       "[1]",
       "null",
       "<html>"
@@ -227,6 +226,54 @@ it.scopedLive("takes no answer that is none for vectors, and asks for it once", 
       assert.include(yield* reasonOf(embedPassages(["a", "b"])), reason)
       faults.says = undefined
     }
+  })
+)
+
+it.scoped("a text without a vector, or at which Ollama fails, costs only itself", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOllama()
+    const { embedPassages, identity } = yield* make(url, { timeoutMs: 1_000_000 })
+    yield* identity
+    const told: Array<readonly [number, string]> = []
+    const embed = (texts: ReadonlyArray<string>) =>
+      embedPassages(texts, (at, what) => Effect.sync(() => void told.push([at, what]))).pipe(
+        within(60_000),
+        Effect.map((vectors) => vectors.map(Option.isSome))
+      )
+    faults.failsText = "b"
+    assert.deepStrictEqual(yield* embed(["a", "b", "c"]), [true, false, true])
+    faults.says = `{"embeddings":[null,[1e999],${JSON.stringify(Array(32).fill(1))}]}`
+    assert.deepStrictEqual(yield* embed(["a", "b", "c"]), [false, false, true])
+    assert.deepStrictEqual(
+      told.map(([at]) => at),
+      [1, 0, 1]
+    )
+    assert.include(told[0]![1], "500: failed to encode response")
+    assert.include(told[1]![1], "its vector is missing, or not of finite numbers")
+  })
+)
+
+it.scopedLive("follows no redirect, which would have its texts and headers, and says where it leads", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOllama()
+    const other = yield* startOllama()
+    faults.redirect = other.url
+    assert.include(
+      yield* reasonOf((yield* make(url)).identity),
+      `Ollama answered 307: a redirect to ${other.url}/api/embed, which is not followed; set the url to ${other.url}`
+    )
+    assert.deepStrictEqual(other.asked, [])
+  })
+)
+
+it.scopedLive("tries again after an answer that was cut, and says that it was", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOllama()
+    const { embedQuery, identity } = yield* make(url)
+    yield* identity
+    faults.says = '{"embeddings":[[1,2'
+    assert.include(yield* reasonOf(embedQuery("a")), `Ollama at ${url} stopped in the middle of the answer`)
+    assert.strictEqual(asked.length, 3)
   })
 )
 

@@ -13,7 +13,7 @@ import { truncated } from "../../src/Embedder/remote.ts"
 import { makeTurns } from "../../src/runtime/Turn.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
 import { startOpenAi } from "../openAi.ts"
-import { asleepFor } from "../time.ts"
+import { asleepFor, within } from "../time.ts"
 
 const make = (url: string, more: Partial<OpenAi.OpenAiOptions> = {}) =>
   Effect.flatMap(
@@ -70,7 +70,7 @@ it.scopedLive("tries again what may succeed later, and gives the server's own wo
     faults.refuse = { status: 401, body: "" }
     assert.include((yield* Effect.flip(embedPassages(["a"]))).reason, "check TEST_API_KEY in the environment")
     faults.refuse = undefined
-    for (const body of ["<html>", "{}", '{"data":[{"index":0,"embedding":[null]}]}']) {
+    for (const body of ["<html>", "{}", '{"data":[{"index":0,"embedding":["1"]}]}']) {
       faults.page = { type: "text/html", body }
       const { reason } = yield* Effect.flip(embedPassages(["a"]))
       assert.include(
@@ -108,6 +108,130 @@ it.scopedLive("a text that is too long, or refused, costs itself and is named; t
     faults.mostWords = undefined
     faults.refusesText = undefined
     assert.deepStrictEqual((yield* embedPassages(["text 7"]))[0], vectors[7])
+  })
+)
+
+/** Eight texts, of which the one at place 5 is bad. */
+const oneBad = Array.from({ length: 8 }, (_, n) => (n === 5 ? "a bad text" : `text ${n}`))
+
+/** Who has a vector, and what was told of whom. */
+const embedOneBad = ({ embedPassages }: typeof Embedder.Service) =>
+  Effect.gen(function* () {
+    const told: Array<readonly [number, string]> = []
+    const vectors = yield* embedPassages(oneBad, (at, what) => Effect.sync(() => void told.push([at, what])))
+    assert.deepStrictEqual(
+      vectors.map(Option.isSome),
+      oneBad.map((_, n) => n !== 5)
+    )
+    assert.deepStrictEqual(
+      told.map(([at]) => at),
+      [5]
+    )
+    return told[0]![1]
+  })
+
+it.scopedLive("a text whose vector is missing, not of numbers, or zero, costs only itself", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi()
+    const embedder = yield* make(url)
+    yield* embedder.identity
+    for (const [value, reason] of [
+      ["null", "missing, or not of finite numbers"],
+      ["[null,1]", "missing, or not of finite numbers"],
+      ["[NaN,-Infinity]", "missing, or not of finite numbers"],
+      ["[1e999,1]", "missing, or not of finite numbers"],
+      ["[1e300,1]", "missing, or not of finite numbers"],
+      ["[0,0]", "zero"],
+      ["[1e-300,1e-300]", "zero"]
+    ] as const) {
+      faults.vectorOf = { text: "bad", json: value }
+      const { length } = asked
+      assert.include(yield* embedOneBad(embedder), `only keyword search finds it: its vector is ${reason}`)
+      assert.strictEqual(asked.length - length, 1, value)
+      faults.vectorOf = { text: "bad", json: value, spoils: true }
+      assert.include(yield* embedOneBad(embedder), `its vector is ${reason}`)
+      // Alone, it is to blame only if another text has a vector.
+      assert.deepStrictEqual(yield* embedder.embedPassages(["a bad text"]), [Option.none()])
+      if (reason === "zero") assert.isTrue(Option.isNone(yield* embedder.embedQuery("bad")))
+      else assert.deepInclude(yield* Effect.flip(embedder.embedQuery("bad")), { refused: true })
+      faults.vectorOf = { text: "", json: value }
+      const failure = yield* Effect.flip(embedder.embedPassages(oneBad))
+      assert.include(failure.reason, `whatever the text, its vector is ${reason}`)
+      assert.include((yield* Effect.flip((yield* make(url)).identity)).reason, `its vector is ${reason}`)
+    }
+  })
+)
+
+it.scoped("a text at which the server fails costs only itself, but not while the server fails at all", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi()
+    const embedder = yield* make(url, { timeoutMs: 1_000_000 })
+    yield* embedder.identity
+    faults.failsText = "bad"
+    assert.include(yield* within(60_000)(embedOneBad(embedder)), "500: failed to encode response")
+    const { length } = asked
+    faults.refuse = { status: 500, body: "it broke" }
+    assert.include((yield* within(60_000)(Effect.flip(embedder.embedPassages(oneBad)))).reason, "it broke")
+    // The batch and a text that any model takes, each with its retries.
+    assert.strictEqual(asked.length - length, 8)
+    // One that is back only after the retries loses no text.
+    faults.failsText = undefined
+    faults.refuse = { status: 502, body: "starting", times: 4 }
+    assert.isTrue(Option.isSome((yield* within(60_000)(embedder.embedPassages(["a"])))[0]!))
+  })
+)
+
+it.scopedLive("gives the server's own words for a failure with status 200", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOpenAi()
+    const { identity } = yield* make(url)
+    for (const error of [{ message: "quota exceeded" }, "quota exceeded"]) {
+      faults.page = { type: "application/json", body: JSON.stringify({ error }) }
+      assert.include((yield* Effect.flip(identity)).reason, `${url}/v1/embeddings answered: quota exceeded`)
+    }
+  })
+)
+
+it.scopedLive("follows no redirect, which would have its texts and keys, and says where it leads", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOpenAi()
+    const other = yield* startOpenAi()
+    const { identity } = yield* make(url, { headers: { "api-key": "secret" } })
+    for (const status of [301, 302, 303, 307, 308]) {
+      faults.redirect = { status, location: `${other.url}/v1/embeddings?token=x` }
+      const { reason } = yield* Effect.flip(identity)
+      assert.include(
+        reason,
+        `${url}/v1/embeddings answered ${status}: a redirect to ${other.url}/v1/embeddings, which is not followed; set the url to ${other.url}/v1`
+      )
+      assert.notInclude(reason, "token")
+    }
+    faults.redirect = { status: 302, location: "/login" }
+    assert.include(
+      (yield* Effect.flip(identity)).reason,
+      `a redirect to ${url}/login, which is not followed; check the url`
+    )
+    assert.deepStrictEqual(other.asked, [])
+  })
+)
+
+it.scopedLive("tries again after an answer that was cut, and says that it was", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi()
+    const { embedPassages, embedQuery, identity } = yield* make(url)
+    yield* identity
+    faults.cutVectors = 3
+    assert.isTrue(Option.isSome((yield* embedPassages(["a"]))[0]!))
+    assert.strictEqual(asked.length, 5)
+    const whole = '{"data":[{"index":0,"embedding":[-1.5,2]}]}'
+    for (const length of [1, 8, 12, 20, 34, 36, 41, 42]) {
+      faults.page = { type: "application/json", body: whole.slice(0, length) }
+      assert.include(
+        (yield* Effect.flip(embedQuery("a"))).reason,
+        `${url}/v1/embeddings stopped in the middle of the answer`
+      )
+    }
+    assert.strictEqual(asked.length, 5 + 2 * 8)
   })
 )
 

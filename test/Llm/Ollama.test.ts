@@ -77,6 +77,7 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
     const broken = [
       { fault: { cutAfter: 2 }, says: "stopped in the middle of the answer" },
       { fault: { endAfter: 2 }, says: "stopped in the middle of the answer" },
+      { fault: { endIn: 2 }, says: "stopped in the middle of the answer" },
       { fault: { errorAfter: { fragments: 2, error: "llama runner process has terminated" } }, says: "terminated" },
       { fault: { rubbishAt: { fragment: 2, line: "<html>502</html>" } }, says: "<html>502</html>" },
       ...[
@@ -95,7 +96,7 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
     for (const { fault, says } of broken) {
       Object.assign(
         faults,
-        { cutAfter: undefined, endAfter: undefined, errorAfter: undefined, rubbishAt: undefined },
+        { cutAfter: undefined, endAfter: undefined, endIn: undefined, errorAfter: undefined, rubbishAt: undefined },
         fault
       )
       const seen: Array<string> = []

@@ -8,6 +8,7 @@ import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import type { Llm } from "../../src/Llm.ts"
 import * as OpenAi from "../../src/Llm/OpenAi.ts"
+import { reachable } from "../../src/Llm/reachable.ts"
 import { eventually } from "../ollama.ts"
 import { startOpenAi } from "../openAi.ts"
 import { asleepFor } from "../time.ts"
@@ -81,6 +82,25 @@ it.scopedLive("says so when the answer is no stream", () =>
       assert.include(reason, `${url}/v1/chat/completions sent ${page.type.split(";")[0]} instead of a stream of events`)
       assert.include(reason, "llm.url")
     }
+    faults.page = { type: "application/json", body: '{"error":{"message":"quota exceeded"}}' }
+    assert.include(yield* reasonOf(llm), `${url}/v1/chat/completions answered: quota exceeded`)
+  })
+)
+
+it.scopedLive("its check follows no redirect, which would have the headers", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOpenAi()
+    const other = yield* startOpenAi()
+    faults.redirect = { status: 302, location: `${other.url}/v1/models` }
+    const { detail } = yield* reachable({
+      backend: "openai",
+      url,
+      model: "local",
+      apiKey: Option.none(),
+      headers: { "api-key": "secret" }
+    })
+    assert.include(detail, `answered 302: a redirect to ${other.url}/v1/models`)
+    assert.deepStrictEqual(other.asked, [])
   })
 )
 

@@ -45,6 +45,8 @@ it.scopedLive("says what is wrong with an answer", () =>
     const one = { index: 0, relevance_score: 1 }
     for (const [body, message] of [
       ["<html>", /did not send a ranking; check rerank\.url/],
+      ['{"error":"quota exceeded"}', /\/v1\/rerank answered: quota exceeded$/],
+      ['{"results":[{"ind', /\/v1\/rerank stopped in the middle of the answer/],
       [JSON.stringify([one]), /did not send a ranking/],
       [JSON.stringify({ results: [{ index: 0, relevance_score: null }] }), /did not send a ranking/],
       [JSON.stringify({ results: [one] }), /did not rank each of the 3 passages once/],
