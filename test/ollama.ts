@@ -129,7 +129,8 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         if (faults.slowMs !== undefined) await wait(faults.slowMs)
         if (response.destroyed) return
         // What was written before goes out first.
-        if ([faults.cutAfter, faults.rubbishAt?.fragment, faults.errorAfter?.fragments].includes(at)) await wait(30)
+        if ([faults.cutAfter, faults.endIn, faults.rubbishAt?.fragment, faults.errorAfter?.fragments].includes(at))
+          await wait(30)
         if (faults.cutAfter === at) return response.destroy()
         if (faults.endAfter === at) return response.end()
         if (faults.endIn === at) return response.end('{"message":{"rol')
