@@ -193,13 +193,23 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
           ranks.length > 1 ? ranks.map((rank) => [rank, hit] as const) : []
         )
       )
-      const cited = marks.map(({ n, sentence }) =>
-        [hits[n - 1], stretches.get(n - 1)].flatMap((hit) => (hit === undefined ? [] : [{ sentence, hit }]))
+      // A model that repeats itself may cite a passage for one sentence thousands of times.
+      const keyOf = ({ n, sentence }: CitationMark) => `${n} ${sentence}`
+      const cited = new Map(
+        marks.map((mark) => [
+          keyOf(mark),
+          [hits[mark.n - 1], stretches.get(mark.n - 1)].flatMap((hit) =>
+            hit === undefined ? [] : [{ sentence: mark.sentence, hit }]
+          )
+        ])
       )
-      const cosines = yield* similarities(cited.flat())
-      let at = 0
-      return marks.map((mark, index): Verdict => {
-        const judgements = cited[index]!.map((pair) => judged(pair, Option.flatten(Option.fromNullable(cosines[at++]))))
+      const pairs = [...cited.values()].flat()
+      const cosines = yield* similarities(pairs)
+      const judgementOf = new Map(
+        pairs.map((pair, at) => [pair, judged(pair, Option.flatten(Option.fromNullable(cosines[at])))])
+      )
+      return marks.map((mark): Verdict => {
+        const judgements = cited.get(keyOf(mark))!.map((pair) => judgementOf.get(pair)!)
         const [own] = judgements
         if (own === undefined) return { ...mark, exists: false, support: 0, verdict: "not_found" }
         const best = judgements.find(({ verdict }) => verdict === "mentioned") ?? own

@@ -23,7 +23,7 @@ export interface Faults {
   /** The place of the fragment that never comes. */
   stopAt?: number
   /** Why an answer ended; "stop" unless set. */
-  finishReason?: "stop" | "length"
+  finishReason?: "stop" | "length" | "content_filter"
   /** Refuses requests with any of these fields, in the server's own words. */
   refusesFields?: Readonly<Record<string, string>>
   /** Refuses a message of the system's. */

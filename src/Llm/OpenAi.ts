@@ -1,6 +1,7 @@
 import * as Sse from "@effect/experimental/Sse"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -19,6 +20,7 @@ import {
   withoutSystem,
   type ModelOptions
 } from "./generation.ts"
+import { isBusy } from "../vendors/again.ts"
 import { makeCalibration, usualWindow, windowOf } from "./window.ts"
 
 /** Fields of a request on which servers differ, by what this one has refused. */
@@ -49,22 +51,22 @@ export const differing = (known: Differences, reason: string, isTemperatureAsked
   return undefined
 }
 
+/** Servers leave out what they do not know, or send null. */
+const perhaps = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
+
 /** One event of the stream: a fragment, or the server's own error. */
 const Fragment = Schema.parseJson(
   Schema.Struct({
-    choices: Schema.optionalWith(
+    choices: perhaps(
       Schema.Array(
         Schema.Struct({
-          delta: Schema.optional(Schema.Struct({ content: Schema.optional(Schema.NullOr(Schema.String)) })),
-          finish_reason: Schema.optional(Schema.NullOr(Schema.String))
+          delta: perhaps(Schema.Struct({ content: perhaps(Schema.String) })),
+          finish_reason: perhaps(Schema.String)
         })
-      ),
-      { default: () => [] }
+      )
     ),
-    usage: Schema.optional(
-      Schema.NullOr(Schema.Struct({ prompt_tokens: Schema.Number, completion_tokens: Schema.optional(Schema.Number) }))
-    ),
-    error: Schema.optional(Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })))
+    usage: perhaps(Schema.Struct({ prompt_tokens: perhaps(Schema.Number), completion_tokens: perhaps(Schema.Number) })),
+    error: perhaps(Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })))
   })
 )
 
@@ -81,33 +83,46 @@ interface StreamPart extends Part {
   readonly isLast: boolean
 }
 
-const toUsage = (usage: { readonly prompt_tokens: number; readonly completion_tokens?: number | undefined }) => ({
-  promptTokens: usage.prompt_tokens,
-  answerTokens: usage.completion_tokens,
-  isPromptCut: false
-})
+const failed = (words: string) => unavailable(`the server failed during the answer: ${words}`)
+
+/** What an event named `error` says. */
+const Failure = Schema.parseJson(Schema.Struct({ message: Schema.String }))
+const failureIn = (data: string): string =>
+  Option.match(Schema.decodeOption(Failure)(data), {
+    onNone: () => Option.getOrElse(refusalIn(data), () => data.slice(0, 200)),
+    onSome: ({ message }) => message
+  })
 
 /** Parses an event; fails if it is not an event of a chat. */
-const read = (data: string): Effect.Effect<StreamPart, LlmUnavailable> =>
-  data === end
-    ? Effect.succeed({ text: "", isCut: false, ends: true, isLast: true })
-    : Either.match(Schema.decodeEither(Fragment)(data), {
-        onLeft: () =>
-          Effect.fail(unavailable(`the server sent something that is not an answer: ${data.slice(0, 200)}`)),
-        onRight: ({ choices: [choice], error, usage }) =>
-          error === undefined
-            ? // Some servers close the stream after the finish reason, without the closing event.
-              Effect.succeed({
-                text: choice?.delta?.content ?? "",
-                isCut: choice?.finish_reason === "length",
-                ends: Boolean(choice?.finish_reason),
-                isLast: false,
-                ...(usage ? { usage: toUsage(usage) } : {})
-              })
-            : Effect.fail(
-                unavailable(`the server failed during the answer: ${typeof error === "string" ? error : error.message}`)
-              )
-      })
+const read = ({ data, event }: Pick<Sse.Event, "data" | "event">): Either.Either<StreamPart, LlmUnavailable> => {
+  if (data === end) return Either.right({ text: "", isCut: false, ends: true, isLast: true })
+  if (event === "error") return Either.left(failed(failureIn(data)))
+  const decoded = Schema.decodeEither(Fragment)(data)
+  if (Either.isLeft(decoded)) {
+    return Either.left(unavailable(`the server sent something that is not an answer: ${data.slice(0, 200)}`))
+  }
+  const { choices, error, usage } = decoded.right
+  if (error) return Either.left(failed(typeof error === "string" ? error : error.message))
+  const [choice] = choices ?? []
+  const reason = choice?.finish_reason
+  if (reason === "content_filter") {
+    return Either.left(unavailable("the server's content filter ended the answer before it was complete"))
+  }
+  // Some servers close the stream after the finish reason, without the closing event.
+  return Either.right({
+    text: choice?.delta?.content ?? "",
+    isCut: reason === "length",
+    ends: Boolean(reason),
+    isLast: false,
+    ...(typeof usage?.prompt_tokens === "number" && {
+      usage: {
+        promptTokens: usage.prompt_tokens,
+        answerTokens: usage.completion_tokens ?? undefined,
+        isPromptCut: false
+      }
+    })
+  })
+}
 
 /** Chat by any server that speaks OpenAI's `/v1/chat/completions`, streamed: llama.cpp, vLLM, LM Studio and others. */
 export const make = (
@@ -160,7 +175,12 @@ export const make = (
           Stream.catchAll((error) => (ended ? Stream.empty : Stream.fail(error))),
           Stream.decodeText(),
           Stream.pipeThroughChannel(Sse.makeChannel()),
-          Stream.mapEffect(({ data }) => read(data)),
+          Stream.catchAllCause((cause) =>
+            Option.exists(Cause.dieOption(cause), (defect) => defect instanceof Sse.SseError)
+              ? Stream.fail(unavailable(`${url} sent an event of more than 10 MB`))
+              : Stream.failCause(cause)
+          ),
+          Stream.mapEffect(read),
           Stream.tap((part) => (part.ends ? ends : Effect.void)),
           Stream.takeUntil(({ isLast, usage }) => isLast || (ended && usage !== undefined)),
           // A server may send no counts and keep the connection open.
@@ -215,7 +235,12 @@ export const make = (
       window: (model = options.model) => Effect.succeed(windowOf(options, calibration, model, contextTokens)),
       answer: (question) => {
         const { model = options.model } = question
+        let busy: OpenAiError | undefined
         const asked = ask(question, model).pipe(
+          Effect.tapBoth({
+            onFailure: (error) => Effect.sync(() => (busy = isBusy(error) ? error : undefined)),
+            onSuccess: () => Effect.sync(() => (busy = undefined))
+          }),
           whileBusy(timeoutMs),
           Effect.mapError((error) =>
             unavailable(tooLong.test(error.reason) ? `${error.reason}; ${shorter}` : reasonOf(error))
@@ -223,7 +248,10 @@ export const make = (
         )
         const parts = Stream.unwrapScoped(Effect.flatMap(Effect.flatMap(asked, streamed), eventsOf)).pipe(
           // A thinking model sends fragments without text: that is not silence.
-          Stream.timeoutFail(silence, Duration.millis(timeoutMs)),
+          Stream.timeoutFail(
+            () => (busy === undefined ? silence() : unavailable(reasonOf(busy))),
+            Duration.millis(timeoutMs)
+          ),
           Stream.tap(({ usage }) =>
             Effect.sync(() => {
               if (usage?.promptTokens === undefined) return

@@ -16,6 +16,7 @@ import {
   noUsage
 } from "../Llm.ts"
 import { counter, labelling } from "../runtime/metrics.ts"
+import { wellFormed } from "../model/kinds.ts"
 import { again, isBusy, type Passing } from "../vendors/again.ts"
 
 /** Options of every remote model. */
@@ -130,13 +131,18 @@ const nothing = (isCut: boolean, maxTokens: number) =>
       : "The model ended without an answer; try again, or raise llm.max_tokens or llm.temperature"
   })
 
-/** The parts without the model's thoughts before the answer. */
+/** The parts without the model's thoughts before the answer; a character that came in two parts is whole in the second. */
 const withoutThinking = <E>(parts: Stream.Stream<Part, E>): Stream.Stream<Part, E> =>
   Stream.suspend(() => {
     const { next, rest } = spoken()
+    let half = ""
     return parts.pipe(
-      Stream.map((part) => ({ ...part, text: next(part.text) })),
-      Stream.concat(Stream.suspend(() => Stream.make({ isCut: false, text: rest() })))
+      Stream.map((part) => {
+        const text = half + next(part.text)
+        half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? ""
+        return { ...part, text: text.slice(0, text.length - half.length) }
+      }),
+      Stream.concat(Stream.suspend(() => Stream.make({ isCut: false, text: wellFormed(half) + rest() })))
     )
   })
 

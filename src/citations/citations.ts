@@ -1,4 +1,5 @@
 import { eachSentence } from "../chunking/sentences.ts"
+import { wellFormed } from "../model/kinds.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { functionWords } from "../terms/languages.ts"
 import { queryTerms, terms } from "../terms/terms.ts"
@@ -49,6 +50,9 @@ const numbersOf = (inside: string): ReadonlyArray<number> =>
 const contentTerms = (text: string): ReadonlyArray<string> =>
   queryTerms(text).filter((term) => !functionWords.has(term))
 
+/** Characters of a sentence that count: a model that repeats itself may end none. */
+const longest = 2000
+
 /** Whether a sentence says anything that a passage could support; "It is." does not. */
 export const hasContent = (sentence: string): boolean => contentTerms(sentence).length > 0
 
@@ -59,23 +63,28 @@ export const hasContent = (sentence: string): boolean => contentTerms(sentence).
  */
 export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   const ends = sentenceEnds(answer)
-  const plain = (from: number, to: number): string =>
-    answer
+  const plain = (from: number, to: number): string => {
+    const sentence = answer
       .slice(from, to)
       .replaceAll(mark, "")
       .replace(/[ \t]+/g, " ")
       .replace(/ ([.!?,;])/g, "$1")
       .trim()
+    return wellFormed(sentence.slice(0, longest))
+  }
   const marks: Array<CitationMark> = []
-  let at = 0
-  let sentence = ""
+  let at = -1
+  let own = ""
+  let last: string | undefined
+  const next = (): void => {
+    at++
+    own = plain(ends[at - 1] ?? 0, ends[at] ?? answer.length)
+    if (hasContent(own)) last = own
+  }
+  next()
   for (const match of withoutCode(answer).matchAll(mark)) {
-    while (at < ends.length - 1 && ends[at]! <= match.index) at++
-    let from = at
-    do sentence = plain(ends[from - 1] ?? 0, ends[from] ?? answer.length)
-    while (!hasContent(sentence) && from-- > 0)
-    if (from < 0) sentence = plain(ends[at - 1] ?? 0, ends[at] ?? answer.length)
-    const place = { start: match.index, end: match.index + match[0].length, sentence }
+    while (at < ends.length - 1 && ends[at]! <= match.index) next()
+    const place = { start: match.index, end: match.index + match[0].length, sentence: last ?? own }
     for (const n of numbersOf(match[1] ?? match[2]!)) marks.push({ n, ...place })
   }
   return marks

@@ -112,7 +112,13 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
       { fault: { cutAfter: 2 }, says: "failed in the middle" },
       { fault: { endAfter: 2 }, says: "ended the stream before the answer was complete" },
       { fault: { dataAt: { fragment: 2, data: "<html>" } }, says: "something that is not an answer: <html>" },
-      { fault: { dataAt: { fragment: 2, data: '{"error":{"message":"out of memory"}}' } }, says: "out of memory" }
+      { fault: { dataAt: { fragment: 2, data: '{"error":{"message":"out of memory"}}' } }, says: "out of memory" },
+      { fault: { dataAt: { fragment: 2, data: '{"message":"overloaded"}\nevent: error' } }, says: "overloaded" },
+      { fault: { dataAt: { fragment: 2, data: "x".repeat(11 * 1024 * 1024) } }, says: "an event of more than 10 MB" },
+      {
+        fault: { dataAt: { fragment: 2, data: "{}" }, finishReason: "content_filter" as const },
+        says: "content filter ended the answer"
+      }
     ]
     for (const { fault, says } of broken) {
       Object.assign(faults, { cutAfter: undefined, endAfter: undefined, dataAt: undefined }, fault)
@@ -122,6 +128,18 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
       assert.include(reason, says)
       assert.deepStrictEqual(seen, ["one", "two"], says)
     }
+  })
+)
+
+it.scopedLive("takes null for what a server leaves out, and a character in two fragments for one", () =>
+  Effect.gen(function* () {
+    const [first, second] = [..."🐝".split("")]
+    const { faults, url } = yield* startOpenAi([`one ${first}`, `${second} two`, "left out"])
+    faults.dataAt = {
+      fragment: 2,
+      data: '{"choices":[{"delta":null}],"error":null,"usage":{"prompt_tokens":null}}\n\ndata: {"choices":null}'
+    }
+    assert.deepStrictEqual(yield* collect(yield* make(url)), ["one ", "🐝 two"])
   })
 )
 
@@ -253,6 +271,16 @@ it.scoped("waits as long as a server asks, and no longer than anybody would", ()
     assert.include(reason, "503: Overloaded")
     assert.include(reason, "asks for a pause of 3600 s")
     assert.strictEqual(asked.length, 3)
+    // One that always asks for a little is busy, and not silent.
+    faults.retryAfter = "2"
+    const busy = yield* Effect.fork(Effect.flip(collect(yield* about(url, { timeoutMs: 3000 }))))
+    yield* asleepFor(2000)
+    yield* TestClock.adjust("2 seconds")
+    yield* asleepFor(1000)
+    yield* TestClock.adjust("1 seconds")
+    const error = yield* Fiber.join(busy)
+    assert.include(error.reason, "503: Overloaded")
+    assert.isUndefined(error.silent)
   })
 )
 

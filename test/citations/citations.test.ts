@@ -35,6 +35,15 @@ describe("citationMarks", () => {
     assert.deepStrictEqual(marks("[1]"), [[1, ""]])
   })
 
+  it("takes as long as the answer is, whatever a model repeats", () => {
+    const marks = citationMarks("Bees make honey [1] ".repeat(20_000))
+    assert.strictEqual(marks.length, 20_000)
+    assert.strictEqual(new Set(marks.map(({ sentence }) => sentence)).size, 1)
+    assert.isAtMost(marks[0]!.sentence.length, 2000)
+    assert.strictEqual(citationMarks("[1] ".repeat(20_000)).length, 20_000)
+    assert.strictEqual(citationMarks("It is. [1]\n".repeat(20_000)).at(-1)!.sentence, "It is.")
+  })
+
   it("takes no index in code for a citation", () => {
     assert.deepStrictEqual(marks("Use `list[1]` first [2].\n```\na[3] = b[4]\n```\n"), [[2, "Use `list` first."]])
   })
