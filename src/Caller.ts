@@ -103,8 +103,9 @@ export const permitting = (store: Whole): Whole => {
     // The newest of all may be others' alone.
     recent: Effect.fnUntraced(function* (caller: Caller, limit: number) {
       const found = yield* Effect.forEach(yield* own(caller), ({ name }) =>
-        Effect.map(store.list(name, { limit, by: "indexed_at", falling: true }), (listed) =>
-          listed.map((document) => ({ ...document, collection: name }))
+        store.list(name, { limit, by: "indexed_at", falling: true }).pipe(
+          Effect.map((listed) => listed.map((document) => ({ ...document, collection: name }))),
+          Effect.catchTag("CollectionNotFound", () => Effect.succeed([]))
         )
       )
       return found

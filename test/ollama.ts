@@ -30,6 +30,8 @@ export interface Faults {
   silentLists?: number
   /** Cannot write the vector of this text as JSON. */
   failsText?: string | undefined
+  /** The vectors of these texts, as they stand in the answer. */
+  vectors?: Readonly<Record<string, string>> | undefined
   /** Answers requests for vectors, or for the list of models, with this text and status 200. */
   says?: string | undefined
   /** Why an answer ended; "stop" unless set. */
@@ -161,6 +163,11 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       if (faults.slowMs !== undefined) await wait(faults.slowMs)
       await faults.until
       if (faults.says !== undefined) return raw(response, faults.says)
+      const { vectors } = faults
+      if (vectors !== undefined) {
+        const own = input.map((text) => vectors[text] ?? JSON.stringify(Array(32).fill(1)))
+        return raw(response, `{"embeddings":[${own.join()}]}`)
+      }
       if (faults.failsText !== undefined && input.includes(faults.failsText)) {
         return json(response, 500, { error: "failed to encode response: json: unsupported value: NaN" })
       }

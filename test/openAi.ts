@@ -38,13 +38,17 @@ export interface Faults {
   refusesText?: string | undefined
   /** Cannot write the vector of a text with this as JSON, and answers 500. */
   failsText?: string | undefined
-  /** The vector of a text with this, as it stands in the answer, or of all texts beside it. */
-  vectorOf?: { readonly text: string; readonly json: string; readonly spoils?: boolean } | undefined
+  /** The vector of a text with this, as it stands in the answer, or of so many texts in a row beside it. */
+  vectorOf?: { readonly text: string; readonly json: string; readonly spoils?: number } | undefined
   /** Keeps the connection after the answer, and counts nothing. */
   staysOpen?: boolean
 }
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/** The texts that a server computes together with one of them. */
+const beside = (texts: ReadonlyArray<string>, at: number, together = 1): ReadonlyArray<string> =>
+  texts.slice(at - (at % together), at - (at % together) + together)
 
 const embed = (text: string): ReadonlyArray<number> => {
   const vector = new Array<number>(16).fill(0.001)
@@ -156,7 +160,7 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
           object: "embedding",
           index,
           embedding:
-            vectorOf !== undefined && (vectorOf.spoils ? input : [text]).some((one) => one.includes(vectorOf.text))
+            vectorOf !== undefined && beside(input, index, vectorOf.spoils).some((one) => one.includes(vectorOf.text))
               ? "here"
               : embed(text).slice(0, body.dimensions)
         }))

@@ -88,6 +88,9 @@ interface RequestsOptions {
 
 type Vectors = ReadonlyArray<Vector | undefined>
 
+/** At more texts in a row, it is the server that fails, although it answers the shortest. */
+const mostFailed = 8
+
 /** A text that every server accepts. */
 const anyText = "width"
 
@@ -238,6 +241,8 @@ const makeRequests = (options: RequestsOptions) => {
     })
   }
 
+  let failedInARow = 0
+
   const passages = (
     texts: ReadonlyArray<string>,
     from: number,
@@ -245,7 +250,19 @@ const makeRequests = (options: RequestsOptions) => {
     isAgain = false
   ): Effect.Effect<Vectors, RequestFailed> =>
     Effect.matchEffect(send(texts, "patient"), {
-      onSuccess: (answers) => usable(answers, from, told, texts.length > 1 ? halved(texts, from, told) : undefined),
+      onSuccess: (answers) => {
+        const hasSome = answers.some(Either.isRight)
+        if (hasSome) failedInARow = 0
+        if (texts.length === 1) return usable(answers, from, told)
+        if (!hasSome) return usable(answers, from, told, halved(texts, from, told))
+        // A text may have spoiled the vectors of its neighbours.
+        return Effect.map(
+          Effect.forEach(answers, (answer, at) =>
+            Either.isRight(answer) ? Effect.succeed([answer.right]) : passages([texts[at]!], from + at, told)
+          ),
+          (vectors) => vectors.flat()
+        )
+      },
       onFailure: (error) => {
         if (error.tooMany === true && texts.length > 1) return halved(texts, from, told)
         if (!isDueToText(error)) return Effect.fail(error)
@@ -253,9 +270,11 @@ const makeRequests = (options: RequestsOptions) => {
           texts.length > 1
             ? halved(texts, from, told)
             : // After 500, the server may have recovered only now.
-              isRefusal(error) || isAgain
-              ? refusedAlone(texts[0]!, from, told, error)
-              : passages(texts, from, told, true)
+              !isRefusal(error) && !isAgain
+              ? passages(texts, from, told, true)
+              : !isRefusal(error) && ++failedInARow > mostFailed
+                ? Effect.fail(error)
+                : refusedAlone(texts[0]!, from, told, error)
         return tooLong.test(error.reason)
           ? parted
           : Effect.if(isTaken, { onTrue: () => parted, onFalse: () => Effect.fail(error) })

@@ -55,9 +55,6 @@ const mostNamed = 1000
 /** What an export may unpack to, as a multiple of the largest body: text with vectors shrinks to a third or so. */
 const mostUnpacked = 32
 
-/** The bytes of an import's line, as a multiple of `server.max_body_bytes`: a document, with vectors thrice its text. */
-const longestLine = 4
-
 /** A folder of its own, deleted with the scope. */
 const folder = (prefix: string) =>
   Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.mapError(fs.makeTempDirectoryScoped({ prefix }), cannotKeep))
@@ -189,9 +186,8 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
         const lines = Stream.suspend(() => {
           let seen = 0
           const isSecond = total !== undefined
-          return Stream.fromAsyncIterable(
-            linesOf(file, mostUnpacked * maxBodyBytes, longestLine * maxBodyBytes),
-            (error) => badField("", `the export cannot be read: ${(error as Error).message}`)
+          return Stream.fromAsyncIterable(linesOf(file, mostUnpacked * maxBodyBytes, maxBodyBytes), (error) =>
+            badField("", `the export cannot be read: ${(error as Error).message}`)
           ).pipe(
             Stream.tap(() => {
               seen++

@@ -64,7 +64,11 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
       const revoked = Effect.gen(function* () {
         const request = yield* Effect.context<Effect.Effect.Context<typeof access.authorize>>()
         const given = described(yield* FiberRef.get(current))
-        const looking = Effect.map(Effect.zipRight(access.authorize, FiberRef.get(current)), described)
+        const looking = Effect.zipRight(access.authorize, FiberRef.get(current)).pipe(
+          Effect.map(described),
+          // The issuer of the token cannot be asked.
+          Effect.catchTag("AccessUnavailable", () => Effect.succeed(given))
+        )
         return Effect.repeat(looking, {
           while: (now) => now === given,
           schedule: Schedule.spaced(`${looks} seconds`)
@@ -90,7 +94,9 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
           Stream.orDie,
           (events) => Stream.concat(opening, events),
           Stream.interruptWhen(
-            revoked !== undefined ? Effect.raceFirst(shutdown, revoked) : Effect.zipRight(late, abort)
+            revoked !== undefined
+              ? Effect.raceFirst(shutdown, Effect.zipRight(revoked, abort))
+              : Effect.zipRight(late, abort)
           ),
           Stream.ensuringWith((exit) => (Exit.isInterrupted(exit) ? abort : Effect.void))
         )

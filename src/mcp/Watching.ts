@@ -2,9 +2,10 @@ import * as Arr from "effect/Array"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberHandle from "effect/FiberHandle"
+import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import { owner, workingFor } from "../Caller.ts"
+import { type Caller, current, workingFor } from "../Caller.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
 import { Store } from "../Store.ts"
@@ -51,8 +52,13 @@ const states = Effect.fnUntraced(function* (watched: ReadonlyArray<Watched>) {
 
 interface Entry extends Watched {
   state: string
+  /** One of those who watch it, all of whom see the same collections. */
+  readonly caller: Caller
   readonly watchers: Set<{ readonly changed: (uri: string) => void }>
 }
+
+/** The collections that a caller sees. */
+const seenBy = ({ collections }: Caller): string => (collections === undefined ? "" : [...collections].sort().join(" "))
 
 /** Tells who watches a resource that it has changed in the index, whoever changed it. */
 export const makeWatching = (use: Use) =>
@@ -61,15 +67,15 @@ export const makeWatching = (use: Use) =>
     const polling = yield* FiberHandle.make<void, unknown>()
 
     const look = Effect.gen(function* () {
-      const all = [...entries.values()]
-      // Whoever watches, and may read what, was looked at when they began.
-      const now = yield* workingFor(owner)(use(states(all)))
-      all.forEach((entry, at) => {
-        if (entry.state === now[at]) return
-        entry.state = now[at]!
-        // One that listens for several clients hears of it once.
-        for (const changed of new Set([...entry.watchers].map(({ changed }) => changed))) changed(entry.uri)
-      })
+      for (const all of Object.values(Arr.groupBy(entries.values(), ({ caller }) => seenBy(caller)))) {
+        const now = yield* workingFor(all[0].caller)(use(states(all)))
+        all.forEach((entry, at) => {
+          if (entry.state === now[at]) return
+          entry.state = now[at]!
+          // One that listens for several clients hears of it once.
+          for (const changed of new Set([...entry.watchers].map(({ changed }) => changed))) changed(entry.uri)
+        })
+      }
       // While the index cannot be read, nothing is known to have changed.
     }).pipe(Effect.catchAll((error) => Effect.logDebug(`Watched documents cannot be checked: ${String(error)}`)))
 
@@ -82,18 +88,20 @@ export const makeWatching = (use: Use) =>
     const watch = (watched: ReadonlyArray<Watched>, changed: (uri: string) => void) =>
       Effect.gen(function* () {
         const watcher = { changed }
+        const caller = yield* FiberRef.get(current)
+        const keyOf = (uri: string) => `${seenBy(caller)}\n${uri}`
         const now = yield* use(states(watched))
         watched.forEach((one, at) => {
-          const entry = entries.get(one.uri) ?? { ...one, state: now[at]!, watchers: new Set() }
+          const entry = entries.get(keyOf(one.uri)) ?? { ...one, caller, state: now[at]!, watchers: new Set() }
           entry.watchers.add(watcher)
-          entries.set(one.uri, entry)
+          entries.set(keyOf(one.uri), entry)
         })
         if (entries.size > 0) yield* FiberHandle.run(polling, poll, { onlyIfMissing: true })
         return () => {
           for (const { uri } of watched) {
-            const entry = entries.get(uri)
+            const entry = entries.get(keyOf(uri))
             entry?.watchers.delete(watcher)
-            if (entry?.watchers.size === 0) entries.delete(uri)
+            if (entry?.watchers.size === 0) entries.delete(keyOf(uri))
           }
         }
       })

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import { CollectionName, EmbedderIdentity } from "./Collection.ts"
-import { DocumentId, metadataFault } from "./Document.ts"
+import { DocumentId } from "./Document.ts"
 import { isWellFormed, valueText } from "./kinds.ts"
 import { Locator } from "./Locator.ts"
 
@@ -56,9 +56,7 @@ export const ExportLine = Schema.Struct({
   doc_id: DocumentId,
   source: Schema.optional(text.pipe(Schema.minLength(1))),
   title: Schema.optional(text),
-  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }).pipe(
-    Schema.filter((metadata) => metadataFault(metadata)?.message)
-  ),
+  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   fingerprint: text,
   origin: Schema.optional(text),
   line: Schema.optional(line),

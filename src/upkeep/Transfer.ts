@@ -4,14 +4,14 @@ import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as ParseResult from "effect/ParseResult"
+import type * as ParseResult from "effect/ParseResult"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 import type { CollectionName, EmbedderIdentity } from "../model/Collection.ts"
 import { sameEmbedder } from "../model/Collection.ts"
-import { isWellFormed } from "../model/kinds.ts"
+import { isWellFormed, pathText, valueText } from "../model/kinds.ts"
 import { ExportEnd, ExportHeader, ExportLine, exportVersion } from "../model/Export.ts"
 import type {
   DocumentRef,
@@ -61,11 +61,38 @@ const toLine = (collection: CollectionName, document: ExportedDocument): ExportL
   passages: document.passages.map((passage) => ({ ...passage, vector: Option.map(passage.vector, bytesOf) }))
 })
 
+/** Whether a value can be stored unchanged. */
+const isStorable = (value: unknown, depth = 100): boolean => {
+  if (typeof value === "string") return isWellFormed(value)
+  if (typeof value !== "object" || value === null) return true
+  return depth > 0 && Object.entries(value).every(([key, inner]) => isWellFormed(key) && isStorable(inner, depth - 1))
+}
+
+/** The first fault that decoding met, in a few words, whatever the value. */
+const faultOf = (issue: ParseResult.ParseIssue, path: ReadonlyArray<PropertyKey> = []): string => {
+  switch (issue._tag) {
+    case "Pointer":
+      return faultOf(issue.issue, [...path, ...[issue.path].flat()])
+    case "Composite":
+      return faultOf([issue.issues].flat()[0] as ParseResult.ParseIssue, path)
+    case "Refinement":
+    case "Transformation":
+      return faultOf(issue.issue, path)
+    default: {
+      const what = issue._tag === "Missing" ? "is missing" : (issue.message ?? `cannot be ${valueText(issue.actual)}`)
+      return [pathText(path), what].filter((part) => part !== "").join(": ")
+    }
+  }
+}
+
 const fromLine = (
   { passages: given, ...line }: ExportLine,
   dimensions: number
 ): Either.Either<ExportedDocument, string> =>
   Either.gen(function* () {
+    if (!isStorable(line.metadata)) {
+      return yield* Either.left("metadata holds half a surrogate pair, or is nested too deep")
+    }
     const passages: Array<IndexedPassage> = []
     for (const [index, passage] of given.entries()) {
       const { end, start } = passage
@@ -133,8 +160,7 @@ const next = (read: Read, text: string): Either.Either<readonly [Read, Batch?], 
   if (read.isEnded) return wrong("there are lines after its end")
   const decoded = decodeRest(text)
   if (Either.isLeft(decoded)) {
-    const [fault] = ParseResult.ArrayFormatter.formatErrorSync(decoded.left)
-    return wrong(fault === undefined ? "it cannot be read" : [...fault.path, fault.message].join(": "))
+    return wrong(faultOf(decoded.left.issue))
   }
   const found = decoded.right
   if ("end" in found) {

@@ -211,7 +211,7 @@ it.scopedLive("imports what was exported, gzipped or not, and nothing of what is
     // A little of what is compressed may be a line of any length.
     for (const [lines, most] of [
       ["a".repeat(17 * mebibyte), 16 * mebibyte],
-      [`${text.split("\n")[0]!}\n${" ".repeat(5 * mebibyte)}`, 4 * mebibyte]
+      [`${text.split("\n")[0]!}\n${" ".repeat(2 * mebibyte)}`, mebibyte]
     ] as const) {
       const small = yield* start({ settings: { server: { max_body_bytes: mebibyte } } })
       const { json, status } = yield* ask(small.port, "POST", "/import", {

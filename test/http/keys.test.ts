@@ -2,6 +2,8 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import { createHash } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -39,6 +41,25 @@ const keys = [
 const rpc = (method: string, params: object) => ({ jsonrpc: "2.0", id: 1, method, params })
 
 const by = (name: string) => ({ headers: { authorization: `Bearer key of ${name}` } })
+
+/** A stream of MCP that tells when the statistics change. */
+const listen = (port: number, name: string) =>
+  fetch(`http://127.0.0.1:${port}/mcp`, {
+    method: "POST",
+    body: JSON.stringify(
+      rpc("subscriptions/listen", {
+        _meta: secondEra,
+        notifications: { resourceSubscriptions: ["service://index/stats"] }
+      })
+    ),
+    headers: {
+      ...by(name).headers,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "subscriptions/listen"
+    }
+  })
 
 const given: Given = { apiKey: "the whole key", settings: { server: { keys } } }
 
@@ -226,6 +247,27 @@ it.scopedLive("shows a key its collections and its tools alone over MCP", () =>
     assert.include(JSON.stringify(read), "Kestrels hover")
     const body = { documents: Array.from({ length: 25 }, (_, n) => ({ content: `One of the others, ${n}.` })) }
     assert.strictEqual((yield* ask(port, "POST", "/index", { body, headers: whole })).status, 200)
+    // What others write is not told.
+    const listening = yield* Effect.fork(
+      Effect.promise(async () => {
+        const answer = await listen(port, "docs")
+        let heard = ""
+        for await (const part of answer.body!.pipeThrough(new TextDecoderStream())) {
+          heard += part
+          if (heard.includes("resources/updated")) break
+        }
+      })
+    )
+    yield* Effect.sleep("300 millis")
+    for (const [collection, told] of [
+      ["secret", false],
+      ["docs", true]
+    ] as const) {
+      const body = { documents: [{ content: `Another one of ${collection}.` }], collection }
+      assert.strictEqual((yield* ask(port, "POST", "/index", { body, headers: whole })).status, 200)
+      yield* Effect.sleep("1300 millis")
+      assert.strictEqual(Option.isSome(yield* Fiber.poll(listening)), told, collection)
+    }
     const newest = JSON.stringify(yield* docs.call("resources/list", {}))
     assert.include(newest, "kestrels.md")
     assert.notInclude(newest, "oak.md")
@@ -359,24 +401,13 @@ it.scopedLive("reads its keys again when their file has changed", () =>
       ms += 1500
     }
     assert.deepStrictEqual(yield* Effect.all([status("old"), status("new")]), [200, 401])
-    const listening = rpc("subscriptions/listen", { _meta: secondEra, notifications: {} })
-    const stream = yield* Effect.promise(() =>
-      fetch(`http://127.0.0.1:${port}/mcp`, {
-        method: "POST",
-        body: JSON.stringify(listening),
-        headers: {
-          ...by("old").headers,
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-          "mcp-protocol-version": "2026-07-28",
-          "mcp-method": "subscriptions/listen"
-        }
-      })
-    )
+    const stream = yield* Effect.promise(() => listen(port, "old"))
     assert.strictEqual(stream.status, 200)
+    const ended = yield* Effect.fork(Effect.promise(() => stream.text()))
+    yield* Effect.sleep("300 millis")
+    assert.isTrue(Option.isNone(yield* Fiber.poll(ended)))
     change("second", [key("new", ["read"])])
-    // It ends.
-    yield* Effect.promise(() => stream.text())
+    yield* Fiber.join(ended)
     assert.deepStrictEqual(yield* Effect.all([status("old"), status("new")]), [401, 200])
     change("broken now", undefined)
     assert.deepStrictEqual(yield* Effect.all([status("old"), status("new")]), [401, 200])

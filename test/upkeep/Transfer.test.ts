@@ -38,7 +38,13 @@ const fill = Effect.gen(function* () {
       title: n % 5 === 0 ? `Otter ${n}` : undefined,
       origin: `/docs/${n}.md`,
       line: n % 11 === 0 ? n + 1 : undefined,
-      metadata: { n, tags: ["a", `t${n % 4}`], deep: { yes: [null, true] } },
+      // A mail to very many.
+      metadata: {
+        n,
+        tags: ["a", `t${n % 4}`],
+        deep: { yes: [null, true] },
+        ...(n === 3 && { to: "x".repeat(100_000) })
+      },
       vectors: n % 13 === 0 ? [undefined] : [vectorOf(n), vectorOf(n + 0.5)]
     })
     const beside = { locator: { _tag: "Page" as const, page: n }, tableHeader: `Column ${n}` }
@@ -234,6 +240,9 @@ it.effect("says where an export is wrong, and in what", () =>
       ...[{ title: "\ud800" }, { origin: "/x/\ud800" }, { fingerprint: "\ud800" }, { content: "\ud800" }].map(
         (half) => [[header, change(first, half)], /Line 2 .*half a surrogate pair/] as const
       ),
+      // In a few words, and at once, however much it is.
+      [[header, JSON.stringify(Array.from({ length: 1_000_000 }, () => ({})))], /^.{0,200}$/],
+      [[header, change(first, { line: Array.from({ length: 100_000 }, () => ({})) })], /^Line 2 .* line: .{0,100}$/],
       [[header, change(first, { metadata: { key: "\ud800" } })], /Line 2 .*half a surrogate pair/],
       [
         [
