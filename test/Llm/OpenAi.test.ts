@@ -133,7 +133,7 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
 
 it.scopedLive("takes null for what a server leaves out, and a character in two fragments for one", () =>
   Effect.gen(function* () {
-    const [first, second] = [..."🐝".split("")]
+    const [first, second] = "🐝".split("")
     const { faults, url } = yield* startOpenAi([`one ${first}`, `${second} two`, "left out"])
     faults.dataAt = {
       fragment: 2,
