@@ -117,7 +117,10 @@ export const permitting = (store: Whole): Whole => {
     metadataKeys: Effect.fnUntraced(function* (caller: Caller, keys: ReadonlyArray<string>) {
       const names = (yield* own(caller)).map(({ name }) => name)
       const unknown = yield* Effect.filter(keys, (key) =>
-        Effect.map(store.filtered(names, { [key]: { exists: true } }), (passages) => passages === 0)
+        // No key of metadata to a filter.
+        key === "or" || key === "and"
+          ? Effect.succeed(true)
+          : Effect.map(store.filtered(names, { [key]: { exists: true } }), (passages) => passages === 0)
       )
       return { unknown, known: [] }
     }),

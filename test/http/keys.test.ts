@@ -182,6 +182,7 @@ it.scopedLive("shows a key its collections alone, at every door", () =>
       assert.include(json.hint, `no document has the metadata key "${key}"`)
       assert.notProperty((yield* post("/query", { query: `${key}:true honey` })).json, "read_as")
     }
+    assert.strictEqual((yield* post("/query", { query: "or:other honey" })).status, 200)
     const everything = yield* ask(port, "POST", "/query", { headers: whole, body: { query: "honey", hybrid: true } })
     assert.strictEqual(everything.json.results.length, 3)
   })
