@@ -166,6 +166,8 @@ const fragments = function* (text: string): Iterable<string> {
 interface Sender {
   readonly client: string
   readonly requestId: string
+  /** Fails once its key is gone. */
+  readonly admitted: Effect.Effect<unknown, Effect.Effect.Error<Access["authorizeSocket"]>>
 }
 
 /** Answers one client's messages, each completely before the next; `send` waits until the client takes more. */
@@ -176,7 +178,7 @@ const makeAnswer = Effect.gen(function* () {
 
   return (
     incoming: Incoming,
-    { client, requestId }: Sender,
+    { admitted, client, requestId }: Sender,
     send: (message: ServerMessage) => Effect.Effect<void>
   ): Effect.Effect<void> => {
     let id: { readonly id?: MessageId } = {}
@@ -208,6 +210,7 @@ const makeAnswer = Effect.gen(function* () {
       const value = yield* Effect.either(parse(incoming))
       if (Either.isRight(value) && isId(value.right["id"])) id = { id: value.right["id"] }
       yield* Effect.tapError(limiter.take(client), () => metrics.rateLimited)
+      yield* admitted
       const message = yield* Effect.flatMap(value, decode)
       yield* metrics.socketMessage(message.type)
       if (message.type === "search") return yield* searched(message)
@@ -340,7 +343,11 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
         const listen = yield* makeListen(upgrade.socket)
         const connection = yield* Effect.onError(handshake(request, upgrade, listen), () => Effect.sync(() => open--))
         yield* metrics.socketOpened
-        const sender = { client: clientOf(request, trustProxy), requestId: idOf(request) }
+        const admitted = Effect.provide(
+          access.authorizeSocket,
+          yield* Effect.context<Effect.Effect.Context<typeof access.authorizeSocket>>()
+        )
+        const sender = { admitted, client: clientOf(request, trustProxy), requestId: idOf(request) }
         yield* Effect.forkDaemon(Effect.interruptible(Effect.ensuring(converse(connection, sender), leave)))
         return HttpServerResponse.empty({ status: 101 })
         // A client that goes during the handshake must release its slot.

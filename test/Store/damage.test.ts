@@ -79,6 +79,17 @@ for (const passages of [40, 4200]) {
   }
 }
 
+for (const table of ["vectors_1", "keyword_postings"]) {
+  it.scoped(`a search without the table ${table} names the doctor, not a bug`, () =>
+    filled(40, (store, exec) =>
+      Effect.gen(function* () {
+        exec(`DROP TABLE ${table}`)
+        assert.match((yield* Effect.flip(near(store))).message, /it lacks a table; run `clew doctor`/)
+      })
+    )
+  )
+}
+
 const texts: Readonly<Record<string, string>> = {
   "a letter of a text": "UPDATE passages SET text = replace(text, 'line 3 ', 'lime 3 ') WHERE id = 4",
   "a line's number": "UPDATE passages SET start_line = start_line - 1, end_line = end_line - 1 WHERE id = 4",

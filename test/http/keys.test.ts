@@ -12,7 +12,7 @@ import { ConfigError } from "../../src/Config/Problems.ts"
 import type { Right, ServerKey } from "../../src/model/Key.ts"
 import { CollectionName } from "../../src/model/Collection.ts"
 import { secondEra } from "../mcp/client.ts"
-import { ask, type Ask, type Given, type Line, over, start } from "./server.ts"
+import { ask, type Ask, type Given, type Line, open, over, start } from "./server.ts"
 
 const hashOf = (key: string) => `sha256:${createHash("sha256").update(key).digest("hex")}`
 
@@ -405,10 +405,15 @@ it.scopedLive("reads its keys again when their file has changed", () =>
     const stream = yield* Effect.promise(() => listen(port, "old"))
     assert.strictEqual(stream.status, 200)
     const ended = yield* Effect.fork(Effect.promise(() => stream.text()))
+    const socket = yield* open(port, by("old"))
+    socket.send({ type: "ping" })
+    assert.strictEqual((yield* socket.take).type, "pong")
     yield* Effect.sleep("300 millis")
     assert.isTrue(Option.isNone(yield* Fiber.poll(ended)))
     change("second", [key("new", ["read"])])
     yield* Fiber.join(ended)
+    socket.send({ type: "search", id: 7, query: "honey" })
+    assert.deepInclude(yield* socket.take, { type: "error", id: 7 })
     assert.deepStrictEqual(yield* Effect.all([status("old"), status("new")]), [401, 200])
     change("broken now", undefined)
     assert.deepStrictEqual(yield* Effect.all([status("old"), status("new")]), [401, 200])

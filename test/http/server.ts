@@ -9,6 +9,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
@@ -279,20 +280,53 @@ export const ask = (
     request.end(text)
   })
 
+interface Ended {
+  readonly code: number
+  readonly reason: string
+}
+
+interface SocketOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly protocols?: ReadonlyArray<string>
+}
+
+/** A client of a WebSocket; the status of the answer where the server does not open a WebSocket. */
+export const open = (port: number, { headers = {}, protocols = [] }: SocketOptions = {}) =>
+  Effect.gen(function* () {
+    const inbox = yield* Queue.unbounded<any>()
+    const ended = yield* Deferred.make<Ended>()
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`, [...protocols], { headers })
+    socket.on("message", (data) => inbox.unsafeOffer(JSON.parse(String(data))))
+    socket.on("close", (code, reason) => Deferred.unsafeDone(ended, Effect.succeed({ code, reason: String(reason) })))
+    socket.on("error", () => {})
+    yield* Effect.addFinalizer(() => Effect.sync(() => socket.terminate()))
+    yield* Effect.async<void, { status: number; json: any }>((resume) => {
+      socket.once("open", () => resume(Effect.void))
+      socket.once("unexpected-response", (_, response) => {
+        let text = ""
+        response.on("data", (chunk: Buffer) => (text += String(chunk)))
+        response.on("end", () => resume(Effect.fail({ status: response.statusCode!, json: JSON.parse(text) })))
+      })
+    })
+    const send = (message: unknown) => socket.send(typeof message === "string" ? message : JSON.stringify(message))
+    /** Messages up to the one that ends an answer. */
+    const answer = Effect.gen(function* () {
+      const all: Array<any> = []
+      do all.push(yield* Queue.take(inbox))
+      while (!["done", "pong", "error"].includes(all.at(-1).type))
+      return all
+    })
+    return { socket, send, take: Queue.take(inbox), answer, ended: Deferred.await(ended) }
+  })
+
 /** The messages that answer one over a WebSocket of its own. */
 export const over = (port: number, message: object, headers: Record<string, string> = {}) =>
-  Effect.async<ReadonlyArray<any>>((resume) => {
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`, { headers })
-    const all: Array<any> = []
-    socket.on("open", () => socket.send(JSON.stringify(message)))
-    socket.on("message", (data) => {
-      all.push(JSON.parse(String(data)))
-      if (!["done", "error"].includes(all.at(-1).type)) return
-      socket.terminate()
-      resume(Effect.succeed(all))
+  Effect.scoped(
+    Effect.flatMap(open(port, { headers }), ({ answer, send }) => {
+      send(message)
+      return answer
     })
-    return Effect.sync(() => socket.terminate())
-  })
+  )
 
 /** What is answered to bytes, until the connection ends. */
 export const raw = (port: number, bytes: string | Uint8Array): Effect.Effect<string> =>

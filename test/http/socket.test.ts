@@ -2,50 +2,9 @@ import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Queue from "effect/Queue"
-import { WebSocket } from "ws"
 import * as Net from "node:net"
 import { makePulse, type Signs } from "../../src/http/socket.ts"
-import { ask, type Line, start } from "./server.ts"
-
-interface Ended {
-  readonly code: number
-  readonly reason: string
-}
-
-interface Options {
-  readonly headers?: Readonly<Record<string, string>>
-  readonly protocols?: ReadonlyArray<string>
-}
-
-/** A client; the status of the answer where the server does not open a WebSocket. */
-const open = (port: number, { headers = {}, protocols = [] }: Options = {}) =>
-  Effect.gen(function* () {
-    const inbox = yield* Queue.unbounded<any>()
-    const ended = yield* Deferred.make<Ended>()
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`, [...protocols], { headers })
-    socket.on("message", (data) => inbox.unsafeOffer(JSON.parse(String(data))))
-    socket.on("close", (code, reason) => Deferred.unsafeDone(ended, Effect.succeed({ code, reason: String(reason) })))
-    socket.on("error", () => {})
-    yield* Effect.addFinalizer(() => Effect.sync(() => socket.terminate()))
-    yield* Effect.async<void, { status: number; json: any }>((resume) => {
-      socket.once("open", () => resume(Effect.void))
-      socket.once("unexpected-response", (_, response) => {
-        let text = ""
-        response.on("data", (chunk: Buffer) => (text += String(chunk)))
-        response.on("end", () => resume(Effect.fail({ status: response.statusCode!, json: JSON.parse(text) })))
-      })
-    })
-    const send = (message: unknown) => socket.send(typeof message === "string" ? message : JSON.stringify(message))
-    /** Messages up to the one that ends an answer. */
-    const answer = Effect.gen(function* () {
-      const all: Array<any> = []
-      do all.push(yield* Queue.take(inbox))
-      while (!["done", "pong", "error"].includes(all.at(-1).type))
-      return all
-    })
-    return { socket, send, take: Queue.take(inbox), answer, ended: Deferred.await(ended) }
-  })
+import { ask, type Line, open, start } from "./server.ts"
 
 const documents = Array.from({ length: 8 }, (_, n) => ({
   content: `the maze has turning ${n}`,

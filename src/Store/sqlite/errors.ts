@@ -2,7 +2,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import { codeOf, typedBy } from "../sql/errors.ts"
+import { codeOf, messageOf, typedBy } from "../sql/errors.ts"
 
 const busy = /^SQLITE_(BUSY|LOCKED)/
 
@@ -48,12 +48,16 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^SQLITE_CANTOPEN/, "it cannot be opened"],
   [/^SQLITE_READONLY/, "it is read-only, which is enough for `clew serve` and `clew mcp` with --read-only"],
   [/^SQLITE_CORRUPT/, "it is damaged; run `clew doctor` to see what can be repaired"],
-  [/^SQLITE_NOTADB/, "it is not a database"]
+  [/^SQLITE_NOTADB/, "it is not a database"],
+  [
+    /^SQLITE_ERROR no such table/,
+    "it lacks a table; run `clew doctor` to see which, and `clew doctor --fix` to repair it"
+  ]
 ]
 
 /** Errors caused by the file become `StoreUnavailable`. */
 export const typed = typedBy(
   "SQLite",
-  (error) => reasons.find(([pattern]) => pattern.test(codeOf(error)))?.[1],
+  (error) => reasons.find(([pattern]) => pattern.test(`${codeOf(error)} ${messageOf(error)}`))?.[1],
   "; run `clew doctor` to see what is damaged, and `clew doctor --fix` to repair it"
 )
