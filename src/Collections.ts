@@ -61,10 +61,10 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
 
       /** The named collection, else all with passages; if none has any, at most the default one. */
       searched: spanned("Collections.searched")((name: CollectionName | undefined) =>
-        name !== undefined && name !== defaultCollection
-          ? Effect.map(store.collection(name), (found) => [found])
+        name !== undefined
+          ? orEmpty(name, [])(Effect.map(store.collection(name), (found) => [found]))
           : Effect.map(store.collections, (found) => {
-              const full = name === undefined ? found.filter(({ passages }) => passages > 0) : []
+              const full = found.filter(({ passages }) => passages > 0)
               return full.length > 0 ? full : found.filter((collection) => collection.name === defaultCollection)
             })
       ),

@@ -351,10 +351,13 @@ export const walk = (options: WalkOptions): Stream.Stream<WalkEvent> =>
 interface Judged {
   readonly scope: Scope
   readonly reason: SkipReason | undefined
+  /** Whether all rules down to here could be read. */
+  readonly isKnown: boolean
 }
 
 const judgeFolder = Effect.fnUntraced(function* (disk: FileTree, scope: Scope, folder: string) {
-  return { scope: extend(scope, yield* found(disk, folder)), reason: undefined } satisfies Judged
+  const { events, found: brought } = yield* found(disk, folder)
+  return { scope: extend(scope, brought), reason: undefined, isKnown: events.length === 0 } satisfies Judged
 })
 
 /** Why a walk from the root skips a file below it, by names and ignore files alone; reads each ignore file once. */
@@ -370,7 +373,9 @@ export const whyPassedOver = (
     let at = root
     let current = folders.get(root)
     if (current === undefined) {
-      current = yield* judgeFolder(disk, (yield* scopeAbove(disk, real)).scope, root)
+      const { events, scope } = yield* scopeAbove(disk, real)
+      const own = yield* judgeFolder(disk, scope, root)
+      current = { ...own, isKnown: own.isKnown && events.length === 0 }
       folders.set(root, current)
     }
     for (const name of Path.relative(root, folder).split(Path.sep)) {
@@ -379,10 +384,11 @@ export const whyPassedOver = (
       let next = folders.get(at)
       if (next === undefined) {
         const reason: SkipReason | undefined = current.reason ?? verdictOn(current.scope, name, true)
-        next =
-          reason === undefined
+        next = !current.isKnown
+          ? current
+          : reason === undefined
             ? yield* judgeFolder(disk, enter(current.scope, name), at)
-            : { scope: emptyScope, reason }
+            : { scope: emptyScope, reason, isKnown: true }
         folders.set(at, next)
       }
       current = next
@@ -393,7 +399,9 @@ export const whyPassedOver = (
   return Effect.fnUntraced(function* (path: string) {
     if (path === root) return undefined
     const name = Path.basename(path)
-    const { reason, scope } = yield* judged(yield* Disk, Path.dirname(path))
+    const { isKnown, reason, scope } = yield* judged(yield* Disk, Path.dirname(path))
+    // Rules that cannot be read might bring it back.
+    if (!isKnown) return undefined
     if (reason !== undefined) return reason
     return (
       verdictOn(scope, name, false) ??

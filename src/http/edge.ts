@@ -222,7 +222,8 @@ const make = (served: ReadonlySet<string> | undefined) =>
       route: Route | undefined,
       taken: (bytes: number) => void
     ): HttpApp.Default<unknown> => {
-      if (route === undefined) return new RouteNotFound({ served: served && [...served] })
+      if (route === undefined)
+        return new RouteNotFound({ served: served && [...served].filter((path) => path.lastIndexOf("/") === 0) })
       if (request.method === "OPTIONS") {
         const headers =
           request.headers["access-control-request-method"] === undefined

@@ -4,6 +4,7 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type { JWTVerifyOptions } from "jose"
 import { AccessUnavailable, InsufficientScope, Unauthorized } from "../api/errors.ts"
 import type { ServerConfig } from "../Config.ts"
 
@@ -54,6 +55,22 @@ const readMetadata = async (issuer: string, address: string): Promise<URL> => {
   return new URL(metadata.jwks_uri)
 }
 
+/** The same, but a failure counts for a while: whoever sends something like a token must not make this ask on and on. */
+const resting = (ask: typeof bounded): typeof bounded => {
+  let failed = { error: new Error(), until: 0 }
+  return async (url, init) => {
+    if (Date.now() < failed.until) throw failed.error
+    try {
+      const response = await ask(url, init)
+      if (response.ok) return response
+      throw new Error(`${url} answers ${response.status}`)
+    } catch (error) {
+      failed = { error: error as Error, until: Date.now() + Duration.toMillis(fresh.failure) }
+      throw error
+    }
+  }
+}
+
 /** An issuer's failure by what caused it: what `fetch` says of itself tells nothing. */
 const asFault = (address: string) => (error: unknown) => {
   const { cause, message } = error as { readonly cause?: { readonly message?: string }; readonly message?: string }
@@ -68,13 +85,31 @@ const verifier = (issuer: string) =>
     const [first, second] = addressesOf(issuer).map((address) =>
       Effect.tryPromise({ try: () => readMetadata(issuer, address), catch: asFault(address) })
     )
-    const keys = jose.createRemoteJWKSet(yield* Effect.orElse(first!, () => second!), {
+    const found = Effect.catchAll(first!, (one) =>
+      Effect.mapError(second!, (other) => new IssuerFault({ reason: `${one.reason}; ${other.reason}` }))
+    )
+    const keys = jose.createRemoteJWKSet(yield* found, {
       timeoutDuration: limits.ms,
       cacheMaxAge: fresh.keys,
       cooldownDuration: fresh.newKeys,
-      [jose.customFetch]: bounded
+      [jose.customFetch]: resting(bounded)
     })
-    return { jose, keys }
+    const verify = async (token: string, options: JWTVerifyOptions) => {
+      try {
+        return await jose.jwtVerify(token, keys, options)
+      } catch (error) {
+        if (!(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error
+        // The token does not say which key signed it, or several have the name that it gives: any of them may have.
+        for await (const key of error) {
+          const verified = await jose.jwtVerify(token, key, options).catch((error: unknown) => {
+            if (!(error instanceof jose.errors.JWSSignatureVerificationFailed)) throw error
+          })
+          if (verified !== undefined) return verified
+        }
+        throw new jose.errors.JWSSignatureVerificationFailed()
+      }
+    }
+    return verify
   })
 
 /** What jose says of a token; every other failure is one of the issuer. */
@@ -85,27 +120,21 @@ const ofToken = new Set([
   "ERR_JWS_INVALID",
   "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
   "ERR_JWKS_NO_MATCHING_KEY",
-  "ERR_JWKS_MULTIPLE_MATCHING_KEYS",
   "ERR_JOSE_ALG_NOT_ALLOWED",
   "ERR_JOSE_NOT_SUPPORTED"
 ])
 
+/** Issuers name them in either claim, as a list or with spaces between. */
 const scopesOf = ({ scope, scp }: Readonly<Record<string, unknown>>): ReadonlyArray<unknown> =>
-  typeof scope === "string"
-    ? scope.split(" ")
-    : Array.isArray(scp)
-      ? scp
-      : typeof scp === "string"
-        ? scp.split(" ")
-        : []
+  [scope, scp].flatMap((claim) => (typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : []))
 
 /** Text that may stand in a quoted parameter of a header. */
 const quotable = (text: string): string => text.replace(/[^\x20-\x7e]|["\\]/g, "'")
 
 export interface OAuth {
-  /** The document of RFC 9728, and where it is. */
+  /** The document of RFC 9728, and the paths where it is. */
   readonly metadata: object
-  readonly addresses: ReadonlyArray<string>
+  readonly paths: ReadonlySet<string>
   /** The parameters of WWW-Authenticate for a request without a token. */
   readonly challenge: string
   /** Fails unless the token is the issuer's, for this server, and valid now. Says whose it is, if the token does. */
@@ -114,8 +143,8 @@ export interface OAuth {
   ) => Effect.Effect<string | undefined, Unauthorized | InsufficientScope | AccessUnavailable>
 }
 
-/** Where a resource server says who issues its tokens. */
-const wellKnown = "/.well-known/oauth-protected-resource"
+/** Where a resource server says who issues its tokens; below it, the same by the path of the resource. */
+export const wellKnown = "/.well-known/oauth-protected-resource"
 
 /** Checks bearer tokens of the configured issuer; undefined if there is none. */
 export const make = (server: typeof ServerConfig.Service): Effect.Effect<OAuth | undefined> =>
@@ -143,7 +172,7 @@ export const make = (server: typeof ServerConfig.Service): Effect.Effect<OAuth |
       Effect.gen(function* () {
         // Something else than a token of this kind: the issuer need not be asked.
         if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return yield* invalid("it is neither the API key nor a JWT")
-        const { jose, keys } = yield* Effect.mapError(verifiers.get(issuer), unavailable)
+        const verify = yield* Effect.mapError(verifiers.get(issuer), unavailable)
         const now = yield* Clock.currentTimeMillis
         const options = {
           issuer,
@@ -154,7 +183,7 @@ export const make = (server: typeof ServerConfig.Service): Effect.Effect<OAuth |
           currentDate: new Date(now)
         }
         const { payload } = yield* Effect.tryPromise({
-          try: () => jose.jwtVerify(token, keys, options),
+          try: () => verify(token, options),
           catch: (error) =>
             ofToken.has(String((error as { readonly code?: unknown }).code))
               ? invalid((error as Error).message)
@@ -163,7 +192,8 @@ export const make = (server: typeof ServerConfig.Service): Effect.Effect<OAuth |
         if (scope !== undefined && !scopesOf(payload).includes(scope)) {
           return yield* new InsufficientScope({ scope, challenge: `${challenge}, error="insufficient_scope"` })
         }
-        return payload.sub === undefined ? undefined : quotable(payload.sub).slice(0, 100)
+        const { sub }: { readonly sub?: unknown } = payload
+        return typeof sub === "string" ? quotable(sub).slice(0, 100) : undefined
       })
     return {
       metadata: {
@@ -172,7 +202,7 @@ export const make = (server: typeof ServerConfig.Service): Effect.Effect<OAuth |
         bearer_methods_supported: ["header"],
         ...(scope === undefined ? {} : { scopes_supported: [scope] })
       },
-      addresses: [...new Set([wellKnown, `${wellKnown}/mcp`, `${wellKnown}${suffix}`])] as ReadonlyArray<string>,
+      paths: new Set([wellKnown, `${wellKnown}/mcp`, `${wellKnown}${suffix}`]),
       challenge,
       check
     }

@@ -5,6 +5,7 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
 import * as HttpRouter from "@effect/platform/HttpRouter"
 import * as HttpServer from "@effect/platform/HttpServer"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
@@ -12,6 +13,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { Api } from "../api/Api.ts"
+import { RouteNotFound } from "../api/errors.ts"
 import { Collections } from "../Collections.ts"
 import { isOpen, ServerConfig, TelemetryConfig } from "../Config.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
@@ -31,6 +33,7 @@ import * as Listener from "./Listener.ts"
 import { isLoopback } from "./loopback.ts"
 import * as mcp from "./mcp.ts"
 import { measured } from "./metrics.ts"
+import { wellKnown } from "./oauth.ts"
 import * as openai from "./openai.ts"
 import * as search from "./search.ts"
 import * as socket from "./socket.ts"
@@ -83,14 +86,27 @@ export const docs = HttpApiBuilder.Router.use((router) =>
   })
 )
 
+const resourcePaths = [wellKnown, `${wellKnown}/*`] as const
+
 /** Where clients learn who issues tokens for this server (RFC 9728). */
 const resource = HttpApiBuilder.Router.use((router) =>
   Effect.flatMap(Access, ({ oauth }) =>
-    Effect.forEach(
-      oauth?.addresses ?? [],
-      (address) => router.get(address as `/${string}`, HttpServerResponse.unsafeJson(oauth!.metadata)),
-      { discard: true }
-    )
+    oauth === undefined
+      ? Effect.void
+      : Effect.forEach(
+          resourcePaths,
+          (path) =>
+            router.get(
+              path,
+              // A path may have signs that mean something in a router's.
+              Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
+                oauth.paths.has(url.split("?", 1)[0]!)
+                  ? Effect.succeed(HttpServerResponse.unsafeJson(oauth.metadata))
+                  : new RouteNotFound({ served: undefined })
+              )
+            ),
+          { discard: true }
+        )
   )
 )
 
@@ -143,14 +159,7 @@ type Mcp = Parameters<typeof mcp.layer>[0] & {
 }
 
 /** Routes of a server for MCP alone: its own, and those of monitors. */
-const besideMcp: ReadonlySet<string> = new Set([
-  "/mcp",
-  "/health",
-  "/ready",
-  "/metrics",
-  "/.well-known/oauth-protected-resource",
-  "/.well-known/oauth-protected-resource/mcp"
-])
+const besideMcp: ReadonlySet<string> = new Set(["/mcp", "/health", "/ready", "/metrics", ...resourcePaths])
 
 /**
  * The production routes and middleware, on the provided server. `traced` makes a span for each request, which is worth

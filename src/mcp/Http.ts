@@ -246,7 +246,7 @@ export const make = (options: Options) =>
         const service = yield* services.get(permissions)
         const { handler, isFirstEra } = yield* second
         const now = yield* Clock.currentTimeMillis
-        const extra = { caller, service, owner: `${caller.name} ${permissions}` }
+        const extra = { caller, service, owner: JSON.stringify([caller.name, caller.who, permissions]) }
         const authInfo = { token: "", clientId: client, scopes: [], extra }
         return yield* Effect.promise(async () => {
           if (await isFirstEra(request, body)) return inSession(request, messages, isBatch, now, authInfo)

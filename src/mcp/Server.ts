@@ -42,16 +42,13 @@ const unknownMethod = (method: string) =>
     message: `There is no method ${JSON.stringify(method.slice(0, 100))}`
   })
 
-/** Reports what the SDK would answer with -32603 or not at all: an unknown method, parameters of the wrong shape. */
-const check = ({
-  method,
-  params
-}: {
+interface Asked {
   readonly method: string
   readonly params?: Request["params"] | undefined
-}): RpcError | undefined => {
-  const schema = schemas.get(method)
-  if (schema === undefined) return unknownMethod(method)
+}
+
+/** What is wrong with a request's parameters. */
+const faultOf = (schema: Requested, { method, params }: Asked): RpcError | undefined => {
   const result = schema.safeParse({ method, params })
   if (result.success) return undefined
   return invalidParams(
@@ -62,8 +59,15 @@ const check = ({
   )
 }
 
-/** The fault of an `initialize`, which the SDK answers itself. */
-export const checkOpening = (request: Request) => (request.method === "initialize" ? check(request) : undefined)
+/** Reports what the SDK would answer with -32603: an unknown method, parameters of the wrong shape. */
+const check = (asked: Asked): RpcError | undefined => {
+  const schema = schemas.get(asked.method)
+  return schema === undefined ? unknownMethod(asked.method) : faultOf(schema, asked)
+}
+
+/** The fault of an `initialize`, which the SDK answers itself, and of what any request may have, which it does not answer. */
+export const checkOpening = (request: Request) =>
+  request.method === "initialize" ? check(request) : faultOf(Mcp.RequestSchema as unknown as Requested, request)
 
 /** The requests that we answer, by their methods. */
 const schemas: ReadonlyMap<string, Requested> = new Map(
@@ -202,6 +206,9 @@ export const make = (options: {
         return {}
       })
 
+    const mayWrite = (by: Caller) =>
+      Effect.mapError(mustHave(by, "write"), ({ message }) => new RpcError({ code: code.invalidRequest, message }))
+
     const work = (request: Mcp.ClientRequest, call: Call, { by = owner, log, watches }: Asking) =>
       Effect.flatMap(loaded, (methods): Effect.Effect<unknown, unknown> => {
         switch (request.method) {
@@ -214,7 +221,7 @@ export const make = (options: {
               writes ? audit(name, use(work, true)) : use(work)
             )
             return Effect.logDebug(`tools/call ${name}`).pipe(
-              Effect.zipRight(writes ? mustHave(by, "write") : Effect.void),
+              Effect.zipRight(writes ? mayWrite(by) : Effect.void),
               Effect.zipRight(called)
             )
           }

@@ -14,7 +14,7 @@ import {
   withoutTag
 } from "./Message.ts"
 import { type Frame, kept, makeSplitter, maxMessageBytes } from "./lines.ts"
-import { pathText } from "../model/kinds.ts"
+import { isObject, pathText } from "../model/kinds.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
 
 /** A process's streams, or others in their place, which have no process to end. */
@@ -131,8 +131,10 @@ interface Pending {
 const versionKey = "io.modelcontextprotocol/protocolVersion"
 const subscriptionKey = "io.modelcontextprotocol/subscriptionId"
 
-const metaOf = (params: Readonly<Record<string, unknown>> | undefined) =>
-  (params?.["_meta"] ?? {}) as Readonly<Record<string, unknown>>
+const metaOf = (params: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, unknown>> => {
+  const meta = params?.["_meta"]
+  return isObject(meta) ? meta : {}
+}
 
 /** Unwritten output above which no more input is read. */
 const highWater = 8 * 1024 * 1024

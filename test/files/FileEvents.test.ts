@@ -59,3 +59,43 @@ it.scoped("is told at once of a folder that comes to a path that was missing", (
     assert.match(yield* Fiber.join(grown), /later has become a folder/)
   })
 )
+
+it.scoped("goes on where a folder becomes a file, and says so where it may not look", () =>
+  Effect.gen(function* () {
+    const at = yield* temporaryFolder
+    const root = path.join(at, "root")
+    fs.mkdirSync(path.join(root, "sub"), { recursive: true })
+    const seen: Array<string> = []
+    let tell: (folder: string, name: string) => void = () => {}
+    const scripted = make({
+      recursive: false,
+      remoteDisk: () => undefined,
+      queue: Infinity,
+      open: (place, _, listener) => {
+        const before = tell
+        tell = (folder, name) => (folder === place ? listener("rename", name) : before(folder, name))
+        return fs.watch(place, { persistent: false }, () => {})
+      }
+    })
+    const stands = yield* Deferred.make<void>()
+    const told = (paths: ReadonlyArray<string>) =>
+      Effect.zipRight(
+        Deferred.succeed(stands, undefined),
+        Effect.sync(() => void seen.push(...paths))
+      )
+    const following = yield* Effect.fork(Stream.runForEach(Stream.take(scripted.watch([root]), 3), told))
+    yield* Deferred.await(stands)
+    fs.rmdirSync(path.join(root, "sub"))
+    fs.writeFileSync(path.join(root, "sub"), "a file now")
+    // What is told late of the folder that was.
+    tell(path.join(root, "sub"), "n.md")
+    tell(root, "sub")
+    yield* Fiber.join(following)
+    assert.deepStrictEqual(seen, [path.join(root, "sub", "n.md"), path.join(root, "sub")])
+
+    const loop = path.join(at, "loop")
+    fs.symlinkSync(loop, loop)
+    const loss = yield* Effect.flip(Stream.runDrain(silent.watch([path.join(loop, "notes")])))
+    assert.match(loss.reason, /loop.* cannot be watched: ELOOP/)
+  })
+)

@@ -256,6 +256,28 @@ it.scoped("counts a file as gone where a folder, a pipe or a link to a folder is
   })
 )
 
+it.scoped("forgets nothing that an ignore file brought back, while that cannot be read", () =>
+  Effect.gen(function* () {
+    const { at, report, stored, write } = yield* setUp
+    write(".clewignore", "!.github/\n")
+    write(".github/how.md", "How to help.")
+    write("sub/.gitignore", "*.log\n")
+    write("sub/.clewignore", "!*.log\n")
+    write("sub/one.log", "One line.")
+    yield* report()
+    assert.sameMembers([...(yield* stored)], [".github/how.md", "sub/one.log"])
+    for (const name of [".clewignore", "sub/.clewignore"]) {
+      fs.rmSync(at(name))
+      fs.symlinkSync(at(name), at(name))
+    }
+    yield* report({ prune: true })
+    assert.sameMembers([...(yield* stored)], [".github/how.md", "sub/one.log"])
+    for (const name of [".clewignore", "sub/.clewignore"]) fs.rmSync(at(name))
+    yield* report({ prune: true })
+    assert.deepStrictEqual([...(yield* stored)], [])
+  })
+)
+
 it.scopedLive("names a file beyond a limit in every run, and reads it once the limit is another", () =>
   Effect.gen(function* () {
     const { readBy, report, stored, write } = yield* setUp

@@ -244,6 +244,11 @@ it.scopedLive("shows a key its collections and its tools alone over MCP", () =>
       arguments: { query: "honey", collection: "secret" }
     })
     assert.match(JSON.stringify(secret), /may not use collection secret/)
+    const first = yield* docs.call("tools/call", {
+      name: "search",
+      arguments: { query: "honey", collection: "default" }
+    })
+    assert.match(JSON.stringify(first), /may not use collection default/)
     const read = yield* docs.call("tools/call", { name: "get_document", arguments: { source: "kestrels.md" } })
     assert.include(JSON.stringify(read), "Kestrels hover")
     const body = { documents: Array.from({ length: 25 }, (_, n) => ({ content: `One of the others, ${n}.` })) }
@@ -280,6 +285,11 @@ it.scopedLive("shows a key its collections and its tools alone over MCP", () =>
     const tools = listed.result.tools.map(({ name }: { name: string }) => name)
     assert.include(tools, "search")
     assert.notInclude(tools, "index_documents")
+    const { error } = yield* reader.call("tools/call", { name: "index_documents", arguments: { documents } })
+    assert.deepStrictEqual(error, {
+      code: -32600,
+      message: "The key reader lacks the right write that this needs; it has read"
+    })
     const stolen = yield* docs.call("tools/list", {}, headersOf("reader"))
     assert.strictEqual(stolen.status, 404)
     const more = yield* docs.call("tools/list", {})

@@ -12,10 +12,11 @@ const issuer = Effect.acquireRelease(
   Effect.promise(async () => {
     const keys: Array<jose.JWK> = []
     const asked: Array<string> = []
-    const state = { isDown: false, saysOther: false }
+    const state = { isDown: false, saysOther: false, hasNoKeys: false }
     const server = Http.createServer((request, response) => {
       asked.push(request.url!)
       if (state.isDown) return void response.writeHead(500).end()
+      if (request.url === "/keys" && state.hasNoKeys) return void response.writeHead(500).end()
       if (request.url === "/keys") return void response.end(JSON.stringify({ keys }))
       if (request.url !== "/.well-known/openid-configuration") return void response.writeHead(404).end()
       response.end(JSON.stringify({ issuer: state.saysOther ? "https://other.example" : url, jwks_uri: `${url}/keys` }))
@@ -206,5 +207,65 @@ it.scopedLive("logs what keeps it from asking the issuer, and tells callers with
       log.map(({ message }) => message).join("\n"),
       `${url}/.well-known/openid-configuration: connect ECONNREFUSED`
     )
+  })
+)
+
+it.scopedLive(
+  "takes tokens as issuers make them: scopes as a list, a subject that is a number, two keys of one id",
+  () =>
+    Effect.gen(function* () {
+      const { signer, url } = yield* issuer
+      const { port } = yield* start({ settings: setting(url) })
+      const [first, second, stranger] = yield* Effect.promise(() =>
+        Promise.all([signer("a"), signer("a"), signer("a", false)])
+      )
+      for (const [what, claims] of Object.entries<jose.JWTPayload>({
+        list: { scope: ["clew"] },
+        scp: { scope: undefined, scp: ["other", "clew"] },
+        both: { scope: "other", scp: "clew" },
+        number: { sub: 7 as unknown as string },
+        null: { sub: null as unknown as string }
+      })) {
+        for (const { sign } of [first, second]) {
+          assert.strictEqual((yield* get(port, yield* Effect.promise(() => sign(claims)))).status, 404, what)
+        }
+      }
+      const refused = yield* get(port, yield* Effect.promise(() => stranger.sign()))
+      assert.strictEqual(refused.status, 401)
+      assert.include(refused.json.detail, "signature")
+    })
+)
+
+it.scopedLive("does not ask an issuer whose keys fail for each thing that looks like a token", () =>
+  Effect.gen(function* () {
+    const { asked, signer, state, url } = yield* issuer
+    const token = yield* Effect.promise(() => signer("a").then(({ sign }) => sign()))
+    const { port } = yield* start({ settings: setting(url) })
+    state.hasNoKeys = true
+    for (let n = 0; n < 5; n++) assert.strictEqual((yield* get(port, token)).status, 503)
+    assert.lengthOf(
+      asked.filter((path) => path === "/keys"),
+      1
+    )
+  })
+)
+
+it.scopedLive("says who issues tokens at the address that it names, whatever its path", () =>
+  Effect.gen(function* () {
+    for (const path of ["/clew/mcp", "/mcp/", "/a%20b/mcp", "/a(b/mcp", "/a:b/[c]*", "//mcp"]) {
+      const { port } = yield* start({
+        settings: {
+          server: { oauth_issuer: "https://login.example.org", oauth_audience: `https://s.example.org${path}` }
+        },
+        mcp: { mcpOnly: true }
+      })
+      const refused = yield* ask(port, "POST", "/mcp", { body: {} })
+      assert.strictEqual(refused.status, 401, path)
+      const named = /resource_metadata="([^"]*)"/.exec(challenged(refused))![1]!
+      const found = yield* get(port, undefined, named.slice("https://s.example.org".length))
+      assert.strictEqual(found.json.resource, `https://s.example.org${path}`)
+      const missing = yield* get(port, undefined, "/.well-known/oauth-protected-resource/else")
+      assert.strictEqual(missing.status, 404, path)
+    }
   })
 )

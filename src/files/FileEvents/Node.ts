@@ -101,7 +101,14 @@ const identityOf = (place: string): string | undefined => {
   }
 }
 
-const isFolder = (place: string): boolean => fs.statSync(place, { throwIfNoEntry: false })?.isDirectory() === true
+/** Whether there is a folder, as far as one may look. */
+const isFolder = (place: string, look: typeof fs.statSync = fs.statSync): boolean => {
+  try {
+    return look(place, { throwIfNoEntry: false })?.isDirectory() === true
+  } catch {
+    return false
+  }
+}
 
 const replaced = (place: string) => new FileEventsLost({ reason: `${place} is gone or was replaced` })
 
@@ -179,10 +186,10 @@ class Tree {
   #follow(place: string, event: "rename" | "change"): void {
     const isKnown = this.#watchers.has(place)
     if (isKnown && event === "change") return
-    const isFolder = fs.lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true
+    const isNow = isFolder(place, fs.lstatSync)
     if (isKnown) this.#drop(place)
     // A folder that was deleted and made again may have its old inode, but not its old watch.
-    if (isFolder) this.add(place)
+    if (isNow) this.add(place)
   }
 
   #drop(place: string): void {

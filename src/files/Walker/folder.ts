@@ -206,14 +206,15 @@ const has = Effect.fnUntraced(function* (disk: FileTree, folder: string) {
   const names = [".git", ".gitignore", ".clewignore", "searchindex.js"]
   const entries = yield* disk.look(names.map((each) => join(folder, each)))
   const [git = false, gitignore = false, clewignore = false, searchindex = false] = entries.map(
-    (entry) => !("code" in entry)
+    // What cannot be looked at may be there; reading it says why it cannot.
+    (entry) => !("code" in entry && isAbsent(entry))
   )
   return { git, gitignore, clewignore, searchindex }
 })
 
-/** The ignore files of a folder, and whether it is a repository. */
+/** The ignore files of a folder, whether it is a repository, and what of that could not be read. */
 export const found = Effect.fnUntraced(function* (disk: FileTree, folder: string) {
-  return (yield* readFound(disk, folder, yield* has(disk, folder))).found
+  return yield* readFound(disk, folder, yield* has(disk, folder))
 })
 
 /** The scope around a folder: .clewignore of every folder above it, .gitignore of those in its repository. */
