@@ -158,7 +158,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
             isLed ? limits.graph.end : 0,
             likeness ? refinedPlaces : 0
           ),
-          filled: request.filled ?? (likeness === undefined ? undefined : limit + beyond),
+          filled: request.filled ?? (likeness === undefined && reranker === undefined ? undefined : limit + beyond),
           fold: config.fold || like !== undefined,
           perDocument: request.perDocument ?? config.perDocument,
           minRelevance,
@@ -172,7 +172,9 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const listed = likeness === undefined ? found.hits : yield* refined(likeness, ranking, found, judged)
       const reranks = performance.now()
       const { hits: all, missing } =
-        reranker === undefined ? { hits: listed, missing: undefined } : yield* reranked(reranker, words, listed)
+        reranker === undefined
+          ? { hits: listed, missing: undefined }
+          : yield* reranked(reranker, words, listed, found.open)
       const reranking = reranker && performance.now() - reranks
       const hits = all.slice(0, limit).map(judged)
       const names = collections.map(({ name }) => name)

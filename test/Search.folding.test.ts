@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SearchConfig } from "../src/Config.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
+import { Reranker } from "../src/Reranker.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
 import { document } from "./contracts/Store.ts"
@@ -58,6 +59,32 @@ it.effect("asks for more where copies leave places, and gives them back where no
       assert.deepStrictEqual(
         next.hits.map(({ document }) => document.source),
         hits.slice(2).map(({ document }) => document.source)
+      )
+    }
+  }).pipe(Effect.provide(layerMemory))
+)
+
+it.effect("puts nothing that repeats a better hit before what says something else, with a reranker too", () =>
+  Effect.gen(function* () {
+    const searching = yield* setUp
+    // The shortest text is best, which all copies are.
+    const search = yield* Effect.provideService(searching({}), Reranker, {
+      name: "short",
+      top: 30,
+      rerank: (_, texts) => Effect.succeed(texts.map(({ length }) => -length))
+    })
+    for (const request of [{ alpha: 0 }, {}, { hybrid: false }]) {
+      const sources = (topK: number) =>
+        Effect.map(search.run({ ...request, query: "north wind", topK }), ({ hits }) =>
+          hits.map(({ document }) => document.source)
+        )
+      const few = yield* sources(3)
+      assert.match(few[0]!, /^copy/)
+      assert.deepStrictEqual(few.slice(1), ["own-0.md", "own-1.md"])
+      const many = yield* sources(15)
+      assert.deepStrictEqual(
+        many.map((source) => source.startsWith("copy")),
+        Array.from({ length: 15 }, (_, at) => at === 0 || at > 10)
       )
     }
   }).pipe(Effect.provide(layerMemory))

@@ -12,14 +12,15 @@ export interface Reranked {
 
 /**
  * The best hits, as many as it had time for, by what the reranker makes of them, which becomes their score; the others follow, none with a higher
- * score than the last of those. Equal ones stay in their order.
+ * score than the last of those. Equal ones stay in their order, and what repeats a better one behind the `open` first.
  */
 export const reranked = (
   reranker: typeof Reranker.Service,
   query: string,
-  hits: ReadonlyArray<Hit>
+  hits: ReadonlyArray<Hit>,
+  open = hits.length
 ): Effect.Effect<Reranked> => {
-  const best = hits.slice(0, reranker.top)
+  const best = hits.slice(0, Math.min(reranker.top, open))
   const texts = best.map(({ document, passage }) => embeddedText(document.title, passage))
   return reranker.rerank(query, texts).pipe(
     Effect.map((scores) => {

@@ -274,7 +274,7 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     }
     const joined = (shown: ReadonlyArray<Hit>): Pick<Found, "hits" | "led" | "open"> => {
       const [plain, led] = [shown.slice(0, places.length), shown.slice(places.length)]
-      return list.apart === true ? { hits: plain, led, open } : { hits: withLed(led, plain, list) }
+      return { open, ...(list.apart === true ? { hits: plain, led } : { hits: withLed(led, plain, list) }) }
     }
     if (request.explain !== true) {
       return { ...found, ...joined(all.map(({ shown }) => shown)) } satisfies Found as Found
