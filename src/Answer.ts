@@ -49,6 +49,9 @@ export const supportOf = (lexical: number, cosine: Option.Option<number>): numbe
 /** Hits beyond those asked for, among which an answer without a model looks for what to quote. */
 const furtherRead = 15
 
+/** How long an answer that is there waits for the vectors of its sentences. */
+const patience = "10 seconds"
+
 /** The answer if nothing was found: a model would answer from memory. */
 const unanswered = (hint: string | undefined): Generation => ({
   llm: { backend: "extractive" },
@@ -148,7 +151,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       function* (name: CollectionName, pairs: ReadonlyArray<Pair>) {
         const embedder = yield* collections.embedder(name, "urgent")
         const texts = pairs.flatMap(({ hit, sentence }) => [sentence, embeddedText(hit.document.title, hit.passage)])
-        const vectors = yield* embedder.embedPassages(texts)
+        const vectors = yield* Effect.timeout(embedder.embedPassages(texts), patience)
         return pairs.map((_, index) =>
           Option.zipWith(vectors[2 * index]!, vectors[2 * index + 1]!, (a, b) =>
             a.reduce((sum, value, at) => sum + value * b[at]!, 0)
@@ -157,6 +160,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       },
       Effect.catchTags({
         EmbedderUnavailable: () => Effect.succeed([]),
+        TimeoutException: () => Effect.succeed([]),
         StoreUnavailable: () => Effect.succeed([]),
         EmbedderMismatch: () => Effect.succeed([]),
         CollectionNotFound: () => Effect.succeed([])

@@ -1,14 +1,17 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/TestClock"
 import { Answer } from "../src/Answer.ts"
 import { Chunker } from "../src/Chunker.ts"
 import { LlmConfig, PipelineConfig } from "../src/Config.ts"
 import { Llm, noUsage, type Question } from "../src/Llm.ts"
 import { Prompt } from "../src/Prompt.ts"
+import { nextTurn } from "../src/runtime/EventLoop.ts"
 import { Search } from "../src/Search.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
@@ -214,6 +217,10 @@ it.effect("checks that what is cited exists, and bears out what is said", () =>
       // Without the embedder the words alone decide.
       yield* Ref.set(down, "switched off")
       assert.deepStrictEqual(yield* check, expected)
+      yield* Ref.set(down, "silent")
+      const waiting = yield* Effect.fork(check)
+      while (waiting.unsafePoll() === null) yield* Effect.zipRight(TestClock.adjust("10 seconds"), nextTurn)
+      assert.deepStrictEqual(yield* Fiber.join(waiting), expected)
       assert.deepStrictEqual(yield* verify("Nothing is cited here.", hits), [])
     }).pipe(Effect.provide(layer))
   })

@@ -35,7 +35,11 @@ export const makeEmbedder = (identity: EmbedderIdentity = compass) =>
     const embedded = yield* Ref.make(0)
     const whenUp = <A>(value: () => A) =>
       Effect.flatMap(Ref.get(down), (reason) =>
-        reason === undefined ? Effect.sync(value) : Effect.fail(new EmbedderUnavailable({ reason }))
+        reason === undefined
+          ? Effect.sync(value)
+          : reason === "silent"
+            ? Effect.never
+            : Effect.fail(new EmbedderUnavailable({ reason }))
       )
     const embedder = Embedder.of({
       identity: Effect.succeed(identity),

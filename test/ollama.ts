@@ -28,6 +28,8 @@ export interface Faults {
   endAfter?: number
   /** Never answers so many requests for the list of models. */
   silentLists?: number
+  /** Answers so to a request for the list of models. */
+  listStatus?: number | undefined
   /** Cannot write the vector of this text as JSON. */
   failsText?: string | undefined
   /** The vectors of these texts, as they stand in the answer. */
@@ -194,6 +196,7 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         if (path === "/api/tags") {
           if (faults.silent) return
           if (faults.silentLists !== undefined && faults.silentLists-- > 0) return
+          if (faults.listStatus !== undefined) return json(response, faults.listStatus, { error: "no list" })
           if (faults.says !== undefined) return raw(response, faults.says)
           return json(response, 200, {
             models: state.models.map((name) => ({ name, model: name, digest: state.digest }))

@@ -36,7 +36,7 @@ export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Serv
   return makeRemote({
     ...options,
     backend: "ollama",
-    digest: digestOf(options, model),
+    digest: Effect.mapError(digestOf(options, model), RequestFailed.of),
     embed: (texts) => request(texts, false),
     embedCut: (text) => request([text], true)
   })

@@ -345,8 +345,8 @@ export interface ServerOptions {
 
 interface RemoteOptions extends ServerOptions {
   readonly backend: string
-  /** The digest of the model's weights, if the server reports it. */
-  readonly digest?: Effect.Effect<string | undefined> | undefined
+  /** The digest of the model's weights, if the server reports it: vectors of two versions of a model never mix. */
+  readonly digest?: Effect.Effect<string | undefined, RequestFailed> | undefined
   /** A vector for each text, in their order. */
   readonly embed: RequestsOptions["embed"]
   /** Embeds a text that is too long, truncated by the server; without this method, its beginning is sent. */
@@ -391,7 +391,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
           `embedding.dimensions is ${dimensions}, but the model gives ${vector.length} and cannot reduce them: set ${vector.length}, or remove the setting`
         )
       }
-      const digest = yield* options.digest ?? Effect.succeed(undefined)
+      const digest = yield* Effect.mapError(options.digest ?? Effect.succeed(undefined), failed)
       return {
         backend,
         model,

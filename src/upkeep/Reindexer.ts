@@ -86,6 +86,8 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
             force
           )
       const same = sameEmbedder(from, to) && !force && !(Option.isSome(begun) && sameEmbedder(begun.value, to))
+      // The server is back at the model that made the vectors.
+      if (same && Option.isSome(begun)) yield* store.cancelReindex(name)
       const state = same ? { done: 0, total: 0 } : yield* store.beginReindex(name, to)
       const first: Progress = { ...state, from, to, changed: false, insists }
       if (same) return Stream.succeed(first)

@@ -234,12 +234,24 @@ export const choose = (server: OllamaServer, model: string): Effect.Effect<void,
     Effect.asVoid
   )
 
-/** The digest of the weights behind a model's name; undefined if not reported within a second. */
-export const digestOf = (server: OllamaServer, model: string): Effect.Effect<string | undefined> =>
+/** As long as a query waits for its vector. */
+const digestMs = 5000
+
+/** What a server answers that has no such list, or shows it to nobody. */
+const listless: ReadonlySet<number | undefined> = new Set([200, 403, 404, 405, 501])
+
+/** The digest of the weights behind a model's name; undefined if the server tells none. */
+export const digestOf = (server: OllamaServer, model: string): Effect.Effect<string | undefined, OllamaError> =>
   call(server, undefined, Models, (ollama) => ollama.list()).pipe(
     Effect.map(({ models }) => models.find(({ name }) => name === withTag(model))?.digest || undefined),
-    Effect.timeout(1000),
-    Effect.orElseSucceed(() => undefined)
+    Effect.timeoutFail({
+      duration: digestMs,
+      onTimeout: () => new OllamaError({ reason: `it did not list its models within ${digestMs} ms` })
+    }),
+    Effect.catchIf(
+      ({ status }) => listless.has(status),
+      () => Effect.succeed(undefined)
+    )
   )
 
 /** What is known of a model's window, in tokens. */

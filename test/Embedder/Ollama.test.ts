@@ -310,3 +310,16 @@ it.scopedLive("sends how long the model stays, the headers, and the width, which
     assert.include(yield* reasonOf(other.identity), "embedding.dimensions is 16, but the model gives 32")
   })
 )
+
+it.scopedLive("does not take a server that tells no digest for one that failed to tell it", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama()
+    faults.listStatus = 500
+    assert.include(yield* reasonOf((yield* make(url)).identity), "500")
+    faults.listStatus = 404
+    assert.notProperty(yield* (yield* make(url)).identity, "digest")
+    faults.listStatus = undefined
+    const known = yield* make(url)
+    assert.strictEqual((yield* known.identity).digest, state.digest)
+  })
+)

@@ -157,3 +157,14 @@ it.scoped("where the configuration insists on no embedder, a change that was bro
     assert.deepStrictEqual(yield* along(1), [3, 3])
   })
 )
+
+it.scoped("a change that was broken off is given up once the server has the first model again", () =>
+  Effect.gen(function* () {
+    const { reindexer, store } = yield* setUp(3)
+    yield* store.beginReindex(defaultCollection, { ...compass, model: "begun" })
+    const { changed } = yield* yield* reindexer(compass.model, 1)
+    assert.isFalse(changed)
+    assert.isTrue(Option.isNone(yield* store.reindexing(defaultCollection)))
+    assert.deepStrictEqual((yield* store.collection(defaultCollection)).embedder, compass)
+  })
+)

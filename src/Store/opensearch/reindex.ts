@@ -36,6 +36,12 @@ export const begin = Effect.fnUntraced(function* (cluster: Cluster, name: Collec
   return { done: 0, total } satisfies ReindexState
 })
 
+/** Gives up a change of embedder. */
+export const cancel = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName) {
+  const abandoned = yield* change(cluster, name, ({ next, ...now }) => Effect.succeed([now, next?.passages] as const))
+  if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned}`, { allow: [404] })
+})
+
 /** The number at the end of the new index's name. */
 const generationOf = ({ next }: CollectionRecord): number =>
   next === undefined ? 0 : Number(next.passages.slice(next.passages.lastIndexOf("-") + 1))

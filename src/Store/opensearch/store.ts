@@ -164,6 +164,7 @@ export const make = (cluster: Cluster): Whole => {
 
     reindexing: of((_, { next }) => Effect.succeed(Option.fromNullable(next?.embedder))),
     beginReindex: (name, embedder) => call(reindex.begin(cluster, name, embedder)),
+    cancelReindex: (name) => call(reindex.cancel(cluster, name)),
     unembedded: of(reindex.pending),
     putReindexed: of(reindex.add),
     finishReindex: (name, embedder) => call(reindex.finish(cluster, name, embedder)),

@@ -33,6 +33,8 @@ export interface Reindexing {
   readonly reindexing: (collection: CollectionName) => InCollection<Option.Option<EmbedderIdentity>>
   /** Begins a change to another embedder, or resumes an interrupted one to the same embedder. */
   readonly beginReindex: (collection: CollectionName, embedder: EmbedderIdentity) => InCollection<ReindexState>
+  /** Gives up an unfinished change of embedder, if there is one. */
+  readonly cancelReindex: (collection: CollectionName) => InCollection<void>
   /** The next passages without a vector of the next embedder; the same ones until they get theirs. */
   readonly unembedded: (
     collection: CollectionName,

@@ -36,6 +36,13 @@ const through = Effect.fnUntraced(function* (
   return yield* new ReindexTakenOver({ collection: collection.name, wanted, other })
 })
 
+/** Gives up a change of embedder. */
+export const cancel = (sql: SqlClient.SqlClient, { id }: Pick<CollectionSummary, "id">) =>
+  Effect.zipRight(
+    vectors.retire(sql, id, "next"),
+    Effect.asVoid(sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [id]))
+  )
+
 /**
  * Starts a change of embedder, or resumes an interrupted one to the same embedder; for another embedder it starts
  * again.
@@ -49,8 +56,7 @@ export const begin = Effect.fnUntraced(function* (
   if (before !== undefined && sameEmbedder(fromRow(before), embedder)) {
     return { done: before.done, total: collection.passages } satisfies ReindexState
   }
-  yield* vectors.retire(sql, collection.id, "next")
-  yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
+  yield* cancel(sql, collection)
   yield* sql.unsafe(
     `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ${embedderParams})`,
     [collection.id, ...toRow(embedder)]

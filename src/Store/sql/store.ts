@@ -129,6 +129,7 @@ export const make = Effect.gen(function* () {
 
     reindexing: reads(reindex.target),
     beginReindex: ofWhole(change)(reindex.begin),
+    cancelReindex: ofWhole(change)(reindex.cancel),
     unembedded: ofWhole(read)(reindex.pending),
     putReindexed: ofWhole(write)(reindex.add),
     finishReindex: (name, embedder) =>

@@ -14,6 +14,7 @@ export const writes = [
   "touch",
   "prune",
   "beginReindex",
+  "cancelReindex",
   "putReindexed",
   "finishReindex",
   "rebuildStep",
