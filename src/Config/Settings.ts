@@ -15,6 +15,7 @@ import {
   headers,
   integer,
   name,
+  scope,
   oneOf,
   text,
   texts,
@@ -319,7 +320,7 @@ const server = Schema.Struct({
     address,
     "The address by which MCP's clients reach this server, with /mcp, which tokens must name as their audience"
   ),
-  oauthScope: optionalKey("oauth_scope", name, "A scope that tokens must have; unset: any will do"),
+  oauthScope: optionalKey("oauth_scope", scope, "A scope that tokens must have; unset: any will do"),
   keys: optionalKey(
     "keys",
     serverKeys,

@@ -53,6 +53,12 @@ export const name = Schema.String.pipe(
   value("text", "text that is not empty and has no blanks around it")
 )
 
+/** As RFC 6749 has it (scope-token), since it stands in headers. */
+export const scope = Schema.String.pipe(
+  Schema.pattern(/^[\x21\x23-\x5b\x5d-\x7e]+$/),
+  value("text", "one scope: ASCII without blanks, quotes and backslashes")
+)
+
 /** Paths are absolute by now; a relative one could not be resolved. */
 export const path = Schema.String.pipe(
   Schema.filter((path) => path !== "" && !path.includes("\0") && !path.startsWith("~")),

@@ -38,6 +38,12 @@ export const isId = (value: unknown): value is Id =>
 export const withoutNulls = (params: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
 
+/** The same in `_meta`. */
+const paramsOf = (params: Readonly<Record<string, unknown>>) => {
+  const { _meta: meta, ...rest } = withoutNulls(params)
+  return meta === undefined ? rest : { ...rest, _meta: isObject(meta) ? withoutNulls(meta) : meta }
+}
+
 /** One JSON value as a JSON-RPC 2.0 message. Unknown members are dropped. */
 export const readValue = (value: unknown): Message => {
   const id = isObject(value) && isId(value["id"]) ? value["id"] : null
@@ -56,7 +62,7 @@ export const readValue = (value: unknown): Message => {
   if (params !== undefined && params !== null && !isObject(params)) {
     return invalid("params must be an object", code.invalidParams)
   }
-  const call = { method, ...(isObject(params) ? { params: withoutNulls(params) } : {}) }
+  const call = { method, ...(isObject(params) ? { params: paramsOf(params) } : {}) }
   return id === null ? { _tag: "Notification", ...call } : { _tag: "Request", id, ...call }
 }
 

@@ -229,6 +229,15 @@ test("a value that another one overrides is looked at all the same, on its own",
     assert.strictEqual(smaller.settings.pipeline.chunkOverlap, 100)
   }))
 
+test("a scope is one, of signs that may stand in a header", () =>
+  Effect.gen(function* () {
+    for (const scope of ["a b", "日本", '"it"']) {
+      const toml = `[server]\noauth_scope = ${JSON.stringify(scope)}`
+      const found = yield* problems({ "./own.toml": toml }, { config: "own.toml" })
+      assert.match(found[0]!, /server\.oauth_scope must be one scope: ASCII without blanks/, scope)
+    }
+  }))
+
 test("an issuer of tokens needs an audience, and the other way round", () =>
   Effect.gen(function* () {
     for (const [given, missing] of [

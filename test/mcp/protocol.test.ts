@@ -40,7 +40,7 @@ describe("what is no request", () => {
     ["parameters by position", '{"jsonrpc":"2.0","id":8,"method":"ping","params":[1]}\n', -32602, 8],
     ["an unknown method", '{"jsonrpc":"2.0","id":9,"method":"tools/lst"}\n', -32601, 9],
     ["a tool's name that is none", '{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":5}}\n', -32602, 10],
-    ...[5, { progressToken: null }, { progressToken: 1.5 }].map((_meta) => {
+    ...[5, { progressToken: {} }, { progressToken: 1.5 }].map((_meta) => {
       const line = `{"jsonrpc":"2.0","id":13,"method":"tools/list","params":{"_meta":${JSON.stringify(_meta)}}}\n`
       return [`a wrong _meta, ${JSON.stringify(_meta)}`, line, -32602, 13] as const
     }),
@@ -63,6 +63,7 @@ describe("what is no request", () => {
       assert.strictEqual(answeredId, id, what)
     }
     assert.deepStrictEqual(await client.result("ping"), {})
+    assert.deepStrictEqual(await client.result("ping", { _meta: { progressToken: null } }), {})
   })
 
   it("is left alone where nobody waits for an answer", async () => {
