@@ -234,7 +234,7 @@ test("a scope is one, of signs that may stand in a header", () =>
     for (const scope of ["a b", "日本", '"it"']) {
       const toml = `[server]\noauth_scope = ${JSON.stringify(scope)}`
       const found = yield* problems({ "./own.toml": toml }, { config: "own.toml" })
-      assert.match(found[0]!, /server\.oauth_scope must be one scope: ASCII without blanks/, scope)
+      assert.match(found[0]!, /server\.oauth_scope is .* one scope: ASCII without blanks/, scope)
     }
   }))
 
