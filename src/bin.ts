@@ -15,6 +15,16 @@ const interrupted = { SIGINT: 130, SIGTERM: 143 } as const
 let signal: keyof typeof interrupted = "SIGINT"
 process.once("SIGTERM", () => (signal = "SIGTERM"))
 
+/** A key that is held sends Ctrl-C again and again; the second ends the process at once, only later. */
+const repeats = 1000
+for (const first of ["SIGINT", "SIGTERM"] as const) {
+  process.once(first, () => {
+    const pass = () => {}
+    process.on(first, pass)
+    setTimeout(() => process.off(first, pass), repeats).unref()
+  })
+}
+
 /** The shell's working directory may be gone; absolute paths still work then. */
 const cwd = () => {
   try {

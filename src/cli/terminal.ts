@@ -150,6 +150,8 @@ const confirm = (question: string, { stdin, stderr }: Streams): Effect.Effect<bo
     }
     lines.on("close", () => unanswered(Effect.succeed(false)))
     lines.on("SIGINT", () => unanswered(Effect.interrupt))
+    // In the foreground again after Ctrl-Z: without this, no key arrives any more.
+    lines.on("SIGCONT", () => lines.resume())
     lines.question(`${printable(question)} [y/N] `, (answer) => {
       lines.removeAllListeners("close")
       lines.close()

@@ -119,6 +119,8 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       const seenBy = collection === undefined ? undefined : yield* store.beginRun(collection.name, roots)
       const given = new Set(run.paths)
       const missing = new Set<string>()
+      /** Below the given paths: files that cannot be read, and folders behind a link to nothing. */
+      const unreadable = new Set<string>()
       const met = new Numbers()
       /** Prepared but not stored yet, so unknown to the store. */
       const underWay = new Set<DocumentId>()
@@ -144,7 +146,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       /** Reports and drops drafts whose id occurred earlier in their file. */
       const toBatch = Effect.fnUntraced(function* (collected: Chunk.Chunk<Step>) {
         const { changed, done, drafts, events, missing: away } = gather(collected, underWay)
-        for (const path of away) if (given.has(path)) missing.add(path)
+        for (const path of away) (given.has(path) ? missing : unreadable).add(path)
         for (const known of collected) {
           if (known._tag !== "Known") continue
           // For ten thousand unchanged files, an effect each would cost more than checking them.
@@ -212,7 +214,15 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
 
       /** At the end: what was indexed before and was not met. */
       const ending = Stream.suspend(() => {
-        const losses = { collection: run.collection, paths: run.paths, include, number: seenBy, met, missing }
+        const losses = {
+          collection: run.collection,
+          paths: run.paths,
+          include,
+          number: seenBy,
+          met,
+          missing,
+          unreadable
+        }
         if (run.prune && run.holdLosses) return holdingLosses(store, losses, forget)
         const files = lost(store, losses)
         return run.prune

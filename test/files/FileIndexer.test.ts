@@ -256,6 +256,25 @@ it.scoped("counts a file as gone where a folder, a pipe or a link to a folder is
   })
 )
 
+it.scoped("forgets nothing behind a link to a folder that is away", () =>
+  Effect.gen(function* () {
+    const { at, report, stored, write } = yield* setUp
+    write("here.md", "What is here.")
+    const disk = yield* temporaryFolder
+    fs.mkdirSync(path.join(disk, "notes/deep"), { recursive: true })
+    fs.writeFileSync(path.join(disk, "notes/deep/there.md"), "What is on the disk.")
+    fs.symlinkSync(path.join(disk, "notes"), at("ext"))
+    yield* report()
+    assert.sameMembers([...(yield* stored)], ["here.md", "ext/deep/there.md"])
+    fs.renameSync(path.join(disk, "notes"), path.join(disk, "away"))
+    yield* report({ prune: true })
+    assert.sameMembers([...(yield* stored)], ["here.md", "ext/deep/there.md"])
+    fs.rmSync(at("ext"))
+    yield* report({ prune: true })
+    assert.deepStrictEqual([...(yield* stored)], ["here.md"])
+  })
+)
+
 it.scoped("forgets nothing that an ignore file brought back, while that cannot be read", () =>
   Effect.gen(function* () {
     const { at, report, stored, write } = yield* setUp

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
+import * as path from "node:path"
 import type { Store } from "../../Store.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { KnownFile } from "../../model/File.ts"
@@ -39,6 +40,13 @@ const isAbsent = (file: string): boolean => {
   }
 }
 
+/** Whether a folder around a file is one of these. */
+const isWithin = (file: string, folders: ReadonlySet<string>): boolean => {
+  if (folders.size === 0) return false
+  for (let at = path.dirname(file); at !== path.dirname(at); at = path.dirname(at)) if (folders.has(at)) return true
+  return false
+}
+
 /** Rules in files or by name. The caller's `include` and `exclude` apply to one run only. */
 const lasting: ReadonlySet<SkipReason> = new Set(["ignored", "hidden", "generated", "lock file", "style sheet"])
 
@@ -63,6 +71,8 @@ export const lost = (
     readonly number: number | undefined
     readonly met: Numbers
     readonly missing: ReadonlySet<string>
+    /** Below the paths: what could not be read, such as a link to a folder on a disk that is away. */
+    readonly unreadable: ReadonlySet<string>
     /** Called with the files known below each path, and those that this run, or a later one, met for the first time. */
     readonly count?: (root: string, known: number, fresh: number) => void
   }
@@ -74,7 +84,7 @@ export const lost = (
   const below = (root: string) => {
     const why = whyPassedOver(root, run.include)
     const judge = ({ documents, path }: KnownFile): Effect.Effect<Option.Option<Lost>> =>
-      isBelow(path, away)
+      isBelow(path, away) || isWithin(path, run.unreadable)
         ? Effect.succeed(Option.none())
         : isAbsent(path)
           ? Effect.succeed(Option.some({ path, reason: "gone", documents }))
