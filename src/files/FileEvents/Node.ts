@@ -112,6 +112,9 @@ const isFolder = (place: string, look: typeof fs.statSync = fs.statSync): boolea
 
 const replaced = (place: string) => new FileEventsLost({ reason: `${place} is gone or was replaced` })
 
+/** Why a folder below the watched one is left out: it is gone by now, not readable, or too deep. */
+const unwatchable: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "EACCES", "ENAMETOOLONG"])
+
 /** Watches a folder and all folders below it, including new ones. */
 class Tree {
   readonly #watchers = new Map<string, fs.FSWatcher>()
@@ -155,8 +158,8 @@ class Tree {
     } catch (error) {
       this.#watchers.delete(folder)
       const { code } = error as NodeJS.ErrnoException
-      // Gone by now, or not readable: its parent reports when that changes.
-      if (folder !== this.root && (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES")) return false
+      // Its parent reports when that changes.
+      if (folder !== this.root && unwatchable.has(code)) return false
       this.lost(lossOf(error as NodeJS.ErrnoException, folder))
       return false
     }

@@ -164,6 +164,12 @@ export const unreadable = (path: string, failure: DiskFailure): WalkEvent => ({
   reason: inWords(failure)
 })
 
+const unknown = (path: string, failure: DiskFailure): WalkEvent => ({
+  _tag: "Unreadable",
+  path,
+  reason: `${inWords(failure)}, so the rest of its folder is left out`
+})
+
 const isAbsent = ({ code }: DiskFailure) => code === "ENOENT" || code === "ENOTDIR"
 
 // Only regular files: reading a pipe of that name would never end.
@@ -174,7 +180,7 @@ const readRules = Effect.fnUntraced(
   },
   (effect, _, path) =>
     Effect.catchAll(effect, (failure) =>
-      Effect.succeed({ rules: undefined, events: isAbsent(failure) ? [] : [unreadable(path, failure)] })
+      Effect.succeed({ rules: undefined, events: isAbsent(failure) ? [] : [unknown(path, failure)] })
     )
 )
 
@@ -242,7 +248,10 @@ export const scopeAbove = Effect.fnUntraced(function* (disk: FileTree, folder: s
   return { scope, events }
 })
 
-/** Reads a folder's names and ignore files; an unreadable folder has no names. */
+/**
+ * Reads a folder's names and ignore files. An unreadable folder has no names, nor one whose ignore files cannot be read:
+ * they may say what nobody should find.
+ */
 export const open = Effect.fnUntraced(
   function* (disk: FileTree, folder: Folder) {
     const names = yield* disk.names(folder.path)
@@ -254,7 +263,7 @@ export const open = Effect.fnUntraced(
     })
     const opened: Opened = {
       folder: { ...folder, scope: extend(folder.scope, brought) },
-      names: names.sort(byCodePoint),
+      names: events.length > 0 ? [] : names.sort(byCodePoint),
       events
     }
     return opened
