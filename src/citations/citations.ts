@@ -108,7 +108,7 @@ export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   const plain = (from: number, to: number): string => {
     const sentence = replaced(answer.slice(from, to), seen.slice(from, to), mark, () => "")
       .replace(/[ \t]+/g, " ")
-      .replace(/ ([.!?,;])/g, "$1")
+      .replace(/ ([.!?,;])(?=\s|$)/g, "$1")
       .trim()
     return wellFormed(sentence.slice(0, longest))
   }

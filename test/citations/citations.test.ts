@@ -18,6 +18,13 @@ describe("citationMarks", () => {
     )
   })
 
+  it("keeps the space before a name that begins with a full stop", () => {
+    assert.deepStrictEqual(marks("It reads the .env file [1] . The threshold is .85 [2]."), [
+      [1, "It reads the .env file."],
+      [2, "The threshold is .85."]
+    ])
+  })
+
   it("reads several passages in one mark, and several marks in a row", () => {
     assert.deepStrictEqual(marks("Lava flows [1, 3][5]."), [
       [1, "Lava flows."],
