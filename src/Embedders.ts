@@ -135,7 +135,12 @@ export const layer = (options: {
             )
           }
           const embedder = own ? yield* reopen(recorded) : configured
-          const actual = yield* patience === "urgent" ? inTime(embedder, recorded) : embedder.identity
+          const asked = patience === "urgent" ? inTime(embedder, recorded) : embedder.identity
+          let actual = yield* asked
+          // What is known of a server may be older than what a collection records.
+          if (!sameEmbedder(actual, recorded) && embedder.forget !== undefined) {
+            actual = yield* Effect.zipRight(embedder.forget, asked)
+          }
           if (sameEmbedder(actual, recorded)) return embedder
           if (!own && sameEmbedder(actual, presently(recorded))) return yield* reopen(recorded)
           return yield* new EmbedderMismatch({ collection: name, recorded, configured: actual })

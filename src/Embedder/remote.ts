@@ -405,8 +405,8 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
     let asking: Deferred.Deferred<EmbedderIdentity, EmbedderUnavailable> | undefined
 
     /**
-     * Only a vector shows the dimensions: asked for once, and again after a failure. Concurrent callers share the
-     * request.
+     * Only a vector shows the dimensions: asked for once, and again after a failure, or once forgotten. Concurrent callers
+     * share the request.
      */
     const identity = Effect.suspend(() => {
       if (known !== undefined) return Effect.succeed(known)
@@ -424,11 +424,13 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       )
     })
 
+    const forget = Effect.sync(() => (known = undefined))
+
     const checked = (vectors: Vectors, width: number) => {
       const other = vectors.find((vector) => vector !== undefined && vector.length !== width)
       return other === undefined
         ? Effect.succeed(vectors.map(Option.fromNullable))
-        : Effect.fail(unavailable(`gave vectors of ${other.length} dimensions, but ${width} before`))
+        : Effect.zipRight(forget, unavailable(`gave vectors of ${other.length} dimensions, but ${width} before`))
     }
 
     const embedUrgently = Effect.fn("Embedder.embedQuery")(function* (text: string) {
@@ -472,6 +474,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
 
     return {
       identity,
+      forget,
       embedQuery: (text) => (text.trim() === "" ? Effect.succeedNone : inTime(embedUrgently(prefixes.query + text))),
       embedPassages: (texts, told = () => Effect.void) =>
         texts.length === 0
