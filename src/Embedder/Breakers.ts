@@ -72,6 +72,7 @@ export class Breakers extends Effect.Service<Breakers>()("clew/Breakers", {
       return {
         ...raw,
         identity: first(raw.identity),
+        patient: first(raw.patient ?? raw.identity),
         forget: Effect.suspend(() => {
           identified = false
           return raw.forget ?? Effect.void

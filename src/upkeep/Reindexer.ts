@@ -66,11 +66,12 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
     })
 
     /** What the name means now, whatever it meant before. */
-    const asked = ({ forget = Effect.void, identity }: Embedder["Type"]) => Effect.zipRight(forget, identity)
+    const asked = ({ forget = Effect.void, identity, patient = identity }: Embedder["Type"]) =>
+      Effect.zipRight(forget, patient)
 
     /** The recorded embedder's current identity: its name may mean another model by now. */
     const present = (name: CollectionName, recorded: EmbedderIdentity, force: boolean) =>
-      embedders.forCollection({ name, embedder: presently(recorded) }).pipe(
+      embedders.forCollection({ name, embedder: presently(recorded) }, "patient").pipe(
         Effect.flatMap(asked),
         Effect.catchTag("EmbedderMismatch", ({ configured }) => Effect.succeed(configured)),
         // If it does not answer, the collection keeps its embedder, unless forced.
@@ -93,7 +94,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       const first: Progress = { ...state, from, to, changed: false, insists }
       if (same) return Stream.succeed(first)
       // The embedder chosen now, even if `auto` would choose another one later.
-      const embedder = yield* embedders.forCollection({ name, embedder: to })
+      const embedder = yield* embedders.forCollection({ name, embedder: to }, "patient")
       let size = steps.first
       return Stream.concat(
         Stream.succeed(first),
