@@ -38,7 +38,8 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
      * embedder, so that the collection can be searched from the first document on.
      */
     const create = Effect.fn("Collections.create")(function* (name: CollectionName) {
-      const identity = yield* embedders.configured.identity
+      const { configured } = embedders
+      const identity = yield* configured.patient ?? configured.identity
       return embedders.meanwhile === undefined
         ? yield* store.createCollection(name, identity)
         : yield* store.createCollection(name, yield* embedders.meanwhile.identity, identity)
@@ -87,7 +88,7 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
           : Effect.succeed(undefined),
 
       /** The embedder of a collection: the recorded one, or the one that it would be created with. */
-      embedder: Effect.fn("Collections.embedder")((name: CollectionName, patience: "patient" | "urgent" = "patient") =>
+      embedder: Effect.fn("Collections.embedder")((name: CollectionName, patience?: "patient" | "urgent") =>
         store.collection(name).pipe(
           Effect.flatMap((found) => embedders.forCollection(found, patience)),
           untilMade(name, () => Effect.succeed(embedders.configured))

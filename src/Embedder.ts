@@ -27,6 +27,10 @@ export class Embedder extends Context.Tag("clew/Embedder")<
   {
     /** The embedder's identity; may have to load or ask the model. */
     readonly identity: Effect.Effect<EmbedderIdentity, EmbedderUnavailable>
+    /** The same for callers who write: they wait for a busy server as long as passages do. Absent if it cannot be busy. */
+    readonly patient?: Effect.Effect<EmbedderIdentity, EmbedderUnavailable>
+    /** The next `identity` is asked anew: the name may mean another model by now. Absent if it cannot. */
+    readonly forget?: Effect.Effect<void>
     /** ISO 639 codes of the languages that the model serves, if its folder tells; undefined or absent: unknown. */
     readonly languages?: Effect.Effect<ReadonlyArray<string> | undefined, EmbedderUnavailable>
     /** None if the text has no known token except punctuation, or a model's vector of it is zero: it has no direction. */

@@ -42,7 +42,10 @@ export class Embedders extends Context.Tag("clew/Embedders")<
     readonly meanwhile?: Service | undefined
     /** The prefixes that a new collection would get with this embedder. */
     readonly prefixesOf: (recorded: EmbedderIdentity) => Prefixes
-    /** An urgent caller waits at most five seconds, and not at all for an embedder that is known to be down. */
+    /**
+     * An urgent caller waits at most five seconds, and not at all for an embedder that is known to be down. A patient one,
+     * who writes, waits while it is busy.
+     */
     readonly forCollection: (
       collection: Pick<Collection, "name" | "embedder"> & Pick<CollectionSummary, "next">,
       patience?: "patient" | "urgent"
@@ -65,10 +68,11 @@ const madeAs = (making: number | undefined, service: Service): Service => {
   if (making === undefined) return service
   const older = <E, R>(identity: Effect.Effect<EmbedderIdentity, E, R>) =>
     Effect.map(identity, (found): EmbedderIdentity => ({ ...found, making }))
-  const { urgent } = service
+  const { patient, urgent } = service
   return {
     ...service,
     identity: older(service.identity),
+    ...(patient === undefined ? {} : { patient: older(patient) }),
     ...(urgent === undefined ? {} : { urgent: { ...urgent, identity: older(urgent.identity) } })
   }
 }
@@ -117,10 +121,7 @@ export const layer = (options: {
         meanwhile: options.meanwhile,
         prefixesOf:
           options.prefixesOf ?? (({ passagePrefix, queryPrefix }) => ({ query: queryPrefix, passage: passagePrefix })),
-        forCollection: spannedGen("Embedders.forCollection")(function* (
-          { embedder: recorded, name, next },
-          patience = "patient"
-        ) {
+        forCollection: spannedGen("Embedders.forCollection")(function* ({ embedder: recorded, name, next }, patience) {
           const own = !options.insists || (options.opensRecorded?.(recorded) ?? false)
           if (own && options.insists && next === undefined && !announced.has(name)) {
             announced.add(name)
@@ -135,7 +136,13 @@ export const layer = (options: {
             )
           }
           const embedder = own ? yield* reopen(recorded) : configured
-          const actual = yield* patience === "urgent" ? inTime(embedder, recorded) : embedder.identity
+          const { identity, patient = identity } = embedder
+          const asked = patience === "urgent" ? inTime(embedder, recorded) : patience === "patient" ? patient : identity
+          let actual = yield* asked
+          // What is known of a server may be older than what a collection records.
+          if (!sameEmbedder(actual, recorded) && embedder.forget !== undefined) {
+            actual = yield* Effect.zipRight(embedder.forget, asked)
+          }
           if (sameEmbedder(actual, recorded)) return embedder
           if (!own && sameEmbedder(actual, presently(recorded))) return yield* reopen(recorded)
           return yield* new EmbedderMismatch({ collection: name, recorded, configured: actual })

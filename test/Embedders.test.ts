@@ -68,6 +68,37 @@ it.scopedLive("notices a model that was pulled again, and goes on by reindexing,
   })
 )
 
+it.scopedLive("asks a server again whose model changed while it ran, and records what made the vectors", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama()
+    const open = yield* makeIndex
+    for (const backend of ["ollama", "auto"] as const) {
+      const now = open({ backend, url, model: "all-minilm" })
+      yield* now(add)
+      yield* now(
+        Effect.gen(function* () {
+          yield* opened
+          // Another process notices, and reindexes as it was told.
+          state.digest = `${backend}-pulled-once`
+          yield* now(reindex(false))
+          assert.strictEqual((yield* Effect.flatMap(opened, ({ identity }) => identity)).digest, state.digest)
+          state.digest = `${backend}-pulled-twice`
+          assert.isTrue((yield* reindex(false)).changed)
+          assert.strictEqual((yield* recorded).embedder.digest, state.digest)
+          faults.dimensions = 16
+          const { embedPassages } = yield* opened
+          yield* Effect.flip(embedPassages(["tide"]))
+          assert.include((yield* Effect.flip(opened)).message, "but ollama all-minilm (16 dimensions)")
+          assert.isTrue((yield* reindex(false)).changed)
+          assert.strictEqual((yield* recorded).embedder.dimensions, 16)
+          delete faults.dimensions
+          assert.isTrue((yield* reindex(false)).changed)
+        })
+      )
+    }
+  })
+)
+
 it.scopedLive("takes no tag and :latest for one model", () =>
   Effect.gen(function* () {
     const { url } = yield* startOllama()

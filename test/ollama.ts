@@ -38,6 +38,8 @@ export interface Faults {
   says?: string | undefined
   /** Why an answer ended; "stop" unless set. */
   doneReason?: "stop" | "length"
+  /** Refuses a prompt that is longer than the window. */
+  refusesLong?: boolean
   /** Vectors of this width. */
   dimensions?: number
 }
@@ -126,6 +128,9 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       if (strange.length > 0) return json(response, 400, { error: `unknown field ${strange.join(", ")}` })
       const window = body.options.num_ctx ?? state.own ?? state.window
       const said: number = body.messages.reduce((sum: number, { content }: any) => sum + tokensOf(content) + 8, 0)
+      if (faults.refusesLong === true && said > window) {
+        return json(response, 400, { error: "the input length exceeds the context length" })
+      }
       response.writeHead(200, { "content-type": "application/x-ndjson" })
       const base = { model: body.model, created_at: "2026-01-01T00:00:00.000000000Z" }
       const line = (value: unknown) => response.write(`${JSON.stringify(value)}\n`)

@@ -54,7 +54,7 @@ const llm = Layer.scoped(
     const config = yield* Config.LlmConfig
     if (config.backend === "extractive") return (yield* Effect.promise(() => import("../Llm/Extractive.ts"))).service
     const { guarded } = yield* Effect.promise(() => import("../Llm/guarded.ts"))
-    return yield* guarded(yield* modelOf(config), `${config.model} at ${config.url}`)
+    return yield* guarded(yield* modelOf(config), config)
   })
 )
 

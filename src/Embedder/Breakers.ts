@@ -72,6 +72,11 @@ export class Breakers extends Effect.Service<Breakers>()("clew/Breakers", {
       return {
         ...raw,
         identity: first(raw.identity),
+        patient: first(raw.patient ?? raw.identity),
+        forget: Effect.suspend(() => {
+          identified = false
+          return raw.forget ?? Effect.void
+        }),
         embedQuery: (text) =>
           text.trim() === "" ? raw.embedQuery(text) : Effect.zipRight(gate, watch(raw.embedQuery(text), probe)),
         embedPassages: (texts, told?) =>

@@ -40,6 +40,8 @@ const automatic = (config: RemoteConfig, builtin: Embedder["Type"]) =>
     })
     return Embedder.of({
       identity: Effect.flatMap(picked, ({ identity }) => identity),
+      patient: Effect.flatMap(picked, ({ identity, patient }) => patient ?? identity),
+      forget: Effect.flatMap(picked, ({ forget }) => forget ?? Effect.void),
       embedQuery: (text) => Effect.flatMap(picked, ({ embedQuery }) => embedQuery(text)),
       knownShare: (text) => Effect.flatMap(picked, ({ knownShare }) => knownShare?.(text) ?? Effect.succeed(1)),
       embedPassages: (texts, told) => Effect.flatMap(picked, ({ embedPassages }) => embedPassages(texts, told)),

@@ -284,6 +284,7 @@ const makeRequests = (options: RequestsOptions) => {
   return {
     /** Fails as a whole. */
     urgent: (texts: ReadonlyArray<string>) => send(texts, "urgent"),
+    patient: (texts: ReadonlyArray<string>) => send(texts, "patient"),
     /** Undefined for a text that the server refuses. `from` is the index of the first. */
     passages
   }
@@ -383,8 +384,8 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
     const requests = makeRequests({ ...options, queryMs })
     const failed = (error: RequestFailed) => unavailable(error.reason, isRefusal(error))
 
-    const identify = Effect.gen(function* () {
-      const [answer] = yield* Effect.mapError(requests.urgent([anyText]), failed)
+    const identify = Effect.fnUntraced(function* (patience: Patience) {
+      const [answer] = yield* Effect.mapError(requests[patience]([anyText]), failed)
       const vector = yield* Either.mapLeft(answer!, (reason) => unavailable(`whatever the text, ${reason}`))
       if (dimensions !== undefined && vector.length !== dimensions) {
         return yield* unavailable(
@@ -402,33 +403,38 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       } satisfies EmbedderIdentity
     })
     let known: EmbedderIdentity | undefined
-    let asking: Deferred.Deferred<EmbedderIdentity, EmbedderUnavailable> | undefined
+    const asking = new Map<Patience, Deferred.Deferred<EmbedderIdentity, EmbedderUnavailable>>()
 
     /**
-     * Only a vector shows the dimensions: asked for once, and again after a failure. Concurrent callers share the
-     * request.
+     * Only a vector shows the dimensions: asked for once, and again after a failure, or once forgotten. Concurrent callers
+     * of the same patience share the request.
      */
-    const identity = Effect.suspend(() => {
-      if (known !== undefined) return Effect.succeed(known)
-      if (asking !== undefined) return Deferred.await(asking)
-      const answer = Deferred.unsafeMake<EmbedderIdentity, EmbedderUnavailable>(FiberId.none)
-      asking = answer
-      return identify.pipe(
-        Effect.tap((found) => Effect.sync(() => (known = found))),
-        Effect.onExit(() => Effect.sync(() => (asking = undefined))),
-        Effect.intoDeferred(answer),
-        // Not in the first caller's fiber: others still wait for it if that caller goes.
-        Effect.interruptible,
-        Effect.forkIn(scope),
-        Effect.zipRight(Deferred.await(answer))
-      )
-    })
+    const identityOf = (patience: Patience) =>
+      Effect.suspend(() => {
+        if (known !== undefined) return Effect.succeed(known)
+        const before = asking.get(patience)
+        if (before !== undefined) return Deferred.await(before)
+        const answer = Deferred.unsafeMake<EmbedderIdentity, EmbedderUnavailable>(FiberId.none)
+        asking.set(patience, answer)
+        return identify(patience).pipe(
+          Effect.tap((found) => Effect.sync(() => (known = found))),
+          Effect.onExit(() => Effect.sync(() => asking.delete(patience))),
+          Effect.intoDeferred(answer),
+          // Not in the first caller's fiber: others still wait for it if that caller goes.
+          Effect.interruptible,
+          Effect.forkIn(scope),
+          Effect.zipRight(Deferred.await(answer))
+        )
+      })
+    const [identity, patient] = [identityOf("urgent"), identityOf("patient")]
+
+    const forget = Effect.sync(() => (known = undefined))
 
     const checked = (vectors: Vectors, width: number) => {
       const other = vectors.find((vector) => vector !== undefined && vector.length !== width)
       return other === undefined
         ? Effect.succeed(vectors.map(Option.fromNullable))
-        : Effect.fail(unavailable(`gave vectors of ${other.length} dimensions, but ${width} before`))
+        : Effect.zipRight(forget, unavailable(`gave vectors of ${other.length} dimensions, but ${width} before`))
     }
 
     const embedUrgently = Effect.fn("Embedder.embedQuery")(function* (text: string) {
@@ -439,7 +445,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
     })
 
     const embed = Effect.fn("Embedder.embed")(function* (texts: ReadonlyArray<string>, told: Told) {
-      const { dimensions: width } = yield* identity
+      const { dimensions: width } = yield* patient
       const answers = yield* Effect.forEach(
         Arr.chunksOf(texts, batchSize),
         (part, at) => Effect.mapError(requests.passages(part, at * batchSize, told), failed),
@@ -472,6 +478,8 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
 
     return {
       identity,
+      patient,
+      forget,
       embedQuery: (text) => (text.trim() === "" ? Effect.succeedNone : inTime(embedUrgently(prefixes.query + text))),
       embedPassages: (texts, told = () => Effect.void) =>
         texts.length === 0

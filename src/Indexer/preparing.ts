@@ -63,7 +63,7 @@ export const preparing = Effect.gen(function* () {
     const cut: Array<ReadonlyArray<Passage>> = []
     const languages: Array<Language> = []
     let until = performance.now() + turnMs
-    const embedder = yield* embedders.forCollection(collection)
+    const embedder = yield* embedders.forCollection(collection, "patient")
     const fill = embedder.fill ?? (embedders.meanwhile && embedders.configured.fill)
     for (const next of drafts) {
       const passages = located(yield* fitting(next, fill), next.marks)

@@ -1,15 +1,20 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, type LlmIdentity, LlmUnavailable, noUsage } from "../Llm.ts"
+import { isCode, withoutCitations } from "../citations/citations.ts"
 import { extract } from "../citations/extractive.ts"
-import type { Quote } from "../model/SearchResult.ts"
+import { fence } from "../citations/prompt.ts"
+import type { Hit, Quote } from "../model/SearchResult.ts"
 
 const nothing = "Nothing in these documents answers this in so many words."
 
 /** A quote with its passage's number; after code, the mark is on a separate line. */
-const quoted = ({ isVerbatim, n, text }: Quote): string => {
-  // Numbers in brackets, even in code, would be taken for a passage's number.
-  const shown = text.replace(/[[【](\d[\d\s,;–-]{0,40})[\]】]/g, "($1)")
+const quoted = ({ isVerbatim, n, text }: Quote, hit: Hit | undefined): string => {
+  const shown = withoutCitations(text)
+  if (shown !== text && hit !== undefined && isCode(hit)) {
+    const marks = fence(text)
+    return `${marks}\n${text}\n${marks}\n[${n}]`
+  }
   return text.includes("\n") ? `${shown}\n[${n}]` : `${isVerbatim ? `“${shown}”` : shown} [${n}]`
 }
 
@@ -17,7 +22,7 @@ const llm: LlmIdentity = { backend: "extractive" }
 
 /**
  * Answers without a model: the sentences that answer best, quoted, each with its passage's number. A reference mark in
- * a quote, such as `[12]`, gets round brackets. There is no model, so requesting one is an error.
+ * a quote, such as `[12]`, gets round brackets, but what is of a file of code gets a fence. There is no model, so requesting one is an error.
  */
 export const service: typeof Llm.Service = {
   identity: () => Effect.succeed(llm),
@@ -34,7 +39,9 @@ export const service: typeof Llm.Service = {
         }
         return quotes.length === 0
           ? Stream.succeed(nothing)
-          : Stream.fromIterable(quotes.map((quote, at) => `${at === 0 ? "" : "\n\n"}${quoted(quote)}`))
+          : Stream.fromIterable(
+              quotes.map((quote, at) => `${at === 0 ? "" : "\n\n"}${quoted(quote, hits[quote.n - 1])}`)
+            )
       })
     })
 }

@@ -13,7 +13,7 @@ import {
   type Windows,
   windowsOf
 } from "../vendors/Ollama.ts"
-import { type ModelOptions, generation, reasonOf, whileBusy, messagesOf } from "./generation.ts"
+import { type ModelOptions, generation, isTooLong, reasonOf, whileBusy, messagesOf } from "./generation.ts"
 import { usualWindow, makeCalibration, windowOf } from "./window.ts"
 
 /** A model's window, and the `num_ctx` to send for it: undefined if Ollama uses it anyway. */
@@ -121,7 +121,8 @@ export const make = (options: OllamaOptions): typeof Llm.Service => {
       const messages = messagesOf(question, systemPrompt)
       const wrong = toOllamaError(url, model)
       const silence = () => silent(options, model)
-      const { contextTokens, numCtx } = windows.known(model)
+      const { contextTokens, numCtx: known } = windows.known(model)
+      let numCtx = known
       // With these, newer servers report that the window is too small; otherwise they drop the beginning, which is the
       // instruction.
       const unbroken = { truncate: false, shift: false }
@@ -155,9 +156,20 @@ export const make = (options: OllamaOptions): typeof Llm.Service => {
         else calibration.learn(model, messages, promptTokens)
         return { ...counts, isPromptCut }
       }
+      // The model may be loaded with a smaller window than it is used with here.
+      const begun = (ollama: Client) =>
+        Effect.catchIf(
+          begin(ollama),
+          (error) => numCtx === undefined && isTooLong(error),
+          () => {
+            windows.insist(model)
+            numCtx = contextTokens
+            return begin(ollama)
+          }
+        )
       const parts = Stream.unwrapScoped(
         Effect.gen(function* () {
-          const answer = yield* begin(yield* client(options))
+          const answer = yield* begun(yield* client(options))
           return Stream.fromAsyncIterable(watched(answer, timeoutMs, silence), wrong)
         })
       ).pipe(

@@ -242,9 +242,7 @@ export const make = (
             onSuccess: () => Effect.sync(() => (busy = undefined))
           }),
           whileBusy(timeoutMs),
-          Effect.mapError((error) =>
-            unavailable(tooLong.test(error.reason) ? `${error.reason}; ${shorter}` : reasonOf(error))
-          )
+          Effect.mapError((error) => unavailable(reasonOf(error)))
         )
         const parts = Stream.unwrapScoped(Effect.flatMap(Effect.flatMap(asked, streamed), eventsOf)).pipe(
           // A thinking model sends fragments without text: that is not silence.
@@ -263,6 +261,3 @@ export const make = (
       }
     }
   })
-
-const tooLong = /context.{0,10}(?:length|size|window)|too (?:long|large)|maximum.{0,20}tokens/i
-const shorter = "lower llm.context_tokens to the model's window, or llm.max_tokens"

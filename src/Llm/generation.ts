@@ -109,11 +109,19 @@ export interface Part {
 export const whileBusy = (longestMs: number) =>
   again({ times: (error) => (isBusy(error) ? 3 : 0), firstMs: 500, longestMs })
 
-/** The reason of a failure, with what to do if the server was still busy after all retries. */
+const tooLong = /context.{0,10}(?:length|size|window)|too (?:long|large)|maximum.{0,20}tokens/i
+
+/** Whether the server refuses a prompt that is longer than the model's window. */
+export const isTooLong = ({ reason, status }: Passing & { readonly reason: string }): boolean =>
+  status !== undefined && tooLong.test(reason)
+
+/** The reason of a failure, with what to do if the prompt is too long, or the server was still busy after all retries. */
 export const reasonOf = (error: Passing & { readonly reason: string }): string =>
-  isBusy(error)
-    ? `${error.reason}; this has lasted for several attempts: ask again later, or ask another model`
-    : error.reason
+  isTooLong(error)
+    ? `${error.reason}; lower llm.context_tokens to the model's window, or llm.max_tokens`
+    : isBusy(error)
+      ? `${error.reason}; this has lasted for several attempts: ask again later, or ask another model`
+      : error.reason
 
 /** The model, and its limits. */
 export interface Asked {

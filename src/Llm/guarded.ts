@@ -12,11 +12,15 @@ const silence = "\n\n(The language model does not answer at present, so these ar
 
 /**
  * A model that keeps no further question waiting after a silence: until it answers a probe in the background, answers
- * quote the passages and say so. A question that names a model still waits for it, and other failures are errors each time.
+ * quote the passages and say so. A question that names a model still waits for it, and says nothing of the configured one
+ * if it names another; other failures are errors each time.
  */
-export const guarded = (llm: typeof Llm.Service, name: string): Effect.Effect<typeof Llm.Service, never, Scope.Scope> =>
+export const guarded = (
+  llm: typeof Llm.Service,
+  { model, url }: { readonly model: string; readonly url: string }
+): Effect.Effect<typeof Llm.Service, never, Scope.Scope> =>
   Effect.map(Effect.scope, (scope) => {
-    const { down, watch } = makeBreaker<LlmUnavailable>(name, scope, {
+    const { down, watch } = makeBreaker<LlmUnavailable>(`${model} at ${url}`, scope, {
       make: (reason) => new LlmUnavailable({ reason }),
       isUp: ({ silent }) => silent !== true
     })
@@ -29,7 +33,11 @@ export const guarded = (llm: typeof Llm.Service, name: string): Effect.Effect<ty
       )
     })
     return Extractive.orQuotes(
-      { ...llm, answer: (question) => Effect.map(llm.answer(question), watched) },
+      {
+        ...llm,
+        answer: (question) =>
+          (question.model ?? model) === model ? Effect.map(llm.answer(question), watched) : llm.answer(question)
+      },
       // A question that names a model waits for it.
       (model, then) => Effect.suspend(() => then(model === undefined ? down() : undefined)),
       silence

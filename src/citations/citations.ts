@@ -1,3 +1,4 @@
+import { formatOfName } from "../chunking/format.ts"
 import { eachSentence } from "../chunking/sentences.ts"
 import { wellFormed } from "../model/kinds.ts"
 import type { Hit } from "../model/SearchResult.ts"
@@ -17,15 +18,55 @@ const inside = String.raw`(\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*)`
 /** Some models use the brackets of CJK texts; `[1](...)` is a link. */
 const mark = new RegExp(String.raw`\[${inside}\](?!\()|\u3010${inside}\u3011`, "g")
 
-/** `a[1]` in code is not a citation; a fence that is never closed starts no code. */
-const withoutCode = (answer: string): string =>
-  answer.replace(/```[^]*?```|`[^`\n]*`/g, (code) => code.replace(/[^\n]/g, " "))
+const codeFence = /^[\s>]{0,40}(`{3,}|~{3,})/
+const inlineCode = /(?<!`)(`{1,4})(?!`)[^\n]{0,2000}?[^`\n]\1(?!`)/g
+const blank = (text: string): string => text.replace(/[^\n]/g, " ")
 
-/** A text's own reference mark, such as `[12]` after a word, a space or a full stop; not `a[1]` in code. */
-const ownMark = /(^|[^\p{L}\p{N}_\])[`])[[【](\d[\d\s,;–-]{0,40})[\]】](?!\()/gmu
+/** `a[1]` in code is not a citation; a fence that is never closed starts no code, unless the text `isPart` of another. */
+const withoutCode = (text: string, isPart = false): string => {
+  const lines = text.split("\n")
+  const seen: Array<string> = []
+  let open: { readonly mark: string; readonly at: number } | undefined
+  for (const [at, line] of lines.entries()) {
+    const [indented = "", mark = ""] = codeFence.exec(line) ?? []
+    const rest = line.slice(indented.length)
+    const wasOpen = open !== undefined
+    if (open === undefined) {
+      if (mark !== "" && !(mark.startsWith("`") && rest.includes("`"))) open = { mark, at }
+    } else if (mark.startsWith(open.mark) && rest.trim() === "") open = undefined
+    seen.push(wasOpen || open !== undefined ? blank(line) : line)
+  }
+  if (open !== undefined && !isPart) seen.splice(open.at, Infinity, ...lines.slice(open.at))
+  return seen.join("\n").replace(inlineCode, blank)
+}
 
-/** A text whose own reference marks cannot be mistaken for citations of passages: `[12]` gets round brackets. */
-export const withoutMarks = (text: string): string => text.replace(ownMark, "$1($2)")
+/** A text with its marks replaced, as they stand in `seen`, the text without code. */
+const replaced = (text: string, seen: string, marks: RegExp, by: (mark: string) => string): string => {
+  let all = ""
+  let at = 0
+  for (const { 0: whole, index } of seen.matchAll(marks)) {
+    all += text.slice(at, index) + by(whole)
+    at = index + whole.length
+  }
+  return all + text.slice(at)
+}
+
+const rounded = (mark: string): string => `(${mark.slice(1, -1)})`
+
+/** A text's own reference mark, such as `[12]` after a word, a space or a full stop; not `a[1]` or `a = [1]` in code. */
+const ownMark = /(?<![\p{L}\p{N}_\])[`]|=\s?)[[【]\d[\d\s,;–-]{0,40}[\]】](?!\()/gu
+
+/** A passage whose own reference marks cannot be mistaken for citations: `[12]` gets round brackets, outside of code. */
+export const withoutMarks = (text: string): string => replaced(text, withoutCode(text, true), ownMark, rounded)
+
+/** The same of a quote that is part of an answer: nothing of it is taken for a citation. */
+export const withoutCitations = (text: string): string => replaced(text, withoutCode(text), mark, rounded)
+
+/** Whether a passage is of a file of code or data, in which numbers in brackets are no reference marks. */
+export const isCode = ({ document }: Hit): boolean => {
+  const format = formatOfName(document.source)
+  return format === "code" || format === "data"
+}
 
 /** The ends of an answer's sentences; a mark after a full stop belongs to the sentence that it ends. */
 const sentenceEnds = (answer: string): ReadonlyArray<number> => {
@@ -63,12 +104,11 @@ export const hasContent = (sentence: string): boolean => contentTerms(sentence).
  */
 export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   const ends = sentenceEnds(answer)
+  const seen = withoutCode(answer)
   const plain = (from: number, to: number): string => {
-    const sentence = answer
-      .slice(from, to)
-      .replaceAll(mark, "")
+    const sentence = replaced(answer.slice(from, to), seen.slice(from, to), mark, () => "")
       .replace(/[ \t]+/g, " ")
-      .replace(/ ([.!?,;])/g, "$1")
+      .replace(/ ([.!?,;])(?=\s|$)/g, "$1")
       .trim()
     return wellFormed(sentence.slice(0, longest))
   }
@@ -82,7 +122,7 @@ export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
     if (hasContent(own)) last = own
   }
   next()
-  for (const match of withoutCode(answer).matchAll(mark)) {
+  for (const match of seen.matchAll(mark)) {
     while (at < ends.length - 1 && ends[at]! <= match.index) next()
     const place = { start: match.index, end: match.index + match[0].length, sentence: last ?? own }
     for (const n of numbersOf(match[1] ?? match[2]!)) marks.push({ n, ...place })

@@ -1,7 +1,7 @@
 import { defaultCollection } from "../model/Collection.ts"
 import { fragment } from "../model/Locator.ts"
 import { headingPath, type Hit, type Similar } from "../model/SearchResult.ts"
-import { type Stretch, stretchesOf, withoutMarks } from "./citations.ts"
+import { isCode, type Stretch, stretchesOf, withoutMarks } from "./citations.ts"
 
 const cells = /(?<!\\)\|/
 const codeFence = /^\s{0,3}(`{3,}|~{3,})/
@@ -52,12 +52,12 @@ const shortSources = (hits: ReadonlyArray<Hit>): ((source: string) => string) =>
 }
 
 /** Whether lines and indentation carry meaning, as in code. */
-const isCode = /```|^(?: {2,}|\t)\S|[{};=<>()[\]]$/m
+const looksLikeCode = /```|^(?: {2,}|\t)\S|[{};=<>()[\]]$/m
 
 /** The question as a line; code in it keeps its lines, fenced. */
 export const questionLine = (query: string, fence: (text: string) => string): string => {
   const lines = query.replace(/\r\n?|[\u2028\u2029\u0085]/g, "\n").replace(/[^\P{Cc}\n\t]/gu, " ")
-  if (!lines.trim().includes("\n") || !isCode.test(lines)) {
+  if (!lines.trim().includes("\n") || !looksLikeCode.test(lines)) {
     const words = lines.split("\n").map((line) => line.trim())
     return `Question: ${words.filter((line) => line !== "").join(" ")}`
   }
@@ -227,7 +227,7 @@ export const formatPrompt = (
     const key = ranks.join()
     const known = written.get(key)
     if (known !== undefined) return known
-    const text = unpadded(isCited ? withoutMarks(hit.passage.text) : hit.passage.text)
+    const text = unpadded(isCited && !isCode(hit) ? withoutMarks(hit.passage.text) : hit.passage.text)
     const headers = ranks.map((rank) => (fullSources ? fullHeader : header)(rank + 1, hits[rank]!))
     const made = quotedUnder(headers, hit, text, name)
     written.set(key, made)

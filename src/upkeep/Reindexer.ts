@@ -65,10 +65,14 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       return passages.length
     })
 
+    /** What the name means now, whatever it meant before. */
+    const asked = ({ forget = Effect.void, identity, patient = identity }: Embedder["Type"]) =>
+      Effect.zipRight(forget, patient)
+
     /** The recorded embedder's current identity: its name may mean another model by now. */
     const present = (name: CollectionName, recorded: EmbedderIdentity, force: boolean) =>
-      embedders.forCollection({ name, embedder: presently(recorded) }).pipe(
-        Effect.flatMap(({ identity }) => identity),
+      embedders.forCollection({ name, embedder: presently(recorded) }, "patient").pipe(
+        Effect.flatMap(asked),
         Effect.catchTag("EmbedderMismatch", ({ configured }) => Effect.succeed(configured)),
         // If it does not answer, the collection keeps its embedder, unless forced.
         Effect.catchTag("EmbedderUnavailable", (error) => (force ? error : Effect.succeed(recorded)))
@@ -79,7 +83,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       const { insists } = embedders
       const begun = yield* store.reindexing(name)
       const to = insists
-        ? yield* embedders.configured.identity
+        ? yield* asked(embedders.configured)
         : yield* present(
             name,
             Option.getOrElse(begun, () => from),
@@ -92,7 +96,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       const first: Progress = { ...state, from, to, changed: false, insists }
       if (same) return Stream.succeed(first)
       // The embedder chosen now, even if `auto` would choose another one later.
-      const embedder = yield* embedders.forCollection({ name, embedder: to })
+      const embedder = yield* embedders.forCollection({ name, embedder: to }, "patient")
       let size = steps.first
       return Stream.concat(
         Stream.succeed(first),

@@ -118,6 +118,29 @@ it.scopedLive("tries again what may succeed later, and only that", () =>
   })
 )
 
+it.scoped("waits for a server that loads its model where passages are to be stored, and not long for a question", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOllama()
+    const { embedPassages, embedQuery, identity, patient } = yield* make(url, { timeoutMs: 1_000_000 })
+    const waited = <A, E>(effect: Effect.Effect<A, E>) =>
+      Effect.gen(function* () {
+        const fiber = yield* Effect.fork(Effect.exit(effect))
+        const { length } = asked
+        for (let at = 1; at <= 6 && (yield* Fiber.poll(fiber))._tag === "None"; at++) {
+          yield* eventually("it was asked", () => asked.length >= length + at)
+          yield* TestClock.adjust("30 seconds")
+        }
+        return (yield* Fiber.join(fiber))._tag
+      })
+    faults.refuse = { status: 503, error: "Loading model", times: 5 }
+    assert.strictEqual(yield* waited(identity), "Failure")
+    assert.strictEqual(yield* waited(embedQuery("tides")), "Failure")
+    faults.refuse = { status: 503, error: "Loading model", times: 5 }
+    assert.strictEqual(yield* waited(embedPassages(["the moon"])), "Success")
+    assert.strictEqual((yield* patient!).dimensions, 32)
+  })
+)
+
 it.scopedLive("cuts what is too long for the model, only that, and counts it", () =>
   Effect.gen(function* () {
     const { asked, url } = yield* startOllama()

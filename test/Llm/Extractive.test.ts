@@ -45,6 +45,25 @@ it.effect("keeps a passage's own reference marks from posing as citations", () =
   })
 )
 
+it.effect("quotes code as it is, and what is of a file of code as code, so that it cites nothing", () =>
+  Effect.gen(function* () {
+    const fenced = "The server listens on these ports:\n\n```toml\nports = [80, 443]\n```"
+    assert.include(yield* say("on which ports does the server listen", [fenced]), "ports = [80, 443]")
+    assert.include(
+      yield* say("how do I strip digits", ["To strip digits from a name, run `sed 's/[12]//g' name.txt`."]),
+      "`sed 's/[12]//g' name.txt`.”"
+    )
+    const text = yield* say("server ports", [], {
+      hits: [hit({ text: "server_ports = [80, 443] # the server's ports", source: "server.toml" })]
+    })
+    assert.include(text, "```\nserver_ports = [80, 443]")
+    assert.deepStrictEqual(
+      citationMarks(text).map(({ n }) => n),
+      [1]
+    )
+  })
+)
+
 it.effect("has no model to choose", () =>
   Effect.gen(function* () {
     const { reason } = yield* Effect.flip(say("moon", ["The moon pulls the sea."], { model: "llama3.2" }))

@@ -238,10 +238,48 @@ it.scopedLive("says what to do where a model only thought", () =>
   })
 )
 
+it.scopedLive("blames no model for the silence of another that a question names, and trusts none for its answer", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama(["from the model"])
+    state.models = [...state.models, "big:latest"]
+    const llm = yield* guarded(Ollama.make(optionsFor(url, { timeoutMs: 300 })), { model: "small", url })
+    faults.silent = true
+    assert.include(yield* reasonOf(llm, { model: "big" }), "big may be too large")
+    faults.silent = false
+    assert.deepStrictEqual(yield* collect(llm), ["from the model"])
+    faults.silent = true
+    assert.include(yield* reasonOf(llm), "small may be too large")
+    faults.silent = false
+    assert.deepStrictEqual(yield* collect(llm, { model: "big" }), ["from the model"])
+    assert.strictEqual((yield* llm.identity()).backend, "extractive")
+  })
+)
+
+it.scopedLive("asks for the window that it counts on where the model is loaded with a smaller one", () =>
+  Effect.gen(function* () {
+    const { asked, faults, state, url } = yield* startOllama(["from the model"])
+    faults.refusesLong = true
+    state.window = 512
+    const llm = Ollama.make(optionsFor(url, { contextTokens: undefined }))
+    const ask = (words: number) =>
+      Effect.flatMap(llm.answer({ ...question, prompt: "word ".repeat(words) }), ({ fragments }) =>
+        Stream.mkString(fragments)
+      )
+    for (let n = 0; n < 2; n++) assert.strictEqual(yield* ask(1000), "from the model")
+    assert.deepStrictEqual(
+      asked.map(({ body }) => body.options.num_ctx),
+      [undefined, 4096, 4096]
+    )
+    const { reason } = yield* Effect.flip(ask(5000))
+    assert.include(reason, "exceeds the context length; lower llm.context_tokens to the model's window")
+    assert.lengthOf(asked, 4)
+  })
+)
+
 it.scopedLive("keeps one question waiting for a model that is silent, and quotes until it answers again", () =>
   Effect.gen(function* () {
     const { asked, faults, url } = yield* startOllama(["from the model"])
-    const llm = yield* guarded(Ollama.make(optionsFor(url, { timeoutMs: 300 })), "small")
+    const llm = yield* guarded(Ollama.make(optionsFor(url, { timeoutMs: 300 })), { model: "small", url })
     assert.deepStrictEqual(yield* collect(llm), ["from the model"])
     faults.silent = true
     assert.include(yield* reasonOf(llm), "sent nothing for 300 ms")

@@ -18,6 +18,13 @@ describe("citationMarks", () => {
     )
   })
 
+  it("keeps the space before a name that begins with a full stop", () => {
+    assert.deepStrictEqual(marks("It reads the .env file [1] . The threshold is .85 [2]."), [
+      [1, "It reads the .env file."],
+      [2, "The threshold is .85."]
+    ])
+  })
+
   it("reads several passages in one mark, and several marks in a row", () => {
     assert.deepStrictEqual(marks("Lava flows [1, 3][5]."), [
       [1, "Lava flows."],
@@ -45,7 +52,13 @@ describe("citationMarks", () => {
   })
 
   it("takes no index in code for a citation", () => {
-    assert.deepStrictEqual(marks("Use `list[1]` first [2].\n```\na[3] = b[4]\n```\n"), [[2, "Use `list` first."]])
+    assert.deepStrictEqual(marks("Use `list[1]` first [2].\n```\na[3] = b[4]\n```\n"), [[2, "Use `list[1]` first."]])
+    assert.deepStrictEqual(
+      marks("~~~\na[3]\n```\nb[4]\n~~~\n````\nc[5]\n```\nd[6]\n````\nUse ``a ` b[7]`` or ```c[8]``` [2].").map(
+        ([n]) => n
+      ),
+      [2]
+    )
   })
 
   it("a fence that is never closed hides no mark", () => {
@@ -110,6 +123,11 @@ describe("withoutMarks", () => {
   it.each([
     ["Lava flows.[12] Ice creeps [3, 4].", "Lava flows.(12) Ice creeps (3, 4)."],
     ["【7】 says so", "(7) says so"],
+    ["ports = [80, 443] [7]", "ports = [80, 443] (7)"],
+    [
+      "Run `sed 's/[0-9]//g'` [7]:\n\n```toml\nports = \"[0-9]+\" # [1]",
+      "Run `sed 's/[0-9]//g'` (7):\n\n```toml\nports = \"[0-9]+\" # [1]"
+    ],
     ["rows[1] = list[2][3]; `[4]`; [5](http://x); [a]", "rows[1] = list[2][3]; `[4]`; [5](http://x); [a]"]
   ])("%j becomes %j", (text, wanted) => {
     assert.strictEqual(withoutMarks(text), wanted)

@@ -176,6 +176,18 @@ describe("formatPrompt", () => {
     )
   })
 
+  it("gives a model code as it is, and a passage's own reference marks in round brackets", () => {
+    const text = "See [3].\n\n```toml\nports = [80, 443]\n```"
+    const { prompt } = formatPrompt(
+      "x",
+      [hit({ text }), hit({ text: '{"rows": [1, 2, 3]}', source: "docs/rows.json" })],
+      undefined,
+      { isCited: true }
+    )
+    assert.include(prompt, "See (3).\n\n```toml\nports = [80, 443]\n```")
+    assert.include(prompt, '{"rows": [1, 2, 3]}')
+  })
+
   it("keeps the lines of code in a question, and its blanks", () => {
     const code = "Why does this fail?\n\n```py\nif x:\n    y()\n```"
     assert.isTrue(formatPrompt(code, []).prompt.endsWith(`Question:\n\`\`\`\`\n${code}\n\`\`\`\``))

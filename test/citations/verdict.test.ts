@@ -28,6 +28,15 @@ describe("verdictOf", () => {
     assert.strictEqual(verdict(sentence), wanted)
   })
 
+  it("takes a number without its zero for the same", () => {
+    const verdict = (sentence: string) =>
+      verdictOf({ passage: "The threshold is .85 by default. The pause is -.5 to .25s.", sentence, support: 0.8 })
+    assert.strictEqual(verdict("The threshold is 0.85 by default."), "mentioned")
+    assert.strictEqual(verdict("The threshold is .85 by default."), "mentioned")
+    assert.strictEqual(verdict("The pause is -0.5 to 0.25s."), "mentioned")
+    assert.strictEqual(verdict("The threshold is 85 by default."), "contradicted")
+  })
+
   it("is no surer than words and meaning are", () => {
     const sentence = "Snapshots stay around for four weeks."
     assert.strictEqual(verdict(sentence.replace("four ", ""), 0.4), "unclear")

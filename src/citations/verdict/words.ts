@@ -5,7 +5,7 @@ import { terms } from "../../terms/terms.ts"
 /** Words of scripts that separate them by spaces; a sign belongs to its number. */
 const letters = String.raw`\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_`
 const token = new RegExp(
-  String.raw`(?<![${letters}])(?:[-\u2212](?=\d)\d+(?:\.\d+)?(?![${letters}])|(?:--)?[${letters}]+(?:[.,'\u2019:/-][${letters}]+)*[%+]?)`,
+  String.raw`(?<![${letters}])(?:[-\u2212](?=\.?\d)\d*(?:\.\d+)?(?![${letters}])|(?:--|(?<!\.)\.(?=\d))?[${letters}]+(?:[.,'\u2019:/-][${letters}]+)*[%+]?)`,
   "gu"
 )
 export const tokensOf = (text: string): ReadonlyArray<string> => text.match(token) ?? []
@@ -48,11 +48,14 @@ interface Quantity {
   readonly unit: string | undefined
 }
 
-/** `1,000` and `1000` are the same number, `v1.2` and `1.2` too; `64MB` has a unit; undefined: not a number. */
+/** `1,000` and `1000` are the same number, `v1.2` and `1.2`, `.85` and `0.85` too; `64MB` has a unit; undefined: no number. */
 const quantityOf = (word: string): Quantity | undefined => {
   const spelt = numberWords.get(word.toLowerCase())
   if (spelt !== undefined) return { number: spelt, unit: undefined }
-  const plain = word.replace(/^[vV](?=\d)/, "").replace(/^\u2212/, "-")
+  const plain = word
+    .replace(/^[vV](?=\d)/, "")
+    .replace(/^\u2212/, "-")
+    .replace(/^-?(?=\.\d)/, "$&0")
   const [digits] = /^-?\d+(?:[.,]\d+)*/.exec(plain) ?? []
   if (digits === undefined) return undefined
   // `3DES` and `2nd` are no numbers with a unit.
