@@ -6,6 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as FiberRef from "effect/FiberRef"
+import type * as Runtime from "effect/Runtime"
 import { randomUUID } from "node:crypto"
 import { type Caller, current, workingFor } from "../Caller.ts"
 import { Graph } from "../Graph.ts"
@@ -51,6 +52,7 @@ interface Session {
 /** What a request brings for who answers it. */
 interface Extra extends Record<string, unknown> {
   readonly caller: Caller
+  readonly runtime: Runtime.Runtime<never>
   readonly service: Service
   readonly owner: string
 }
@@ -246,7 +248,12 @@ export const make = (options: Options) =>
         const service = yield* services.get(permissions)
         const { handler, isFirstEra } = yield* second
         const now = yield* Clock.currentTimeMillis
-        const extra = { caller, service, owner: JSON.stringify([caller.name, caller.who, permissions]) }
+        const extra = {
+          caller,
+          runtime: yield* Effect.runtime(),
+          service,
+          owner: JSON.stringify([caller.name, caller.who, permissions])
+        }
         const authInfo = { token: "", clientId: client, scopes: [], extra }
         return yield* Effect.promise(async () => {
           if (await isFirstEra(request, body)) return inSession(request, messages, isBatch, now, authInfo)

@@ -228,6 +228,29 @@ it.scopedLive("offers nothing that writes where it is read-only", () =>
   })
 )
 
+it.scopedLive("writes down each write with its collection and its own request, though requests share a service", () =>
+  Effect.gen(function* () {
+    const log: Array<Line> = []
+    const { port } = yield* start({ log, settings: { log: { format: "json" } } })
+    const index = (more: object = {}) => ({ name: "index_documents", arguments: { documents, ...more } })
+    const [body, headers] = ofSecond("tools/call", index())
+    yield* post(port, body, { ...headers, "x-request-id": "one" })
+    yield* post(port, body, { ...headers, "x-request-id": "two" })
+    const session = { ...(yield* begin(port)), "x-request-id": "three" }
+    yield* post(port, rpc("tools/call", index({ collection: "notes" })), session)
+    assert.deepStrictEqual(
+      log
+        .filter(({ message }) => message === "write")
+        .map(({ annotations: { action, collection, request_id } }) => [action, collection, request_id]),
+      [
+        ["mcp index_documents", "default", "one"],
+        ["mcp index_documents", "default", "two"],
+        ["mcp index_documents", "notes", "three"]
+      ]
+    )
+  })
+)
+
 it.scopedLive("keeps a session until it is ended, unused for a day, or not among those used last", () =>
   Effect.gen(function* () {
     let now = Date.now()
