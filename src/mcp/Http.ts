@@ -47,6 +47,8 @@ interface Session {
   /** Whose it is: the session is gone to all others. */
   readonly owner: string
   lastUsed: number
+  /** Ids of its requests that are not answered. */
+  readonly open: Set<Id>
 }
 
 /** What a request brings for who answers it. */
@@ -172,23 +174,38 @@ export const make = (options: Options) =>
     const begin = (now: number, service: Service, owner: string): Promise<Session> => {
       const log = ClientLog.make()
       const server = firstEra(service, log)
+      const transport = new WebStandardStreamableHTTPServerTransport({
+        sessionIdGenerator: randomUUID,
+        onsessioninitialized: (id) => {
+          sessions.set(id, session)
+          for (const oldest of sessions.keys()) {
+            if (sessions.size <= (options.mostSessions ?? 1000)) break
+            forget(oldest)
+          }
+        },
+        onsessionclosed: (id) => void sessions.delete(id)
+      })
       const session: Session = {
         lastUsed: now,
         owner,
         end: () => void server.close().catch(() => {}),
-        transport: new WebStandardStreamableHTTPServerTransport({
-          sessionIdGenerator: randomUUID,
-          onsessioninitialized: (id) => {
-            sessions.set(id, session)
-            for (const oldest of sessions.keys()) {
-              if (sessions.size <= (options.mostSessions ?? 1000)) break
-              forget(oldest)
-            }
-          },
-          onsessionclosed: (id) => void sessions.delete(id)
-        })
+        transport,
+        open: new Set()
       }
-      return server.connect(session.transport).then(() => session)
+      const send = transport.send.bind(transport)
+      transport.send = (message, options) => {
+        if (!("method" in message)) session.open.delete(message.id as Id)
+        return send(message, options)
+      }
+      return server.connect(transport).then(() => session)
+    }
+
+    /** Ends the stream of a request that was cancelled: the SDK answers none, and its client would wait for ever. */
+    const answerCancelled = ({ open, transport }: Session, id: Id) => {
+      // The SDK does not cancel one whose id is 0 or empty.
+      if (!id || !open.has(id)) return
+      const error = { code: code.internal, message: "Cancelled" }
+      void transport.send({ jsonrpc: "2.0", id, error }).catch(() => {})
     }
 
     /** One of the first era's requests. */
@@ -217,17 +234,32 @@ export const make = (options: Options) =>
         sessions.delete(id)
         sessions.set(id, session)
       }
-      const { transport } = session
+      const { open, transport } = session
+      const again = requests.find(
+        ({ id }, at) => open.has(id) || requests.findIndex((request) => request.id === id) < at
+      )
+      if (again !== undefined) {
+        const message = `The id ${JSON.stringify(again.id).slice(0, 100)} is that of a request which still runs in this session`
+        return refuse(400, { code: code.invalidRequest, message }, again.id)
+      }
       // A client that lost its connection opens another before it shows here that the old one is gone.
       if (request.method === "GET") transport.closeStandaloneSSEStream()
       request.signal.addEventListener("abort", () => {
         for (const { id } of requests) {
           transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } })
+          answerCancelled(session, id)
         }
       })
       const sent = messages.filter((message) => message._tag !== "Response").map(withoutTag)
       if (request.method === "POST" && sent.length === 0) return new Response(null, { status: 202 })
-      return transport.handleRequest(request, { parsedBody: isBatch ? sent : sent[0], authInfo })
+      for (const { id } of requests) open.add(id)
+      const response = await transport.handleRequest(request, { parsedBody: isBatch ? sent : sent[0], authInfo })
+      if (!response.ok) for (const { id } of requests) open.delete(id)
+      for (const message of messages) {
+        if (message._tag !== "Notification" || message.method !== "notifications/cancelled") continue
+        answerCancelled(session, message.params?.["requestId"] as Id)
+      }
+      return response
     }
 
     return (request: Request, body: unknown, client: string): Effect.Effect<Response> =>
