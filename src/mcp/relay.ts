@@ -265,26 +265,27 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
 export const start = async (run: (meeting?: Meeting) => void): Promise<void> => {
   const args = process.argv.slice(2)
   const { env } = process
-  const file = args.some((arg) => standalone.has(nameOf(arg)))
-    ? undefined
-    : socketOf({ db: valueOf(args, "--db"), config: valueOf(args, "--config"), cwd: process.cwd(), env })
-  if (file === undefined) return run()
+  const place = () =>
+    socketOf({ db: valueOf(args, "--db"), config: valueOf(args, "--config"), cwd: process.cwd(), env })
+  const first = args.some((arg) => standalone.has(nameOf(arg))) ? undefined : place()
+  if (first === undefined) return run()
   const hello = { args, cwd: process.cwd() }
   // A terminal is told what this is.
   const joins = !isatty(0) && !args.some((arg) => own.has(nameOf(arg)))
 
   /** The process there, or this one if there is none; tries again while others begin. */
-  const find = async (tries = 100): Promise<Joined | "refused" | Meeting> => {
+  const find = async (file: string | undefined, tries = 100): Promise<Joined | "refused" | Meeting> => {
+    if (file === undefined) return "refused"
     const found = joins ? await join(file, hello) : "absent"
     if (typeof found === "object" || found === "refused") return found
     const meeting = found === "absent" ? await claim(file) : undefined
     if (meeting !== undefined) return meeting
     if (!joins || tries === 0) return "refused"
     await pause(10 + Math.random() * 20)
-    return find(tries - 1)
+    return find(file, tries - 1)
   }
 
-  const found = await find()
+  const found = await find(first)
   if (found === "refused") return run()
   if ("address" in found) return run(found)
 
@@ -293,10 +294,11 @@ export const start = async (run: (meeting?: Meeting) => void): Promise<void> => 
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop)
   let leave = (): void => process.exit(0)
   const again = async (): Promise<Joined> => {
-    let next = await find()
+    // The configuration may have changed, with which an engine is opened here.
+    let next = await find(place())
     if (next !== "refused" && "socket" in next) return next
     // Its own engine, which this process then joins as others do; not to be found, if it is not theirs.
-    const own = `${file}.${process.pid}`
+    const own = `${first}.${process.pid}`
     if (next === "refused") next = (await claim(own)) ?? "refused"
     if (next === "refused") {
       process.stderr.write(

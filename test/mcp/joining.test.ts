@@ -144,6 +144,26 @@ describe.skipIf(process.platform !== "linux")("when the process with the engine 
     assert.isFalse(hasEngine(newcomer))
   })
 
+  it("one that takes over with a configuration that was changed meanwhile serves those that have it too", async () => {
+    const folder = temporaryFolder()
+    const configure = (most: number) => writeFileSync(pathOf(folder, "clew.toml"), `[search]\ntop_k = ${most}\n`)
+    const foundBy = async (client: Program) =>
+      (await client.call("search", { query: "tides bread" })).structuredContent.results.length
+    configure(1)
+    const first = await startWith([sea, bread], { folder })
+    const second = await start({ folder })
+    assert.strictEqual(await foundBy(second), 1)
+    configure(2)
+    await killed(first)
+    assert.strictEqual(await foundBy(second), 2)
+    const third = await start({ folder })
+    assert.strictEqual(await foundBy(third), 2)
+    configure(1)
+    const fourth = await start({ folder })
+    assert.strictEqual(await foundBy(fourth), 1)
+    assert.deepStrictEqual([second, third, fourth].map(hasEngine), [true, false, true])
+  })
+
   it("reads that wait are asked again, and writes are refused, since nobody knows of them", async () => {
     const [first, second] = await party({})
     const uri = "clew://documents/quagga"
