@@ -16,7 +16,7 @@ import type { Right } from "../model/Key.ts"
 import { Store } from "../Store.ts"
 import { version } from "../version.ts"
 import * as ClientLog from "./ClientLog.ts"
-import { type Id, type Message, readValue, withoutTag } from "./Message.ts"
+import { type Message, readValue, withoutTag } from "./Message.ts"
 import { overviewOf } from "./overview.ts"
 import { places } from "./prompts.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
@@ -24,6 +24,7 @@ import { type Audit, checkOpening, firstEra, make as makeService, type Service }
 import type { Needs } from "./Tool.ts"
 import { selectTools } from "./toolNames.ts"
 import { makeWatching, type Use } from "./Watching.ts"
+import type { Id } from "./wire.ts"
 
 /** What the user says of the index and its tools. */
 export interface Options {

@@ -11,12 +11,13 @@ import { pathText } from "../model/kinds.ts"
 import { working } from "../runtime/Turn.ts"
 import { named } from "../runtime/Unhandled.ts"
 import type { ClientLog } from "./ClientLog.ts"
-import type { Id, Request } from "./Message.ts"
+import type { Request } from "./Message.ts"
 import type { Overview } from "./overview.ts"
 import { code, invalidParams, RpcError, toRpcError } from "./RpcError.ts"
 import type { Call, Settings } from "./Tool.ts"
 import { writingTools } from "./toolNames.ts"
 import { checkCount, type Use, type Watching } from "./Watching.ts"
+import { type Id, listenedTo } from "./wire.ts"
 
 /** The SDK's schema of a method's request. */
 type Requested = typeof Mcp.PingRequestSchema
@@ -136,13 +137,6 @@ interface Watches {
   readonly stops: Map<string, () => void>
   readonly changed: (uri: string) => void
   isOver: boolean
-}
-
-/** The resources that a client of the second era asks to watch. */
-const listenedTo = (params: unknown): ReadonlyArray<string> => {
-  const { notifications } = (params ?? {}) as { readonly notifications?: { readonly resourceSubscriptions?: unknown } }
-  const uris = notifications?.resourceSubscriptions
-  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : []
 }
 
 /** What we answer, to clients of both eras. */

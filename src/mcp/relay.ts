@@ -1,6 +1,7 @@
 import { isatty } from "node:tty"
 import { makeSplitter, maxMessageBytes } from "./lines.ts"
 import { claim, join, type Meeting, nameOf, socketOf, valueOf } from "./meeting.ts"
+import { listenedTo, subscriptionKey } from "./wire.ts"
 
 // The program itself, with everything it needs, is loaded only where no other process can be joined.
 
@@ -156,11 +157,17 @@ class Conversation {
 
   /** Notices of documents that may have changed meanwhile. */
   changes(): ReadonlyArray<object> {
-    return [...this.greeting.values()].flatMap((message) =>
-      message["method"] === "resources/subscribe"
-        ? [{ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: paramsOf(message)["uri"] } }]
-        : []
+    const changed = (params: object) => ({ jsonrpc: "2.0", method: "notifications/resources/updated", params })
+    const first = [...this.greeting.values()].flatMap((message) =>
+      message["method"] === "resources/subscribe" ? [changed({ uri: paramsOf(message)["uri"] })] : []
     )
+    const listening = [...this.open].flatMap(({ left, requests }) =>
+      requests.filter(({ id, method }) => method === "subscriptions/listen" && left.has(keyOf(id)))
+    )
+    const second = listening.flatMap(({ id, params }) =>
+      listenedTo(params).map((uri) => changed({ _meta: { [subscriptionKey]: id }, uri }))
+    )
+    return [...first, ...second]
   }
 }
 
