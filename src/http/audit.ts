@@ -14,12 +14,18 @@ interface Audited {
   readonly job?: string | undefined
 }
 
-/** The whole numbers of a result, an MCP tool's too: how much was written. */
-const countsOf = (result: unknown): Readonly<Record<string, number>> =>
+/** A result's fields, an MCP tool's too. */
+const fieldsOf = (exit: Exit.Exit<unknown, unknown>): Readonly<Record<string, unknown>> => {
+  const result = Exit.isSuccess(exit) ? (exit.value as { readonly structuredContent?: object } | undefined) : undefined
+  return { ...(result?.structuredContent ?? result) }
+}
+
+/** The whole numbers: how much was written. */
+const countsOf = (fields: Readonly<Record<string, unknown>>): Readonly<Record<string, number>> =>
   Object.fromEntries(
-    Object.entries(
-      ((result as { readonly structuredContent?: object } | undefined)?.structuredContent ?? result ?? {}) as object
-    ).filter((entry): entry is [string, number] => Number.isInteger(entry[1]) && !entry[0].endsWith("_ms"))
+    Object.entries(fields).filter(
+      (entry): entry is [string, number] => Number.isInteger(entry[1]) && !entry[0].endsWith("_ms")
+    )
   )
 
 const outcomeOf = (exit: Exit.Exit<unknown, unknown>): string =>
@@ -38,12 +44,13 @@ export const makeAudit = Effect.map(
         Effect.gen(function* () {
           const { who = "anybody" } = yield* FiberRef.get(current)
           const request = yield* Effect.serviceOption(HttpServerRequest.HttpServerRequest)
-          const counts = Exit.isSuccess(exit) ? countsOf(exit.value) : {}
+          const fields = fieldsOf(exit)
+          const where = collection ?? fields["collection"]
           const told = {
             key: who,
-            ...(collection === undefined ? {} : { collection }),
+            ...(typeof where === "string" ? { collection: where } : {}),
             outcome: outcomeOf(exit),
-            ...counts,
+            ...countsOf(fields),
             ...(job === undefined ? {} : { job }),
             ...(Option.isSome(request) ? { request_id: idOf(request.value) } : {})
           }

@@ -45,7 +45,7 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
         ...options,
         readOnly: access.readOnly,
         writePaths,
-        audit: (tool, work) => audit(`mcp ${tool}`)(work)
+        audit: (tool, collection, work) => audit(`mcp ${tool}`, { collection })(work)
       }
       const engine = yield* Effect.context<Needs | SearchConfig | Scope.Scope>()
       // Servers that no agent asks start faster without the SDK.

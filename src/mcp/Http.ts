@@ -6,6 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as FiberRef from "effect/FiberRef"
+import type * as Runtime from "effect/Runtime"
 import { randomUUID } from "node:crypto"
 import { type Caller, current, workingFor } from "../Caller.ts"
 import { Graph } from "../Graph.ts"
@@ -15,7 +16,7 @@ import type { Right } from "../model/Key.ts"
 import { Store } from "../Store.ts"
 import { version } from "../version.ts"
 import * as ClientLog from "./ClientLog.ts"
-import { type Id, type Message, readValue, withoutTag } from "./Message.ts"
+import { type Message, readValue, withoutTag } from "./Message.ts"
 import { overviewOf } from "./overview.ts"
 import { places } from "./prompts.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
@@ -23,6 +24,7 @@ import { type Audit, checkOpening, firstEra, make as makeService, type Service }
 import type { Needs } from "./Tool.ts"
 import { selectTools } from "./toolNames.ts"
 import { makeWatching, type Use } from "./Watching.ts"
+import type { Id } from "./wire.ts"
 
 /** What the user says of the index and its tools. */
 export interface Options {
@@ -46,11 +48,14 @@ interface Session {
   /** Whose it is: the session is gone to all others. */
   readonly owner: string
   lastUsed: number
+  /** Ids of its requests that are not answered. */
+  readonly open: Set<Id>
 }
 
 /** What a request brings for who answers it. */
 interface Extra extends Record<string, unknown> {
   readonly caller: Caller
+  readonly runtime: Runtime.Runtime<never>
   readonly service: Service
   readonly owner: string
 }
@@ -170,23 +175,38 @@ export const make = (options: Options) =>
     const begin = (now: number, service: Service, owner: string): Promise<Session> => {
       const log = ClientLog.make()
       const server = firstEra(service, log)
+      const transport = new WebStandardStreamableHTTPServerTransport({
+        sessionIdGenerator: randomUUID,
+        onsessioninitialized: (id) => {
+          sessions.set(id, session)
+          for (const oldest of sessions.keys()) {
+            if (sessions.size <= (options.mostSessions ?? 1000)) break
+            forget(oldest)
+          }
+        },
+        onsessionclosed: (id) => void sessions.delete(id)
+      })
       const session: Session = {
         lastUsed: now,
         owner,
         end: () => void server.close().catch(() => {}),
-        transport: new WebStandardStreamableHTTPServerTransport({
-          sessionIdGenerator: randomUUID,
-          onsessioninitialized: (id) => {
-            sessions.set(id, session)
-            for (const oldest of sessions.keys()) {
-              if (sessions.size <= (options.mostSessions ?? 1000)) break
-              forget(oldest)
-            }
-          },
-          onsessionclosed: (id) => void sessions.delete(id)
-        })
+        transport,
+        open: new Set()
       }
-      return server.connect(session.transport).then(() => session)
+      const send = transport.send.bind(transport)
+      transport.send = (message, options) => {
+        if (!("method" in message)) session.open.delete(message.id as Id)
+        return send(message, options)
+      }
+      return server.connect(transport).then(() => session)
+    }
+
+    /** Ends the stream of a request that was cancelled: the SDK answers none, and its client would wait for ever. */
+    const answerCancelled = ({ open, transport }: Session, id: Id) => {
+      // The SDK does not cancel one whose id is 0 or empty.
+      if (!id || !open.has(id)) return
+      const error = { code: code.internal, message: "Cancelled" }
+      void transport.send({ jsonrpc: "2.0", id, error }).catch(() => {})
     }
 
     /** One of the first era's requests. */
@@ -215,17 +235,32 @@ export const make = (options: Options) =>
         sessions.delete(id)
         sessions.set(id, session)
       }
-      const { transport } = session
+      const { open, transport } = session
+      const again = requests.find(
+        ({ id }, at) => open.has(id) || requests.findIndex((request) => request.id === id) < at
+      )
+      if (again !== undefined) {
+        const message = `The id ${JSON.stringify(again.id).slice(0, 100)} is that of a request which still runs in this session`
+        return refuse(400, { code: code.invalidRequest, message }, again.id)
+      }
       // A client that lost its connection opens another before it shows here that the old one is gone.
       if (request.method === "GET") transport.closeStandaloneSSEStream()
       request.signal.addEventListener("abort", () => {
         for (const { id } of requests) {
           transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } })
+          answerCancelled(session, id)
         }
       })
       const sent = messages.filter((message) => message._tag !== "Response").map(withoutTag)
       if (request.method === "POST" && sent.length === 0) return new Response(null, { status: 202 })
-      return transport.handleRequest(request, { parsedBody: isBatch ? sent : sent[0], authInfo })
+      for (const { id } of requests) open.add(id)
+      const response = await transport.handleRequest(request, { parsedBody: isBatch ? sent : sent[0], authInfo })
+      if (!response.ok) for (const { id } of requests) open.delete(id)
+      for (const message of messages) {
+        if (message._tag !== "Notification" || message.method !== "notifications/cancelled") continue
+        answerCancelled(session, message.params?.["requestId"] as Id)
+      }
+      return response
     }
 
     return (request: Request, body: unknown, client: string): Effect.Effect<Response> =>
@@ -246,7 +281,12 @@ export const make = (options: Options) =>
         const service = yield* services.get(permissions)
         const { handler, isFirstEra } = yield* second
         const now = yield* Clock.currentTimeMillis
-        const extra = { caller, service, owner: JSON.stringify([caller.name, caller.who, permissions]) }
+        const extra = {
+          caller,
+          runtime: yield* Effect.runtime(),
+          service,
+          owner: JSON.stringify([caller.name, caller.who, permissions])
+        }
         const authInfo = { token: "", clientId: client, scopes: [], extra }
         return yield* Effect.promise(async () => {
           if (await isFirstEra(request, body)) return inSession(request, messages, isBatch, now, authInfo)

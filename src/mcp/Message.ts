@@ -1,7 +1,6 @@
 import { isObject } from "../model/kinds.ts"
 import { type Code, code } from "./RpcError.ts"
-
-export type Id = string | number
+import { type Id, isId } from "./wire.ts"
 
 export interface Request {
   readonly _tag: "Request"
@@ -30,9 +29,6 @@ export interface Response {
 }
 
 export type Message = Request | Notification | Response | Invalid
-
-export const isId = (value: unknown): value is Id =>
-  typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value))
 
 /** Some clients and models send null for absent fields. */
 export const withoutNulls = (params: Readonly<Record<string, unknown>>) =>

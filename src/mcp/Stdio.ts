@@ -3,9 +3,7 @@ import type { JSONRPCMessage, JSONRPCRequest } from "@modelcontextprotocol/sdk/t
 import type { Readable, Writable } from "node:stream"
 import { type JsonFault, readJsonAtOnce } from "../model/readJson.ts"
 import {
-  type Id,
   type Invalid,
-  isId,
   type Message,
   readValue,
   type Request,
@@ -16,6 +14,7 @@ import {
 import { type Frame, kept, makeSplitter, maxMessageBytes } from "./lines.ts"
 import { isObject, pathText } from "../model/kinds.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
+import { type Id, isId, subscriptionKey } from "./wire.ts"
 
 /** A process's streams, or others in their place, which have no process to end. */
 export interface Streams {
@@ -129,7 +128,6 @@ interface Pending {
 
 /** Where a message of the second era tells its version. */
 const versionKey = "io.modelcontextprotocol/protocolVersion"
-const subscriptionKey = "io.modelcontextprotocol/subscriptionId"
 
 const metaOf = (params: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, unknown>> => {
   const meta = params?.["_meta"]

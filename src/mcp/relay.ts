@@ -1,6 +1,7 @@
 import { isatty } from "node:tty"
 import { makeSplitter, maxMessageBytes } from "./lines.ts"
 import { claim, join, type Meeting, nameOf, socketOf, valueOf } from "./meeting.ts"
+import { listenedTo, subscriptionKey } from "./wire.ts"
 
 // The program itself, with everything it needs, is loaded only where no other process can be joined.
 
@@ -156,11 +157,17 @@ class Conversation {
 
   /** Notices of documents that may have changed meanwhile. */
   changes(): ReadonlyArray<object> {
-    return [...this.greeting.values()].flatMap((message) =>
-      message["method"] === "resources/subscribe"
-        ? [{ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: paramsOf(message)["uri"] } }]
-        : []
+    const changed = (params: object) => ({ jsonrpc: "2.0", method: "notifications/resources/updated", params })
+    const first = [...this.greeting.values()].flatMap((message) =>
+      message["method"] === "resources/subscribe" ? [changed({ uri: paramsOf(message)["uri"] })] : []
     )
+    const listening = [...this.open].flatMap(({ left, requests }) =>
+      requests.filter(({ id, method }) => method === "subscriptions/listen" && left.has(keyOf(id)))
+    )
+    const second = listening.flatMap(({ id, params }) =>
+      listenedTo(params).map((uri) => changed({ _meta: { [subscriptionKey]: id }, uri }))
+    )
+    return [...first, ...second]
   }
 }
 
@@ -265,26 +272,27 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
 export const start = async (run: (meeting?: Meeting) => void): Promise<void> => {
   const args = process.argv.slice(2)
   const { env } = process
-  const file = args.some((arg) => standalone.has(nameOf(arg)))
-    ? undefined
-    : socketOf({ db: valueOf(args, "--db"), config: valueOf(args, "--config"), cwd: process.cwd(), env })
-  if (file === undefined) return run()
+  const place = () =>
+    socketOf({ db: valueOf(args, "--db"), config: valueOf(args, "--config"), cwd: process.cwd(), env })
+  const first = args.some((arg) => standalone.has(nameOf(arg))) ? undefined : place()
+  if (first === undefined) return run()
   const hello = { args, cwd: process.cwd() }
   // A terminal is told what this is.
   const joins = !isatty(0) && !args.some((arg) => own.has(nameOf(arg)))
 
   /** The process there, or this one if there is none; tries again while others begin. */
-  const find = async (tries = 100): Promise<Joined | "refused" | Meeting> => {
+  const find = async (file: string | undefined, tries = 100): Promise<Joined | "refused" | Meeting> => {
+    if (file === undefined) return "refused"
     const found = joins ? await join(file, hello) : "absent"
     if (typeof found === "object" || found === "refused") return found
     const meeting = found === "absent" ? await claim(file) : undefined
     if (meeting !== undefined) return meeting
     if (!joins || tries === 0) return "refused"
     await pause(10 + Math.random() * 20)
-    return find(tries - 1)
+    return find(file, tries - 1)
   }
 
-  const found = await find()
+  const found = await find(first)
   if (found === "refused") return run()
   if ("address" in found) return run(found)
 
@@ -293,10 +301,11 @@ export const start = async (run: (meeting?: Meeting) => void): Promise<void> => 
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop)
   let leave = (): void => process.exit(0)
   const again = async (): Promise<Joined> => {
-    let next = await find()
+    // The configuration may have changed, with which an engine is opened here.
+    let next = await find(place())
     if (next !== "refused" && "socket" in next) return next
     // Its own engine, which this process then joins as others do; not to be found, if it is not theirs.
-    const own = `${file}.${process.pid}`
+    const own = `${first}.${process.pid}`
     if (next === "refused") next = (await claim(own)) ?? "refused"
     if (next === "refused") {
       process.stderr.write(

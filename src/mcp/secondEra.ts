@@ -1,7 +1,7 @@
 import { createMcpHandler, isLegacyRequest, Server, type Transport } from "@modelcontextprotocol/server"
 import { serveStdio } from "@modelcontextprotocol/server/stdio"
 import type { Transport as FirstTransport } from "@modelcontextprotocol/sdk/shared/transport.js"
-import { callerOf, formless, type Service } from "./Server.ts"
+import { askerOf, formless, type Service } from "./Server.ts"
 
 /** How long a client may keep a list. */
 const kept = { ttlMs: 300_000, cacheScope: "private" } as const
@@ -12,8 +12,7 @@ const lists: ReadonlySet<string> = new Set(["tools/list", "prompts/list", "resou
 /** The SDK's server for the second era (2026-07-28): without `initialize`, each request says who asks. */
 export const secondEra = (
   { answer, info, instructions }: Service,
-  client?: string,
-  by?: ReturnType<typeof callerOf>
+  asker: Partial<ReturnType<typeof askerOf>> = {}
 ): Server => {
   const server = new Server(info, {
     capabilities: { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} },
@@ -22,7 +21,7 @@ export const secondEra = (
     cacheHints: { "server/discover": kept }
   })
   server.fallbackRequestHandler = async (request, { mcpReq: { _meta, id, notify, signal } }) => {
-    const result = await answer(request, { id, signal, client, by, progressToken: _meta?.progressToken, notify })
+    const result = await answer(request, { id, signal, ...asker, progressToken: _meta?.progressToken, notify })
     return lists.has(request.method) ? { ...result, ...kept } : result
   }
   return server
@@ -38,8 +37,7 @@ export const overStdio = (service: Service, side: FirstTransport): ((uri: string
 /** Answers HTTP requests of the second era; `authInfo` says whose turn it is, who asks, and which service they get. */
 export const overHttp = () => ({
   isFirstEra: isLegacyRequest,
-  handler: createMcpHandler(
-    ({ authInfo }) => secondEra(authInfo!.extra!["service"] as Service, authInfo?.clientId, callerOf(authInfo)),
-    { legacy: "reject" }
-  )
+  handler: createMcpHandler(({ authInfo }) => secondEra(authInfo!.extra!["service"] as Service, askerOf(authInfo)), {
+    legacy: "reject"
+  })
 })

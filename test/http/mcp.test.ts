@@ -228,6 +228,29 @@ it.scopedLive("offers nothing that writes where it is read-only", () =>
   })
 )
 
+it.scopedLive("writes down each write with its collection and its own request, though requests share a service", () =>
+  Effect.gen(function* () {
+    const log: Array<Line> = []
+    const { port } = yield* start({ log, settings: { log: { format: "json" } } })
+    const index = (more: object = {}) => ({ name: "index_documents", arguments: { documents, ...more } })
+    const [body, headers] = ofSecond("tools/call", index())
+    yield* post(port, body, { ...headers, "x-request-id": "one" })
+    yield* post(port, body, { ...headers, "x-request-id": "two" })
+    const session = { ...(yield* begin(port)), "x-request-id": "three" }
+    yield* post(port, rpc("tools/call", index({ collection: "notes" })), session)
+    assert.deepStrictEqual(
+      log
+        .filter(({ message }) => message === "write")
+        .map(({ annotations: { action, collection, request_id } }) => [action, collection, request_id]),
+      [
+        ["mcp index_documents", "default", "one"],
+        ["mcp index_documents", "default", "two"],
+        ["mcp index_documents", "notes", "three"]
+      ]
+    )
+  })
+)
+
 it.scopedLive("keeps a session until it is ended, unused for a day, or not among those used last", () =>
   Effect.gen(function* () {
     let now = Date.now()
@@ -275,7 +298,7 @@ for (const era of ["first", "second"] as const) {
   )
 }
 
-it.scopedLive("stops what a client cancels by another request", () =>
+it.scopedLive("stops what a client cancels by another request, and ends its stream", () =>
   Effect.gen(function* () {
     const [gate, left, reached] = yield* Effect.all([
       Deferred.make<void>(),
@@ -284,10 +307,33 @@ it.scopedLive("stops what a client cancels by another request", () =>
     ])
     const { port } = yield* start({ documents, gate, left, reached })
     const session = yield* begin(port)
-    yield* Effect.fork(post(port, rpc("tools/call", search("honey"), 7), session))
+    const asking = yield* Effect.fork(post(port, rpc("tools/call", search("honey"), 7), session))
     yield* Deferred.await(reached)
     yield* post(port, { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } }, session)
     yield* Deferred.await(left)
+    const [cancelled] = messagesOf(yield* Effect.timeout(Fiber.join(asking), "5 seconds"))
+    assert.deepStrictEqual([cancelled.id, cancelled.error.message], [7, "Cancelled"])
+    assert.deepStrictEqual(messagesOf(yield* post(port, rpc("ping", {}, 7), session))[0].result, {})
+  })
+)
+
+it.scopedLive("refuses the id of a request that still runs in the session", () =>
+  Effect.gen(function* () {
+    const [gate, reached] = yield* Effect.all([Deferred.make<void>(), Deferred.make<void>()])
+    const { port } = yield* start({ documents, gate, reached })
+    const session = yield* begin(port)
+    const first = yield* Effect.fork(post(port, rpc("tools/call", search("honey"), 7), session))
+    yield* Deferred.await(reached)
+    const again = yield* post(port, rpc("ping", {}, 7), session)
+    assert.deepStrictEqual([again.status, again.json.id, again.json.error.code], [400, 7, -32600])
+    assert.strictEqual((yield* post(port, [rpc("ping"), rpc("ping")], session)).json.error.code, -32600)
+    const unacceptable = yield* ask(port, "POST", "/mcp", { body: rpc("ping", {}, 8), headers: session })
+    assert.strictEqual(unacceptable.status, 406)
+    assert.deepStrictEqual(messagesOf(yield* post(port, rpc("ping", {}, 8), session))[0].result, {})
+    yield* Deferred.succeed(gate, undefined)
+    const [answer] = messagesOf(yield* Effect.timeout(Fiber.join(first), "5 seconds"))
+    assert.include(JSON.stringify(answer.result), "Bees make honey")
+    assert.deepStrictEqual(messagesOf(yield* post(port, rpc("ping", {}, 7), session))[0].result, {})
   })
 )
 

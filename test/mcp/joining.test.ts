@@ -14,7 +14,18 @@ import * as net from "node:net"
 import { tmpdir } from "node:os"
 import { join as pathOf } from "node:path"
 import { claim, join } from "../../src/mcp/meeting.ts"
-import { bin, bread, cleanEnv, Program, start, startWith, sea, type StartOptions, temporaryFolder } from "./client.ts"
+import {
+  bin,
+  bread,
+  cleanEnv,
+  Program,
+  secondEra,
+  start,
+  startWith,
+  sea,
+  type StartOptions,
+  temporaryFolder
+} from "./client.ts"
 
 /** Whether a process has loaded SQLite: those that joined have not. */
 const hasEngine = ({ child }: Program) => readFileSync(`/proc/${child.pid}/maps`, "latin1").includes("better_sqlite3")
@@ -144,6 +155,26 @@ describe.skipIf(process.platform !== "linux")("when the process with the engine 
     assert.isFalse(hasEngine(newcomer))
   })
 
+  it("one that takes over with a configuration that was changed meanwhile serves those that have it too", async () => {
+    const folder = temporaryFolder()
+    const configure = (most: number) => writeFileSync(pathOf(folder, "clew.toml"), `[search]\ntop_k = ${most}\n`)
+    const foundBy = async (client: Program) =>
+      (await client.call("search", { query: "tides bread" })).structuredContent.results.length
+    configure(1)
+    const first = await startWith([sea, bread], { folder })
+    const second = await start({ folder })
+    assert.strictEqual(await foundBy(second), 1)
+    configure(2)
+    await killed(first)
+    assert.strictEqual(await foundBy(second), 2)
+    const third = await start({ folder })
+    assert.strictEqual(await foundBy(third), 2)
+    configure(1)
+    const fourth = await start({ folder })
+    assert.strictEqual(await foundBy(fourth), 1)
+    assert.deepStrictEqual([second, third, fourth].map(hasEngine), [true, false, true])
+  })
+
   it("reads that wait are asked again, and writes are refused, since nobody knows of them", async () => {
     const [first, second] = await party({})
     const uri = "clew://documents/quagga"
@@ -170,6 +201,23 @@ describe.skipIf(process.platform !== "linux")("when the process with the engine 
     await second!.call("index_documents", { documents: [{ content: "Quaggas graze.", doc_id: "quagga" }] })
     await second!.find(isUpdate, from)
     assert.isFalse(second!.lines.some((line) => line.includes("clew-again")))
+  })
+
+  it("a client of the second era hears of what it watches, which nobody has looked at then", async () => {
+    const folder = temporaryFolder()
+    const first = await startWith([sea], { folder })
+    const second = new Program({ folder })
+    const uri = "clew://documents/quagga"
+    second.send({
+      jsonrpc: "2.0",
+      id: "watch",
+      method: "subscriptions/listen",
+      params: { _meta: secondEra, notifications: { resourceSubscriptions: [uri] } }
+    })
+    await second.find(({ method }) => method === "notifications/subscriptions/acknowledged")
+    await killed(first)
+    const { params } = await second.find(({ method }) => method === "notifications/resources/updated")
+    assert.deepStrictEqual(params, { _meta: { "io.modelcontextprotocol/subscriptionId": "watch" }, uri })
   })
 
   it("what others have asked is answered before it ends in order", async () => {
