@@ -45,6 +45,23 @@ describe("documents", () => {
     })
   )
 
+  it.effect("windows-1252 has its quotes and the euro where mail, RTF or HTML names it, also as Latin-1", () =>
+    Effect.gen(function* () {
+      const latin = (text: string) => Uint8Array.from(Buffer.from(text, "latin1"))
+      const words = "It\x92s \x80 5 \x96 \x93done\x94"
+      const expected = "It’s € 5 – “done”"
+      for (const [name, source] of [
+        ["a.eml", `From: a@b.c\nContent-Type: text/plain; charset=windows-1252\n\n${words}\n`],
+        ["a.html", `<html><head><meta charset=iso-8859-1></head><body><p>${words}</p></body></html>`],
+        ["a.rtf", String.raw`{\rtf1\ansi\ansicpg1252 It\'92s \'80 5 \'96 \'93done\'94\par}`]
+      ] as const)
+        assert.strictEqual(document(yield* load(name, latin(source))).content, expected, name)
+      const page = `Content-Type: text/html; charset=latin1\nSubject: =?windows-1252?Q?It=92s_=80_5?=\nTo: =?cp1252?Q?Ann_=80?= <a@b.c>\n\n<p>${words}</p>\n`
+      const { content, metadata, title } = document(yield* load("b.eml", latin(page)))
+      assert.deepStrictEqual([title, content, metadata["to"]], ["It’s € 5", expected, ["Ann € <a@b.c>"]])
+    })
+  )
+
   it.effect("CSV: by whatever delimits its cells", () =>
     Effect.gen(function* () {
       const semicolons = document(yield* load("a.csv", strToU8('Ort;Preis\nBasel;"3,50"\nBern;"4,10"\n')))
