@@ -184,6 +184,21 @@ function* pieces(path: string, text: string): Generator<{ readonly line: number;
   yield piece(open, close < open ? text.length : close)
 }
 
+/** The last line of which a record has no id, and how many of its records have none. */
+interface Unnamed {
+  readonly line: number
+  readonly count: number
+}
+
+/** Numbers further records of a line, which all have its name: `L1`, `L1.2`. */
+const numbered = (before: Unnamed, loaded: Loaded): readonly [Unnamed, Loaded] => {
+  if (loaded._tag === "Rejected" || loaded.line === undefined || loaded.record !== `L${loaded.line}`)
+    return [before, loaded]
+  const { line, record } = loaded
+  const count = line === before.line ? before.count + 1 : 1
+  return [{ line, count }, count === 1 ? loaded : { ...loaded, record: `${record}.${count}` }]
+}
+
 const wholeFile = (path: string, text: string): Loaded => ({
   _tag: "Loaded",
   content: text,
@@ -197,7 +212,7 @@ const wholeFile = (path: string, text: string): Loaded => ({
  */
 export const format: FileFormat = {
   name: "records",
-  version: 2,
+  version: 3,
   accepts,
   load: (file) =>
     Stream.unwrap(
@@ -206,7 +221,8 @@ export const format: FileFormat = {
         if (listed(file.path, text) === undefined) return Stream.make(wholeFile(file.path, text))
         return Stream.fromIterable(pieces(file.path, text)).pipe(
           Stream.mapEffect((piece) => recordOf(file.path, piece.text, piece.line)),
-          Stream.filter((loaded) => loaded !== undefined)
+          Stream.filter((loaded) => loaded !== undefined),
+          Stream.mapAccum({ line: 0, count: 0 }, numbered)
         )
       })
     )

@@ -148,6 +148,17 @@ describe("records", () => {
     })
   )
 
+  it.effect("records without an id on one line are numbered after the first", () =>
+    Effect.gen(function* () {
+      const namesOf = (path: string, text: string) =>
+        Effect.map(read(path, text), (found) => Array.from(found, ([name]) => name))
+      const json = '[{"text":"a"},{"id":"b","text":"b"},{"text":"c"},\n{"text":"d"},{"text":"e"}]'
+      assert.deepStrictEqual(yield* namesOf("/n/a.json", json), ["L1", "b", "L1.2", "L2", "L2.2"])
+      const xml = "<a><b><text>a</text></b><b><text>b</text></b></a>"
+      assert.deepStrictEqual(yield* namesOf("/n/a.xml", xml), ["L1", "L1.2"])
+    })
+  )
+
   it.effect("a list in its head that holds something else further down is one document", () =>
     Effect.gen(function* () {
       const text = `${'[[posts]]\ntext = "a"\n'.repeat(5000)}[other]\nb = 1\n`
