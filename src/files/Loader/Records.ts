@@ -11,7 +11,7 @@ import type { XmlElement } from "../../extraction/xml.ts"
 import type { FileFormat, Loaded, SourceFile } from "../Loader.ts"
 import { decode } from "./decode.ts"
 import { content } from "./read.ts"
-import { toLoaded } from "./record.ts"
+import { exact, toLoaded } from "./record.ts"
 
 /** The name of the list that a table belongs to, as in `[[posts]]`. */
 const listName = ({ key }: Entry): string | undefined =>
@@ -134,7 +134,7 @@ const parserOf = (ending: string): Effect.Effect<Parser> =>
   ending === "toml"
     ? Effect.map(
         Effect.promise(() => import("smol-toml")),
-        ({ parse }) => ({ name: "TOML", parse: (text) => onlyItem(parse(text)) })
+        ({ parse }) => ({ name: "TOML", parse: (text) => onlyItem(parse(text, { integersAsBigInt: "asNeeded" })) })
       )
     : ending === "xml"
       ? Effect.map(
@@ -145,7 +145,8 @@ const parserOf = (ending: string): Effect.Effect<Parser> =>
           Effect.promise(() => import("yaml")),
           ({ parse }) => ({
             name: "YAML",
-            parse: (text) => (parse(text, { maxAliasCount: 100, logLevel: "silent" }) as ReadonlyArray<unknown>)[0]
+            parse: (text) =>
+              (parse(text, { maxAliasCount: 100, logLevel: "silent", intAsBigInt: true }) as ReadonlyArray<unknown>)[0]
           })
         )
 
@@ -155,7 +156,10 @@ const recordOf = (path: string, text: string, line: number): Effect.Effect<Loade
   if (json.has(ending)) return Effect.succeed(toLoaded(line, text.replace(/,$/, "")))
   return Effect.map(parserOf(ending), ({ name, parse }) => {
     try {
-      return toLoaded(line, JSON.stringify(parse(text) ?? null))
+      return toLoaded(
+        line,
+        JSON.stringify(parse(text) ?? null, (_, item) => (typeof item === "bigint" ? exact(item) : item))
+      )
     } catch (error) {
       return { _tag: "Rejected", line, reason: `not valid ${name}: ${(error as Error).message.split("\n")[0]}` }
     }
