@@ -160,7 +160,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ["oldOffice", 2, mimes("", /^application\/x-cfb$/), bytes],
   ["epub", 5, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
-  ["table", 3, isTable, content, "csv"],
+  ["table", 4, isTable, content, "csv"],
   [
     "notebook",
     1,

@@ -69,6 +69,22 @@ describe("documents", () => {
     })
   )
 
+  it.effect(
+    "CSV: cells of several lines do not hide the delimiter, and rows after blank lines are cited by theirs",
+    () =>
+      Effect.gen(function* () {
+        const notes = 'Name;Note;City\nAnn;"first\n\nsecond\n\nthird";Paris\n\n\nBob;"one\n\ntwo";Rome\n'
+        const table = document(yield* load("a.csv", strToU8(notes)))
+        assert.strictEqual(
+          table.content,
+          "- Name: Ann; Note: first second third; City: Paris\n- Name: Bob; Note: one two; City: Rome"
+        )
+        assert.strictEqual(cited(table, "Bob"), ":9")
+        const gap = document(yield* load("b.csv", strToU8("a,b\r\nx,y\r\n\r\n\r\n\r\nzebra,w\r\n")))
+        assert.strictEqual(cited(gap, "zebra"), ":6")
+      })
+  )
+
   it.effect("PDF: two columns are read one after the other", () =>
     Effect.gen(function* () {
       const paper = document(yield* load("paper.pdf"))
