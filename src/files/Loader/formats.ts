@@ -147,7 +147,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ["html", 6, isHtml, pageText],
   ["pdf", 6, mimes("pdf", /^application\/pdf$/), bytes],
   // Documents, templates and shows, with macros or without.
-  ["docx", 5, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
+  ["docx", 6, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
   [
     "opendocument",
     6,
@@ -158,7 +158,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ["pptx", 5, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
   ["xlsx", 5, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
   ["oldOffice", 2, mimes("", /^application\/x-cfb$/), bytes],
-  ["epub", 5, mimes("epub", /^application\/epub\+zip$/), bytes],
+  ["epub", 6, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
   ["table", 4, isTable, content, "csv"],
   [
