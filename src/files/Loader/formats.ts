@@ -156,8 +156,8 @@ const extractables: ReadonlyArray<Extractable> = [
     "openDocument"
   ],
   ["pptx", 5, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
-  ["xlsx", 5, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
-  ["oldOffice", 2, mimes("", /^application\/x-cfb$/), bytes],
+  ["xlsx", 6, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
+  ["oldOffice", 3, mimes("", /^application\/x-cfb$/), bytes],
   ["epub", 6, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
   ["table", 4, isTable, content, "csv"],

@@ -543,6 +543,26 @@ describe("what stands around the text", () => {
     })
   )
 
+  it.effect("a sheet's durations are hours, minutes and seconds, also beyond a day", () =>
+    Effect.gen(function* () {
+      const cells = [1, 2, 3, 2].map(
+        (style, at) => `<c r="${"ABCD"[at]}2" s="${style}"><v>${at < 3 ? 1.510416667 : -0.5}</v></c>`
+      )
+      const hours = zipped({
+        "xl/workbook.xml": '<workbook><sheets><sheet name="S" r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": related(["r1", "worksheets/sheet1.xml"]),
+        "xl/styles.xml":
+          '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[hh]:mm:ss"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="46"/><xf numFmtId="170"/><xf numFmtId="22"/></cellXfs></styleSheet>',
+        "xl/worksheets/sheet1.xml": `<worksheet><sheetData><row r="2">${cells.join("")}</row></sheetData></worksheet>`
+      })
+      assert.strictEqual(
+        document(yield* load("a.xlsx", hours)).content,
+        "## S\n\n- 36:15:00; 36:15:00; 1899-12-31T12:15:00; -12:00:00"
+      )
+      assert.include(document(yield* load("hours.xls")).content, "- Name: Ann é; Dur: 36:00:00; Date: 2024-02-29")
+    })
+  )
+
   it.effect("a chart in a presentation of LibreOffice is the table of its data", () =>
     Effect.gen(function* () {
       const row = (...cells: ReadonlyArray<string>) =>
