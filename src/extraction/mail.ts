@@ -59,6 +59,10 @@ const withoutPlumbing = (text: string): string =>
     .replace(/\n{3,}/g, "\n\n")
     .trim()
 
+/** An attachment's name, which shows of a mail what it is. */
+const nameOf = (name: string, type: string): string =>
+  asWestern(name) + (type === "message/rfc822" && !/\.eml$/i.test(name) ? ".eml" : "")
+
 /** One mail: its text or HTML part, the subject as title, from, to and date as metadata. */
 export const mail = async (bytes: Uint8Array): Promise<Extracted> => {
   // The library decodes with Node's decoder, so its texts may have Latin-1's control characters.
@@ -81,12 +85,12 @@ export const mail = async (bytes: Uint8Array): Promise<Extracted> => {
       ...(parsed.messageId === undefined ? {} : { message_id: parsed.messageId })
     },
     marks: [],
-    attachments: parsed.attachments.flatMap(({ content, disposition, filename }, index) =>
+    attachments: parsed.attachments.flatMap(({ content, disposition, filename, mimeType }, index) =>
       disposition === "inline" && filename === null
         ? []
         : [
             {
-              name: asWestern(filename ?? `attachment-${index + 1}`),
+              name: nameOf(filename ?? `attachment-${index + 1}`, mimeType),
               bytes:
                 typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content as ArrayBuffer)
             }

@@ -582,6 +582,40 @@ describe("what stands around the text", () => {
     })
   )
 
+  it.effect("attachments of one name are numbered, and attached mails are read as mails, not without end", () =>
+    Effect.gen(function* () {
+      const attached = (type: string, body: string, more = "") =>
+        `--b\r\nContent-Type: ${type}\r\nContent-Disposition: attachment${more}\r\n\r\n${body}\r\n`
+      const mixed = (boundary: string, subject: string, ...parts: ReadonlyArray<string>) =>
+        `From: a@b.c\r\nSubject: ${subject}\r\nContent-Type: multipart/mixed; boundary=${boundary}\r\n\r\n${parts.join("").replaceAll("--b\r", `--${boundary}\r`)}--${boundary}--\r\n`
+      const note = '; filename="note.txt"'
+      const inner = "From: d@e.f\r\nSubject: Inner\r\nContent-Transfer-Encoding: base64\r\n\r\nYSBuYXJ3aGFsIMO8YmVy\r\n"
+      const source = mixed(
+        "b",
+        "Outer",
+        "--b\r\nContent-Type: text/plain\r\n\r\nSee below.\r\n",
+        attached("text/plain", "The first.", note),
+        attached("text/plain", "The second.", note),
+        attached("message/rfc822", inner)
+      )
+      const loaded = yield* load("a.eml", strToU8(source))
+      assert.deepStrictEqual(
+        loaded.map((_, at) => [document(loaded, at).record, document(loaded, at).content.trim()]),
+        [
+          [undefined, "See below."],
+          ["note.txt", "The first."],
+          ["note (2).txt", "The second."],
+          ["attachment-3.eml", "a narwhal über"]
+        ]
+      )
+      assert.strictEqual(document(loaded, 3).title, "Inner")
+      let nested = inner
+      for (let depth = 0; depth < 9; depth++)
+        nested = mixed(`b${depth}`, "Again", attached("message/rfc822", nested, '; filename="m.eml"'))
+      assert.lengthOf(yield* load("b.eml", strToU8(nested)), 6)
+    })
+  )
+
   it.effect("a mail that begins with a mailbox's line is one mail", () =>
     Effect.gen(function* () {
       const mail =
