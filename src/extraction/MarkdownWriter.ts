@@ -23,6 +23,9 @@ export const lineMark = (line: number): string => `\0L${line}\0`
 
 const lineMarks = /\0L(\d{1,10})\0/g
 
+/** Most characters that a table repeats in the rows that a cell spans. */
+export const mostRepeated = 500_000
+
 /** Joins blocks to Markdown, with a blank line between them, and records where each comes from. */
 export class MarkdownWriter {
   private readonly parts: Array<string> = []

@@ -15,25 +15,35 @@ const count = (line: string, delimiter: string): number => {
   return found
 }
 
-/** The delimiter that splits most of the first lines into the same number of cells. */
+/** Lines joined where a quote is open at their end. */
+const joined = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const records: Array<string> = []
+  let isOpen = false
+  for (const line of lines) {
+    records.push(isOpen ? `${records.pop()}\n${line}` : line)
+    if (line.split('"').length % 2 === 0) isOpen = !isOpen
+  }
+  return records
+}
+
+/** The delimiter that splits most of the first records into the same number of cells; of lines, if quotes do not pair. */
 const delimiterOf = (text: string): string | undefined => {
-  const lines = text
-    .slice(0, 65_536)
-    .split(/\r\n|\n|\r/)
-    .filter((line) => line.trim() !== "")
-    .slice(0, 50)
-  const scored = delimiters.map((delimiter) => {
-    const counts = lines.map((line) => count(line, delimiter))
-    const first = counts[0] ?? 0
-    return { delimiter, share: first === 0 ? 0 : counts.filter((n) => n === first).length / counts.length, first }
-  })
+  const lines = text.slice(0, 65_536).split(/\r\n|\n|\r/)
+  const readings = [joined(lines), lines].map((rows) => rows.filter((row) => row.trim() !== "").slice(0, 50))
+  const scored = delimiters.flatMap((delimiter) =>
+    readings.map((rows) => {
+      const counts = rows.map((row) => count(row, delimiter))
+      const first = counts[0] ?? 0
+      return { delimiter, share: first === 0 ? 0 : counts.filter((n) => n === first).length / counts.length, first }
+    })
+  )
   const best = scored.sort((a, b) => b.share - a.share || b.first - a.first)[0]
   return best === undefined || best.share < 0.5 ? undefined : best.delimiter
 }
 
 interface Parsed {
   readonly record: ReadonlyArray<string>
-  readonly info: { readonly lines: number }
+  readonly info: { readonly empty_lines: number; readonly lines: number }
 }
 
 const parsed = (text: string, delimiter: string, quote: string | false): ReadonlyArray<Parsed> =>
@@ -67,10 +77,10 @@ export const csv = (text: string): Extracted => {
   } catch (error) {
     throw new NotExtracted(`not a table: ${(error as Error).message}`)
   }
-  let next = 1
+  let before = { empty_lines: 0, lines: 0 }
   const table = records.map(({ info, record }) => {
-    const line = next
-    next = info.lines + 1
+    const line = before.lines + 1 + info.empty_lines - before.empty_lines
+    before = info
     return { cells: record, place: { line } }
   })
   const writer = new MarkdownWriter()

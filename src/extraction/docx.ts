@@ -1,5 +1,5 @@
 import { type Extracted, NotExtracted } from "./Extracted.ts"
-import { MarkdownWriter } from "./MarkdownWriter.ts"
+import { MarkdownWriter, mostRepeated } from "./MarkdownWriter.ts"
 import { coreOf, partsOf, relations } from "./archive.ts"
 import { grouped, lowered, type Place, placed, unbroken } from "./raised.ts"
 import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
@@ -219,6 +219,40 @@ const writeNotes = (
   })
 }
 
+/** Most columns of a table in Word. */
+const widest = 63
+
+/** The rows of a table: what is merged downwards is repeated in each, as far as `mostRepeated` allows. */
+const rowsOf = (table: XmlElement, reading: Reading): ReadonlyArray<ReadonlyArray<string>> => {
+  let above: ReadonlyArray<string> = []
+  let left = mostRepeated
+  return within(table, "w:tr").flatMap((row) => {
+    const properties = child(row, "w:trPr")
+    if (isGone(properties)) return []
+    const cells: Array<string> = []
+    const skip = (columns: number): void => {
+      for (const end = Math.min(widest, cells.length + columns); cells.length < end;) cells.push("")
+    }
+    skip(Number(value(child(properties, "w:gridBefore")) ?? 0))
+    for (const cell of within(row, "w:tc")) {
+      const properties = child(cell, "w:tcPr")
+      if (isGone(properties)) continue
+      const merged = child(properties, "w:vMerge")
+      if (merged !== undefined && value(merged) !== "restart") {
+        const text = above[cells.length] ?? ""
+        left -= text.length
+        cells.push(left < 0 ? "" : text)
+      } else {
+        const texts = paragraphsOf(cell).map((inner) => runText(inner, reading))
+        cells.push(texts.join(" "))
+      }
+      skip(Number(value(child(properties, "w:gridSpan")) ?? 1) - 1)
+    }
+    above = cells
+    return [cells]
+  })
+}
+
 /** A Word document: headings, lists, tables, footnotes, with tracked changes accepted and without headers and footers. */
 export const docx = (bytes: Uint8Array): Extracted => {
   const { part } = partsOf(
@@ -296,19 +330,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
         flushHeld()
         flushCode()
         inList = false
-        return writer.table(
-          within(element, "w:tr")
-            .filter((row) => !isGone(child(row, "w:trPr")))
-            .map((row) =>
-              within(row, "w:tc")
-                .filter((cell) => !isGone(child(cell, "w:tcPr")))
-                .map((cell) =>
-                  paragraphsOf(cell)
-                    .map((inner) => runText(inner, reading))
-                    .join(" ")
-                )
-            )
-        )
+        return writer.table(rowsOf(element, reading))
       case "w:sectPr":
       case "w:del":
         return

@@ -1,6 +1,6 @@
 import { type DefaultTreeAdapterTypes as Tree, parse } from "parse5"
 import type { Extracted } from "./Extracted.ts"
-import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
+import { MarkdownWriter, mostRepeated, oneLine } from "./MarkdownWriter.ts"
 import {
   attribute,
   descendants,
@@ -272,19 +272,47 @@ const isLayout = (table: Element): boolean => {
 
 const longestRow = 200
 
+/** The rows with words of their own; a cell that spans several rows is repeated in each, as far as `mostRepeated` allows. */
 const rowsOf = (
   table: Element
 ): ReadonlyArray<{ readonly cells: ReadonlyArray<string>; readonly line: number | undefined }> => {
-  const rows: Array<{ cells: Array<string>; line: number | undefined }> = []
-  for (const element of descendants(table)) {
-    if (element.tagName === "tr") rows.push({ cells: [], line: lineOf(element) })
-    if (element.tagName !== "td" && element.tagName !== "th") continue
-    const cells = rows.at(-1)?.cells
-    if (cells === undefined) continue
-    const span = Math.min(longestRow - cells.length, Number(attribute(element, "colspan") ?? 1) || 1)
-    if (span > 0) cells.push(inlineOf(element), ...Array.from({ length: span - 1 }, () => ""))
+  const rows: Array<{ cells: Array<string>; line: number | undefined; hasWords: boolean }> = []
+  /** What a cell above says in each column, and the number of the last row that it spans. */
+  let spans: Array<{ readonly text: string; readonly last: number } | undefined> = []
+  let section: Tree.ParentNode | null = null
+  let left = mostRepeated
+  /** Fills the row up to its next cell, or at least up to this column. */
+  const fill = (to = 0): void => {
+    const cells = rows.at(-1)?.cells ?? []
+    for (;;) {
+      const { last, text } = spans[cells.length] ?? { text: "", last: -1 }
+      const isSpanned = last >= rows.length
+      if (!isSpanned && cells.length >= to) return
+      if (isSpanned) left -= text.length
+      cells.push(isSpanned && left >= 0 ? text : "")
+    }
   }
-  return rows.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""))
+  for (const element of descendants(table)) {
+    if (element.tagName === "tr") {
+      fill(spans.length)
+      if (element.parentNode !== section) spans = []
+      section = element.parentNode
+      rows.push({ cells: [], line: lineOf(element), hasWords: false })
+    }
+    const row = rows.at(-1)
+    if ((element.tagName !== "td" && element.tagName !== "th") || row === undefined) continue
+    fill()
+    const { cells } = row
+    const end = Math.min(longestRow, cells.length + (Number(attribute(element, "colspan") ?? 1) || 1))
+    const last = rows.length - 1 + (Number(attribute(element, "rowspan") ?? 1) || 1)
+    for (let text = inlineOf(element); cells.length < end; text = "") {
+      if (last > rows.length) spans[cells.length] = { text, last }
+      row.hasWords ||= text.trim() !== ""
+      cells.push(text)
+    }
+  }
+  fill(spans.length)
+  return rows.filter(({ hasWords }) => hasWords)
 }
 
 /** A heading's words, without the link to itself. */

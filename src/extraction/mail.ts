@@ -1,6 +1,7 @@
 import PostalMime, { type Email } from "postal-mime"
 import type { Extracted } from "./Extracted.ts"
 import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
+import { asWestern } from "./decoding.ts"
 import { html } from "./html.ts"
 
 const addresses = (list: Email["to"]): ReadonlyArray<string> =>
@@ -8,8 +9,8 @@ const addresses = (list: Email["to"]): ReadonlyArray<string> =>
     "address" in entry && entry.address !== undefined && entry.address !== ""
       ? entry.name === ""
         ? entry.address
-        : `${entry.name} <${entry.address}>`
-      : (entry.name ?? "")
+        : `${asWestern(entry.name)} <${entry.address}>`
+      : asWestern(entry.name ?? "")
   ])
 
 const isQuoted = (line: string): boolean => /^\s{0,3}>/.test(line)
@@ -58,19 +59,24 @@ const withoutPlumbing = (text: string): string =>
     .replace(/\n{3,}/g, "\n\n")
     .trim()
 
+/** An attachment's name, which shows of a mail what it is. */
+const nameOf = (name: string, type: string): string =>
+  asWestern(name) + (type === "message/rfc822" && !/\.eml$/i.test(name) ? ".eml" : "")
+
 /** One mail: its text or HTML part, the subject as title, from, to and date as metadata. */
 export const mail = async (bytes: Uint8Array): Promise<Extracted> => {
+  // The library decodes with Node's decoder, so its texts may have Latin-1's control characters.
   const parsed = await PostalMime.parse(bytes, { maxNestingDepth: 64, maxHeadersSize: 1024 * 1024 })
   const writer = new MarkdownWriter()
-  const text = parsed.text?.trim() ?? ""
+  const text = asWestern(parsed.text?.trim() ?? "")
   if (text !== "") writeText(writer, text)
-  else if (parsed.html !== undefined) writer.block(withoutPlumbing(html(parsed.html).text))
+  else if (parsed.html !== undefined) writer.block(withoutPlumbing(html(asWestern(parsed.html)).text))
   const [from] = addresses(parsed.from === undefined ? [] : [parsed.from])
   const to = addresses(parsed.to)
   const cc = addresses(parsed.cc)
   return {
     text: writer.text,
-    title: oneLine(parsed.subject ?? "") || undefined,
+    title: oneLine(asWestern(parsed.subject ?? "")) || undefined,
     metadata: {
       ...(from === undefined ? {} : { from }),
       ...(to.length === 0 ? {} : { to }),
@@ -79,12 +85,12 @@ export const mail = async (bytes: Uint8Array): Promise<Extracted> => {
       ...(parsed.messageId === undefined ? {} : { message_id: parsed.messageId })
     },
     marks: [],
-    attachments: parsed.attachments.flatMap(({ content, disposition, filename }, index) =>
+    attachments: parsed.attachments.flatMap(({ content, disposition, filename, mimeType }, index) =>
       disposition === "inline" && filename === null
         ? []
         : [
             {
-              name: filename ?? `attachment-${index + 1}`,
+              name: nameOf(filename ?? `attachment-${index + 1}`, mimeType),
               bytes:
                 typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content as ArrayBuffer)
             }

@@ -5,7 +5,7 @@ import OleCompoundDoc from "word-extractor/lib/ole-compound-doc.js"
 import WordOleExtractor from "word-extractor/lib/word-ole-extractor.js"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
-import { columnName, isFilled, isoText, numberText, writeSheet } from "./xlsx.ts"
+import { columnName, durationText, isFilled, isoText, numberText, writeSheet } from "./xlsx.ts"
 
 /** What a compound file is, by the name of a stream in its root: those of what is embedded are in storages of their own. */
 const streams: ReadonlyArray<readonly [name: string, kind: "doc" | "xls" | { readonly not: string }]> = [
@@ -139,6 +139,14 @@ const doc = async (file: Buffer): Promise<Extracted> => {
   return { text: writer.text, metadata: {}, marks: writer.marks }
 }
 
+/** Durations are dates of 1900 to the library, which counts from 1899-12-31; a date of that year has no time. */
+const timeText = (date: Date): string => {
+  const days = (date.getTime() - Date.UTC(1899, 11, 31)) / 86_400_000
+  if (days >= 366 || (days >= 1 && Number.isInteger(days))) return isoText(date)
+  // Excel counts a 29th of February, and the library leaves it out.
+  return durationText(days < 60 ? days : days + 1)
+}
+
 const xls = async (file: Buffer): Promise<Extracted> => {
   const { sheets } = await readXls(file)
   const writer = new MarkdownWriter()
@@ -148,7 +156,7 @@ const xls = async (file: Buffer): Promise<Extracted> => {
         .slice(0, 500)
         .map((cell) =>
           cell instanceof Date
-            ? isoText(cell)
+            ? timeText(cell)
             : typeof cell === "boolean"
               ? String(cell).toUpperCase()
               : typeof cell === "number"

@@ -1,5 +1,6 @@
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
+import { decoderOf } from "./decoding.ts"
 
 /** Groups that are no part of the text. */
 const silent = new Set(
@@ -55,11 +56,11 @@ const charsets: Readonly<Record<number, number>> = {
   238: 1250
 }
 
-const decoderOf = (page: number): InstanceType<typeof TextDecoder> => {
+const decoderOfPage = (page: number): ReturnType<typeof decoderOf> => {
   try {
-    return new TextDecoder(pages[page] ?? `windows-${page}`)
+    return decoderOf(pages[page] ?? `windows-${page}`)
   } catch {
-    return new TextDecoder("windows-1252")
+    return decoderOf("windows-1252")
   }
 }
 
@@ -86,7 +87,7 @@ export const rtf = (bytes: Uint8Array): Extracted => {
   const stack: Array<Group> = []
   let group: Group = { to: "text", fallback: 1, page: undefined, isFontTable: false }
   let document = 1252
-  const decoders = new Map<number, InstanceType<typeof TextDecoder>>()
+  const decoders = new Map<number, ReturnType<typeof decoderOf>>()
   /** Code pages of fonts by their number, and the font that the table describes last. */
   const fonts = new Map<number, number>()
   let font = 0
@@ -106,9 +107,9 @@ export const rtf = (bytes: Uint8Array): Extracted => {
   const flush = (): void => {
     if (raw === "") return
     const page = group.page ?? document
-    const decoder = decoders.get(page) ?? decoderOf(page)
+    const decoder = decoders.get(page) ?? decoderOfPage(page)
     decoders.set(page, decoder)
-    say(decoder.decode(Buffer.from(raw, "latin1")))
+    say(decoder(Buffer.from(raw, "latin1")))
     raw = ""
   }
   const end = (): void => {

@@ -27,8 +27,11 @@ export const showsDate = (code: string): boolean => {
   return false
 }
 
-/** Whether each cell style, by index, shows dates. */
-const dateStyles = (styles: XmlElement | undefined): ReadonlyArray<boolean> => {
+/** Excel's built-in number format of hours beyond a day. */
+const builtinDuration = 46
+
+/** What numbers are that each cell style, by index, shows. */
+const timeStyles = (styles: XmlElement | undefined): ReadonlyArray<"date" | "duration" | undefined> => {
   const codes = new Map(
     all(child(styles, "numFmts"), "numFmt").map(({ attributes }) => [
       attributes["numFmtId"],
@@ -37,7 +40,9 @@ const dateStyles = (styles: XmlElement | undefined): ReadonlyArray<boolean> => {
   )
   return childrenOf(child(styles, "cellXfs")).map(({ attributes }) => {
     const id = attributes["numFmtId"] ?? "0"
-    return builtinDates.has(Number(id)) || showsDate(codes.get(id) ?? "")
+    const code = codes.get(id) ?? ""
+    if (Number(id) === builtinDuration || /\[(?:h{1,9}|m{1,9}|s{1,9})\]/i.test(code)) return "duration"
+    return builtinDates.has(Number(id)) || showsDate(code) ? "date" : undefined
   })
 }
 
@@ -53,6 +58,14 @@ export const isoDate = (serial: number, from1904: boolean): string => {
   const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, 30)
   const date = new Date(epoch + Math.round(serial * 86_400) * 1000)
   return Number.isNaN(date.getTime()) ? String(serial) : isoText(date)
+}
+
+/** Days as hours, minutes and seconds. */
+export const durationText = (days: number): string => {
+  const seconds = Math.round(Math.abs(days) * 86_400)
+  if (!Number.isSafeInteger(seconds)) return String(days)
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
+  return (days < 0 ? "-" : "") + parts.map((part) => String(part).padStart(2, "0")).join(":")
 }
 
 /** A fraction as Excel shows it where nothing else is said: with at most 15 digits. Other texts stay, such as long numbers. */
@@ -108,7 +121,7 @@ export const xlsx = (bytes: Uint8Array): Extracted => {
   const workbook = part("xl/workbook.xml")
   if (workbook === undefined) throw new NotExtracted("not a workbook: it has no sheets")
   const shared = childrenOf(part("xl/sharedStrings.xml")).map(stringOf)
-  const isDate = dateStyles(part("xl/styles.xml"))
+  const times = timeStyles(part("xl/styles.xml"))
   const from1904 = /^(?:1|true)$/.test(child(workbook, "workbookPr")?.attributes["date1904"] ?? "")
   const targets = relations(part("xl/_rels/workbook.xml.rels"), "xl")
   const writer = new MarkdownWriter()
@@ -125,10 +138,11 @@ export const xlsx = (bytes: Uint8Array): Extracted => {
       case "str":
       case "e":
         return raw
-      default:
-        return raw !== "" && isDate[Number(cell.attributes["s"] ?? 0)] === true
-          ? isoDate(Number(raw), from1904)
-          : numberText(raw)
+      default: {
+        const time = raw === "" ? undefined : times[Number(cell.attributes["s"] ?? 0)]
+        if (time === "duration") return durationText(Number(raw))
+        return time === "date" ? isoDate(Number(raw), from1904) : numberText(raw)
+      }
     }
   }
 

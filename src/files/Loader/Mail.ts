@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { extension } from "../../chunking/format.ts"
 import type { Attachment, Extracted } from "../../extraction/Extracted.ts"
-import type { FileFormat, Loaded, LoadedDocument, SourceFile } from "../Loader.ts"
+import type { FileFormat, Loaded, LoadedDocument, SourceFile, Unsupported } from "../Loader.ts"
 import type { Extract } from "./Extractor.ts"
 import { openBytes } from "./read.ts"
 
@@ -53,32 +53,62 @@ const attachmentLimit = 50
 /** Whether an attachment is a signature, or meant for one program only. */
 const isPlumbing = ({ name }: Attachment): boolean => /\.(?:asc|sig|p7[cms]|pgp|dat)$/i.test(name)
 
-const attachmentsOf = ({ attachments = [] }: Extracted): ReadonlyArray<Attachment> =>
-  attachments.filter((attachment) => !isPlumbing(attachment)).slice(0, attachmentLimit)
-
 /** A name without folders. */
 const bare = (name: string): string => name.replace(/^.*[/\\]/s, "").slice(0, 255)
 
+/** A mail's attachments, each with a name of its own without folders: `a.txt`, `a (2).txt`. */
+const attachmentsOf = ({ attachments = [] }: Extracted): ReadonlyArray<Attachment> => {
+  const named = new Map<string, Attachment>()
+  for (const attachment of attachments.filter((each) => !isPlumbing(each)).slice(0, attachmentLimit)) {
+    const given = bare(attachment.name)
+    const ending = /\.[^.]{1,20}$/.exec(given)?.[0] ?? ""
+    let name = given
+    for (let number = 2; named.has(name); number++)
+      name = `${given.slice(0, given.length - ending.length)} (${number})${ending}`
+    named.set(name, { ...attachment, name })
+  }
+  return [...named.values()]
+}
+
+/** Most mails that are attached one in the other. */
+const deepest = 5
+
+/** Where in a file a mail is. */
+interface Place {
+  readonly record: string | undefined
+  readonly line: number | undefined
+  /** How many mails it is attached to, one in the other. */
+  readonly depth: number
+}
+
 /**
  * Mail: one document a message, and those of its attachments, with their own names. Attachments that none of the
- * `others` reads, such as a picture or an attached mail, are left out.
+ * `others` reads, such as a picture, are left out.
  */
 export const format = (
   extract: Extract,
   toDocument: (read: Extracted) => LoadedDocument,
   others: ReadonlyArray<FileFormat>
 ): FileFormat => {
-  const attached = (
-    path: string,
-    { line, record }: { readonly record: string | undefined; readonly line: number | undefined },
-    attachment: Attachment
-  ): Stream.Stream<Loaded> =>
+  const message = (path: string, place: Place, bytes: Uint8Array): Effect.Effect<Stream.Stream<Loaded>, Unsupported> =>
+    Effect.map(extract(path, "mail", bytes), (read) =>
+      Stream.concat(
+        Stream.make<[Loaded]>({ ...toDocument(read), record: place.record, line: place.line }),
+        Stream.flatMap(Stream.fromIterable(attachmentsOf(read)), (attachment) => attached(path, place, attachment))
+      )
+    )
+  const attached = (path: string, place: Place, attachment: Attachment): Stream.Stream<Loaded> =>
     Stream.unwrap(
       Effect.gen(function* () {
-        const file = yield* openBytes(`${path}/${bare(attachment.name)}`, attachment.bytes, Infinity)
+        const { depth, line, record } = place
+        const file = yield* openBytes(`${path}/${attachment.name}`, attachment.bytes, Infinity)
+        const name = record === undefined ? attachment.name : `${record}/${attachment.name}`
+        if (extension(attachment.name) === "eml" && accepts(file)) {
+          if (depth === deepest) return Stream.empty
+          return yield* message(file.path, { line, record: name, depth: depth + 1 }, attachment.bytes)
+        }
         const format = others.find((other) => other.accepts(file))
         if (format === undefined) return Stream.empty
-        const name = record === undefined ? bare(attachment.name) : `${record}/${bare(attachment.name)}`
         return Stream.filterMap(format.load(file), (loaded) =>
           loaded._tag === "Rejected"
             ? Option.none()
@@ -93,8 +123,8 @@ export const format = (
         error._tag === "Unsupported" && error.isLimit === true
           ? Stream.make<[Loaded]>({
               _tag: "Rejected",
-              line: line ?? 1,
-              reason: `attachment ${bare(attachment.name)}: ${error.reason}`,
+              line: place.line ?? 1,
+              reason: `attachment ${attachment.name}: ${error.reason}`,
               isLimit: true
             })
           : Stream.empty
@@ -102,7 +132,7 @@ export const format = (
     )
   return {
     name: "mail",
-    version: 6,
+    version: 7,
     accepts,
     load: (file) =>
       Stream.unwrap(
@@ -114,15 +144,7 @@ export const format = (
           return Stream.flatMap(Stream.fromIterable(mails), ({ bytes: one, line }) => {
             const record = line === undefined ? undefined : `L${line}`
             return Stream.unwrap(
-              extract(file.path, "mail", isMailbox(file) ? unmarked(one) : one).pipe(
-                Effect.map((read) =>
-                  Stream.concat(
-                    Stream.make<[Loaded]>({ ...toDocument(read), record, line }),
-                    Stream.flatMap(Stream.fromIterable(attachmentsOf(read)), (attachment) =>
-                      attached(file.path, { record, line }, attachment)
-                    )
-                  )
-                ),
+              message(file.path, { record, line, depth: 0 }, isMailbox(file) ? unmarked(one) : one).pipe(
                 Effect.catchTag("Unsupported", (error) =>
                   line === undefined
                     ? error

@@ -42,6 +42,7 @@ const parseYaml = (body: string): Effect.Effect<Parsed> =>
       const timestamp = { tag: "tag:yaml.org,2002:timestamp", default: true, test: dateTime, resolve: toIso } as const
       const document = parseDocument(body, {
         customTags: [timestamp],
+        intAsBigInt: true,
         uniqueKeys: false,
         merge: true,
         logLevel: "error"
@@ -133,6 +134,7 @@ const looksLikeMarkdown = (file: SourceFile): boolean => {
  */
 export const format: FileFormat = {
   name: "markdown",
+  version: 2,
   accepts: (file) => file.kind._tag === "Text" && (formatOfName(file.path) === "markdown" || looksLikeMarkdown(file)),
   load: (file) =>
     Stream.unwrap(

@@ -11,7 +11,7 @@ import type { XmlElement } from "../../extraction/xml.ts"
 import type { FileFormat, Loaded, SourceFile } from "../Loader.ts"
 import { decode } from "./decode.ts"
 import { content } from "./read.ts"
-import { toLoaded } from "./record.ts"
+import { exact, toLoaded } from "./record.ts"
 
 /** The name of the list that a table belongs to, as in `[[posts]]`. */
 const listName = ({ key }: Entry): string | undefined =>
@@ -134,7 +134,7 @@ const parserOf = (ending: string): Effect.Effect<Parser> =>
   ending === "toml"
     ? Effect.map(
         Effect.promise(() => import("smol-toml")),
-        ({ parse }) => ({ name: "TOML", parse: (text) => onlyItem(parse(text)) })
+        ({ parse }) => ({ name: "TOML", parse: (text) => onlyItem(parse(text, { integersAsBigInt: "asNeeded" })) })
       )
     : ending === "xml"
       ? Effect.map(
@@ -145,7 +145,8 @@ const parserOf = (ending: string): Effect.Effect<Parser> =>
           Effect.promise(() => import("yaml")),
           ({ parse }) => ({
             name: "YAML",
-            parse: (text) => (parse(text, { maxAliasCount: 100, logLevel: "silent" }) as ReadonlyArray<unknown>)[0]
+            parse: (text) =>
+              (parse(text, { maxAliasCount: 100, logLevel: "silent", intAsBigInt: true }) as ReadonlyArray<unknown>)[0]
           })
         )
 
@@ -155,7 +156,10 @@ const recordOf = (path: string, text: string, line: number): Effect.Effect<Loade
   if (json.has(ending)) return Effect.succeed(toLoaded(line, text.replace(/,$/, "")))
   return Effect.map(parserOf(ending), ({ name, parse }) => {
     try {
-      return toLoaded(line, JSON.stringify(parse(text) ?? null))
+      return toLoaded(
+        line,
+        JSON.stringify(parse(text) ?? null, (_, item) => (typeof item === "bigint" ? exact(item) : item))
+      )
     } catch (error) {
       return { _tag: "Rejected", line, reason: `not valid ${name}: ${(error as Error).message.split("\n")[0]}` }
     }
@@ -184,6 +188,21 @@ function* pieces(path: string, text: string): Generator<{ readonly line: number;
   yield piece(open, close < open ? text.length : close)
 }
 
+/** The last line of which a record has no id, and how many of its records have none. */
+interface Unnamed {
+  readonly line: number
+  readonly count: number
+}
+
+/** Numbers further records of a line, which all have its name: `L1`, `L1.2`. */
+const numbered = (before: Unnamed, loaded: Loaded): readonly [Unnamed, Loaded] => {
+  if (loaded._tag === "Rejected" || loaded.line === undefined || loaded.record !== `L${loaded.line}`)
+    return [before, loaded]
+  const { line, record } = loaded
+  const count = line === before.line ? before.count + 1 : 1
+  return [{ line, count }, count === 1 ? loaded : { ...loaded, record: `${record}.${count}` }]
+}
+
 const wholeFile = (path: string, text: string): Loaded => ({
   _tag: "Loaded",
   content: text,
@@ -197,7 +216,7 @@ const wholeFile = (path: string, text: string): Loaded => ({
  */
 export const format: FileFormat = {
   name: "records",
-  version: 2,
+  version: 3,
   accepts,
   load: (file) =>
     Stream.unwrap(
@@ -206,7 +225,8 @@ export const format: FileFormat = {
         if (listed(file.path, text) === undefined) return Stream.make(wholeFile(file.path, text))
         return Stream.fromIterable(pieces(file.path, text)).pipe(
           Stream.mapEffect((piece) => recordOf(file.path, piece.text, piece.line)),
-          Stream.filter((loaded) => loaded !== undefined)
+          Stream.filter((loaded) => loaded !== undefined),
+          Stream.mapAccum({ line: 0, count: 0 }, numbered)
         )
       })
     )

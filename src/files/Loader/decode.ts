@@ -1,16 +1,12 @@
 import { isUtf8 } from "node:buffer"
+import { asWestern } from "../../extraction/decoding.ts"
 import type { Encoding } from "../Loader.ts"
 
-// Node's own TextDecoder reads windows-1252 as Latin-1, which has no characters at 0x80 to 0x9F.
-const western = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ"
 const undefinedInWestern = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d])
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-const decodeWestern = (bytes: Uint8Array): string =>
-  asBuffer(bytes)
-    .toString("latin1")
-    .replace(/[\x80-\x9f]/g, (char) => western[char.charCodeAt(0) - 0x80]!)
+const decodeWestern = (bytes: Uint8Array): string => asWestern(asBuffer(bytes).toString("latin1"))
 
 const decodeUtf8 = (bytes: Uint8Array): string => {
   const text = asBuffer(bytes).toString("utf8")

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { extension, formatOf, formatOfName } from "../../chunking/format.ts"
+import { decoderOf } from "../../extraction/decoding.ts"
 import type { Extracted } from "../../extraction/Extracted.ts"
 import type { Kind, Source } from "../../extraction/extract.ts"
 import type { FileFormat, LoadedDocument, SourceFile, Unreadable, Unsupported } from "../Loader.ts"
@@ -111,7 +112,7 @@ const isHtml = (file: SourceFile): boolean => {
 /** A page's declared encoding applies only if the page is not UTF-8. */
 const pageText = (file: SourceFile) => {
   const label = charset(file.head)
-  return label === undefined ? content(file) : Effect.map(file.bytes, (bytes) => new TextDecoder(label).decode(bytes))
+  return label === undefined ? content(file) : Effect.map(file.bytes, decoderOf(label))
 }
 
 const isTable = (file: SourceFile): boolean => {
@@ -143,10 +144,10 @@ type Extractable = readonly [
 ]
 
 const extractables: ReadonlyArray<Extractable> = [
-  ["html", 5, isHtml, pageText],
+  ["html", 6, isHtml, pageText],
   ["pdf", 6, mimes("pdf", /^application\/pdf$/), bytes],
   // Documents, templates and shows, with macros or without.
-  ["docx", 5, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
+  ["docx", 6, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
   [
     "opendocument",
     6,
@@ -155,11 +156,11 @@ const extractables: ReadonlyArray<Extractable> = [
     "openDocument"
   ],
   ["pptx", 5, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
-  ["xlsx", 5, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
-  ["oldOffice", 2, mimes("", /^application\/x-cfb$/), bytes],
-  ["epub", 5, mimes("epub", /^application\/epub\+zip$/), bytes],
+  ["xlsx", 6, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
+  ["oldOffice", 3, mimes("", /^application\/x-cfb$/), bytes],
+  ["epub", 6, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
-  ["table", 3, isTable, content, "csv"],
+  ["table", 4, isTable, content, "csv"],
   [
     "notebook",
     1,
@@ -168,7 +169,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ],
   ["latex", 3, isLatex, content],
   ["man", 2, isMan, content],
-  ["rtf", 2, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
+  ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 1, named("srt", "vtt"), content]
 ]
 

@@ -17,6 +17,10 @@ const dateText = (date: Date): string => {
   return /[-+]\d\d:\d\d$/.test(text) ? new Date(date.getTime()).toISOString() : text
 }
 
+/** An integer as a number, or as its digits if that would change it. */
+export const exact = (value: bigint): number | string =>
+  Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+
 /** A value as JSON: dates as ISO 8601, numbers that JSON lacks as text, no undefined members. Throws TooDeep. */
 const toJson = (value: unknown, depth = 0): unknown => {
   if (depth > deepest) throw new TooDeep()
@@ -28,7 +32,7 @@ const toJson = (value: unknown, depth = 0): unknown => {
     case "number":
       return Number.isFinite(value) ? value : String(value)
     case "bigint":
-      return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+      return exact(value)
     case "object":
       if (value === null) return null
       if (value instanceof Date) return Number.isNaN(value.getTime()) ? String(value) : dateText(value)

@@ -30,6 +30,12 @@ describe("front matter", () => {
     ],
     ["with numbers that JSON has no form for", "---\na: .inf\nb: 1e3\n---\n", undefined, { a: "Infinity", b: 1000 }],
     ["with great numbers in TOML", "+++\na = 9223372036854775807\n+++\n", undefined, { a: "9223372036854775807" }],
+    [
+      "with great numbers in YAML",
+      "---\na: 12345678901234567891\nb: [0x10, -7]\n2: c\n---\n",
+      undefined,
+      { a: "12345678901234567891", b: [16, -7], 2: "c" }
+    ],
     ["with a title that is a number", "---\ntitle: 1984\n---\n", "1984", {}],
     ["with no title", "---\ntitle:\nyes: no\n---\n", undefined, { yes: "no" }],
     [

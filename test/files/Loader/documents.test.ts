@@ -45,11 +45,44 @@ describe("documents", () => {
     })
   )
 
+  it.effect("windows-1252 has its quotes and the euro where mail, RTF or HTML names it, also as Latin-1", () =>
+    Effect.gen(function* () {
+      const latin = (text: string) => Uint8Array.from(Buffer.from(text, "latin1"))
+      const words = "It\x92s \x80 5 \x96 \x93done\x94"
+      const expected = "It’s € 5 – “done”"
+      for (const [name, source] of [
+        ["a.eml", `From: a@b.c\nContent-Type: text/plain; charset=windows-1252\n\n${words}\n`],
+        ["a.html", `<html><head><meta charset=iso-8859-1></head><body><p>${words}</p></body></html>`],
+        ["a.rtf", String.raw`{\rtf1\ansi\ansicpg1252 It\'92s \'80 5 \'96 \'93done\'94\par}`]
+      ] as const)
+        assert.strictEqual(document(yield* load(name, latin(source))).content, expected, name)
+      const page = `Content-Type: text/html; charset=latin1\nSubject: =?windows-1252?Q?It=92s_=80_5?=\nTo: =?cp1252?Q?Ann_=80?= <a@b.c>\n\n<p>${words}</p>\n`
+      const { content, metadata, title } = document(yield* load("b.eml", latin(page)))
+      assert.deepStrictEqual([title, content, metadata["to"]], ["It’s € 5", expected, ["Ann € <a@b.c>"]])
+    })
+  )
+
   it.effect("CSV: by whatever delimits its cells", () =>
     Effect.gen(function* () {
       const semicolons = document(yield* load("a.csv", strToU8('Ort;Preis\nBasel;"3,50"\nBern;"4,10"\n')))
       assert.include(semicolons.content, "- Ort: Bern; Preis: 4,10")
     })
+  )
+
+  it.effect(
+    "CSV: cells of several lines do not hide the delimiter, and rows after blank lines are cited by theirs",
+    () =>
+      Effect.gen(function* () {
+        const notes = 'Name;Note;City\nAnn;"first\n\nsecond\n\nthird";Paris\n\n\nBob;"one\n\ntwo";Rome\n'
+        const table = document(yield* load("a.csv", strToU8(notes)))
+        assert.strictEqual(
+          table.content,
+          "- Name: Ann; Note: first second third; City: Paris\n- Name: Bob; Note: one two; City: Rome"
+        )
+        assert.strictEqual(cited(table, "Bob"), ":9")
+        const gap = document(yield* load("b.csv", strToU8("a,b\r\nx,y\r\n\r\n\r\n\r\nzebra,w\r\n")))
+        assert.strictEqual(cited(gap, "zebra"), ":6")
+      })
   )
 
   it.effect("PDF: two columns are read one after the other", () =>
@@ -510,6 +543,26 @@ describe("what stands around the text", () => {
     })
   )
 
+  it.effect("a sheet's durations are hours, minutes and seconds, also beyond a day", () =>
+    Effect.gen(function* () {
+      const cells = [1, 2, 3, 2].map(
+        (style, at) => `<c r="${"ABCD"[at]}2" s="${style}"><v>${at < 3 ? 1.510416667 : -0.5}</v></c>`
+      )
+      const hours = zipped({
+        "xl/workbook.xml": '<workbook><sheets><sheet name="S" r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": related(["r1", "worksheets/sheet1.xml"]),
+        "xl/styles.xml":
+          '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[hh]:mm:ss"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="46"/><xf numFmtId="170"/><xf numFmtId="22"/></cellXfs></styleSheet>',
+        "xl/worksheets/sheet1.xml": `<worksheet><sheetData><row r="2">${cells.join("")}</row></sheetData></worksheet>`
+      })
+      assert.strictEqual(
+        document(yield* load("a.xlsx", hours)).content,
+        "## S\n\n- 36:15:00; 36:15:00; 1899-12-31T12:15:00; -12:00:00"
+      )
+      assert.include(document(yield* load("hours.xls")).content, "- Name: Ann é; Dur: 36:00:00; Date: 2024-02-29")
+    })
+  )
+
   it.effect("a chart in a presentation of LibreOffice is the table of its data", () =>
     Effect.gen(function* () {
       const row = (...cells: ReadonlyArray<string>) =>
@@ -526,6 +579,40 @@ describe("what stands around the text", () => {
         document(loaded).content,
         "Honey by month\n\n|  | quarry | belfry |\n| --- | --- | --- |\n| March | 3 |  |\n| May | 9 | 7 |"
       )
+    })
+  )
+
+  it.effect("attachments of one name are numbered, and attached mails are read as mails, not without end", () =>
+    Effect.gen(function* () {
+      const attached = (type: string, body: string, more = "") =>
+        `--b\r\nContent-Type: ${type}\r\nContent-Disposition: attachment${more}\r\n\r\n${body}\r\n`
+      const mixed = (boundary: string, subject: string, ...parts: ReadonlyArray<string>) =>
+        `From: a@b.c\r\nSubject: ${subject}\r\nContent-Type: multipart/mixed; boundary=${boundary}\r\n\r\n${parts.join("").replaceAll("--b\r", `--${boundary}\r`)}--${boundary}--\r\n`
+      const note = '; filename="note.txt"'
+      const inner = "From: d@e.f\r\nSubject: Inner\r\nContent-Transfer-Encoding: base64\r\n\r\nYSBuYXJ3aGFsIMO8YmVy\r\n"
+      const source = mixed(
+        "b",
+        "Outer",
+        "--b\r\nContent-Type: text/plain\r\n\r\nSee below.\r\n",
+        attached("text/plain", "The first.", note),
+        attached("text/plain", "The second.", note),
+        attached("message/rfc822", inner)
+      )
+      const loaded = yield* load("a.eml", strToU8(source))
+      assert.deepStrictEqual(
+        loaded.map((_, at) => [document(loaded, at).record, document(loaded, at).content.trim()]),
+        [
+          [undefined, "See below."],
+          ["note.txt", "The first."],
+          ["note (2).txt", "The second."],
+          ["attachment-3.eml", "a narwhal über"]
+        ]
+      )
+      assert.strictEqual(document(loaded, 3).title, "Inner")
+      let nested = inner
+      for (let depth = 0; depth < 9; depth++)
+        nested = mixed(`b${depth}`, "Again", attached("message/rfc822", nested, '; filename="m.eml"'))
+      assert.lengthOf(yield* load("b.eml", strToU8(nested)), 6)
     })
   )
 

@@ -148,6 +148,31 @@ describe("records", () => {
     })
   )
 
+  it.effect("records without an id on one line are numbered after the first", () =>
+    Effect.gen(function* () {
+      const namesOf = (path: string, text: string) =>
+        Effect.map(read(path, text), (found) => Array.from(found, ([name]) => name))
+      const json = '[{"text":"a"},{"id":"b","text":"b"},{"text":"c"},\n{"text":"d"},{"text":"e"}]'
+      assert.deepStrictEqual(yield* namesOf("/n/a.json", json), ["L1", "b", "L1.2", "L2", "L2.2"])
+      const xml = "<a><b><text>a</text></b><b><text>b</text></b></a>"
+      assert.deepStrictEqual(yield* namesOf("/n/a.xml", xml), ["L1", "L1.2"])
+    })
+  )
+
+  it.effect("ids beyond 2^53 keep their digits in YAML and TOML, and smaller numbers are numbers", () =>
+    Effect.gen(function* () {
+      const yaml = [890, 891].map((end) => `- id: 12345678901234567${end}\n  text: a\n  year: 1984\n`).join("")
+      assert.deepStrictEqual(yield* read("/n/a.yaml", yaml), [
+        ["12345678901234567890", 1, undefined, "a", { year: 1984 }],
+        ["12345678901234567891", 4, undefined, "a", { year: 1984 }]
+      ])
+      const toml = '[[posts]]\nid = 9223372036854775807\ntext = "a"\nyear = 1984\n'
+      assert.deepStrictEqual(yield* read("/n/a.toml", toml), [
+        ["9223372036854775807", 1, undefined, "a", { year: 1984 }]
+      ])
+    })
+  )
+
   it.effect("a list in its head that holds something else further down is one document", () =>
     Effect.gen(function* () {
       const text = `${'[[posts]]\ntext = "a"\n'.repeat(5000)}[other]\nb = 1\n`

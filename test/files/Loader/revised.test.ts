@@ -59,6 +59,47 @@ it.layer(layer)("documents as people change and set them", (it) => {
     })
   )
 
+  it.effect("DOCX and HTML: cells that span rows or columns leave the others under their columns", () =>
+    Effect.gen(function* () {
+      const cell = (text: string, properties = "") =>
+        `<w:tc><w:tcPr>${properties}</w:tcPr>${paragraph(text === "" ? "" : run(text))}</w:tc>`
+      const rows = [
+        ["Team", "Name", "City"].map((text) => cell(text)),
+        [cell("Red", '<w:vMerge w:val="restart"/>'), cell("Ann"), cell("Paris")],
+        [cell("", "<w:vMerge/>"), cell("Bob"), cell("Rome")],
+        [cell("Nobody", '<w:gridSpan w:val="2"/>'), cell("Oslo")]
+      ].map((cells) => `<w:tr>${cells.join("")}</w:tr>`)
+      const late = `<w:tr><w:trPr><w:gridBefore w:val="1"/></w:trPr>${cell("Cy")}${cell("Bonn")}</w:tr>`
+      const expected = [
+        "| Team | Name | City |",
+        "| --- | --- | --- |",
+        "| Red | Ann | Paris |",
+        "| Red | Bob | Rome |",
+        "| Nobody |  | Oslo |",
+        "|  | Cy | Bonn |"
+      ].join("\n")
+      const word = wordDocument(`<w:tbl>${rows.join("")}${late}</w:tbl>`)
+      assert.strictEqual(document(yield* load("a.docx", word)).content, expected)
+
+      const page = (table: string) => strToU8(`<html><body><table>${table}</table></body></html>`)
+      const html = page(
+        "<thead><tr><th>Team</th><th>Name</th><th>City</th></tr></thead><tr><td rowspan=2>Red</td><td>Ann</td><td>Paris</td></tr><tr><td>Bob</td><td>Rome</td></tr><tr><td colspan=2>Nobody</td><td>Oslo</td></tr><tr><td></td><td>Cy</td><td>Bonn</td></tr>"
+      )
+      assert.strictEqual(document(yield* load("a.html", html)).content, expected)
+      // Spans end with their section, and are also those of the last columns and of several at once.
+      const ends = page(
+        "<thead><tr><th>A</th><th rowspan=9>B</th></tr></thead><tr><td>one</td><td rowspan=2 colspan=2>two</td></tr><tr><td>three</td></tr><tr></tr><tr><td>x</td><td>y</td><td>z</td></tr>"
+      )
+      assert.strictEqual(
+        document(yield* load("b.html", ends)).content,
+        "| A | B |  |\n| --- | --- | --- |\n| one | two |  |\n| three | two |  |\n| x | y | z |"
+      )
+      const wide = `<tr>${`<td rowspan=65534>${"w".repeat(500)}</td>`.repeat(199)}<td>x</td></tr>`
+      const bomb = document(yield* load("c.html", page(wide + "<tr><td>x</td></tr>".repeat(2000))))
+      assert.isBelow(bomb.content.length, 2_000_000)
+    })
+  )
+
   it.effect("DOCX: a text box is read in a note, and after what a deleted end joins", () =>
     Effect.gen(function* () {
       const box = (text: string) => `<w:r><w:pict><w:txbxContent>${paragraph(run(text))}</w:txbxContent></w:pict></w:r>`
