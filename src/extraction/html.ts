@@ -1,6 +1,6 @@
 import { type DefaultTreeAdapterTypes as Tree, parse } from "parse5"
 import type { Extracted } from "./Extracted.ts"
-import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
+import { lineMark, MarkdownWriter, oneLine, unmarked } from "./MarkdownWriter.ts"
 import {
   attribute,
   descendants,
@@ -282,7 +282,10 @@ const rowsOf = (
     const cells = rows.at(-1)?.cells
     if (cells === undefined) continue
     const span = Math.min(longestRow - cells.length, Number(attribute(element, "colspan") ?? 1) || 1)
-    if (span > 0) cells.push(inlineOf(element), ...Array.from({ length: span - 1 }, () => ""))
+    const words = inlineOf(element)
+    const line = lineOf(element.childNodes.find((node) => !isText(node) || node.value.trim() !== "") ?? element)
+    const text = unmarked(words).trim() === "" ? "" : line === undefined ? words : lineMark(line) + words
+    if (span > 0) cells.push(text, ...Array.from({ length: span - 1 }, () => ""))
   }
   return rows.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""))
 }

@@ -102,7 +102,7 @@ export const format = (
     )
   return {
     name: "mail",
-    version: 6,
+    version: 7,
     accepts,
     load: (file) =>
       Stream.unwrap(

@@ -143,7 +143,7 @@ type Extractable = readonly [
 ]
 
 const extractables: ReadonlyArray<Extractable> = [
-  ["html", 5, isHtml, pageText],
+  ["html", 6, isHtml, pageText],
   ["pdf", 6, mimes("pdf", /^application\/pdf$/), bytes],
   // Documents, templates and shows, with macros or without.
   ["docx", 5, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
@@ -157,7 +157,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ["pptx", 5, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
   ["xlsx", 5, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
   ["oldOffice", 2, mimes("", /^application\/x-cfb$/), bytes],
-  ["epub", 5, mimes("epub", /^application\/epub\+zip$/), bytes],
+  ["epub", 6, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
   ["table", 3, isTable, content, "csv"],
   [
@@ -166,8 +166,8 @@ const extractables: ReadonlyArray<Extractable> = [
     ({ kind }) => kind._tag === "Other" && kind.mime === "application/x-ipynb+json",
     (file) => Effect.map(file.bytes, (source) => decode(source, "utf-8"))
   ],
-  ["latex", 3, isLatex, content],
-  ["man", 2, isMan, content],
+  ["latex", 4, isLatex, content],
+  ["man", 3, isMan, content],
   ["rtf", 2, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 1, named("srt", "vtt"), content]
 ]
