@@ -19,6 +19,12 @@ export interface Input {
   readonly marks?: ReadonlyArray<Mark> | undefined
 }
 
+/** The lines that its passages are cited by, where they are not those of the text. */
+const linesOf = ({ marks = [] }: Input): ReadonlyArray<string> => {
+  const lines = marks.flatMap(({ line, start }) => (line === undefined ? [] : [start, line]))
+  return lines.length === 0 ? [] : [lines.join()]
+}
+
 /** Makes a draft, in steps; `settings` name what besides the text decides how it is cut. */
 export function* drafting(input: Input, settings: string): Steps<Draft> {
   const content = wellFormed(input.content)
@@ -32,7 +38,7 @@ export function* drafting(input: Input, settings: string): Steps<Draft> {
     title,
     format,
     derivedId: yield* derivingId({ source, content }),
-    fingerprint: yield* fingerprinting([settings, format, title ?? "", input.metadata], content)
+    fingerprint: yield* fingerprinting([settings, format, title ?? "", input.metadata, ...linesOf(input)], content)
   }
 }
 

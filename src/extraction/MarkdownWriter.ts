@@ -3,13 +3,18 @@ import type { Locator, Mark } from "./Extracted.ts"
 /** These would be read as markup at the start of a line. */
 const marksLine = /^(?:#{1,6}(?=\s|$)|>|(?:[-+*]|\d{1,9}[.)])(?=\s)|```|~~~|\||(?:[-=*_]\s*){3,}$)/
 
-/** Words with each run of white space as one space. */
-export const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim()
+/** Words with each run of white space as one space, also around a line mark. */
+export const oneLine = (text: string): string =>
+  text
+    .replace(/\s+/g, " ")
+    .trim()
+    .replace(/ (\0L\d{1,10}\0)(?= )/g, "$1")
+    .replace(/^((?:\0L\d{1,10}\0)+) /, "$1")
 
 /** Words as one line of Markdown that is a paragraph, whatever they begin with. */
 const plainLine = (text: string): string => {
   const line = oneLine(text)
-  return marksLine.test(line) ? `\\${line}` : line
+  return marksLine.test(unmarked(line)) ? `\\${line}` : line
 }
 
 const cellText = (text: string): string => oneLine(text).replaceAll("|", "\\|")
@@ -25,6 +30,15 @@ const lineMarks = /\0L(\d{1,10})\0/g
 
 /** Most characters that a table repeats in the rows that a cell spans. */
 export const mostRepeated = 500_000
+
+export const unmarked = (text: string): string => text.replaceAll(lineMarks, "")
+
+/** Its lines that have words. */
+const wordLines = (text: string, toLine: (line: string) => string): ReadonlyArray<string> =>
+  text
+    .split("\n")
+    .map(toLine)
+    .filter((line) => unmarked(line) !== "")
 
 /** Joins blocks to Markdown, with a blank line between them, and records where each comes from. */
 export class MarkdownWriter {
@@ -48,7 +62,7 @@ export class MarkdownWriter {
   /** Writes a block unchanged but for its line marks, unless it is blank. */
   block(text: string, gap = "\n\n"): void {
     const parts = text.split(lineMarks)
-    const plain = parts.filter((_, at) => at % 2 === 0).join("")
+    const plain = unmarked(text)
     if (plain.trim() === "") return
     if (this.length > 0) this.push(gap)
     this.mark()
@@ -73,13 +87,7 @@ export class MarkdownWriter {
   }
 
   paragraph(text: string): void {
-    this.block(
-      text
-        .split("\n")
-        .map(plainLine)
-        .filter((line) => line !== "")
-        .join("\n")
-    )
+    this.block(wordLines(text, plainLine).join("\n"))
   }
 
   /** Continues the last paragraph, with the current place; `join` joins the ends of two lines. */
@@ -94,18 +102,23 @@ export class MarkdownWriter {
   }
 
   item(text: string, depth: number, marker: string, first: boolean): void {
-    const lines = text
-      .split("\n")
-      .map(oneLine)
-      .filter((line) => line !== "")
+    const lines = wordLines(text, oneLine)
     const indent = "  ".repeat(Math.min(8, depth))
     if (lines.length > 0) this.block(`${indent}${marker} ${lines.join(`\n${indent}  `)}`, first ? "\n\n" : "\n")
   }
 
-  code(text: string, language = ""): void {
+  /** `lineOf` says on which line of the file a line of the code is, counted from 0. */
+  code(text: string, language = "", lineOf?: (line: number) => number): void {
     const fence = "`".repeat(Math.max(3, longestFence(text) + 1))
-    const body = text.replace(/^(?:[^\S\n]*\n)+/, "").trimEnd()
-    if (body !== "") this.block(`${fence}${language}\n${body}\n${fence}`)
+    const lines = text.trimEnd().split("\n")
+    const first = lines.findIndex((line) => line.trim() !== "")
+    if (first < 0) return
+    if (lineOf !== undefined) this.at({ line: lineOf(first) })
+    const marked = lines.slice(first).map((line, at) => {
+      const next = first + at + 1
+      return lineOf === undefined || (lines[next] ?? "").trim() === "" ? line : line + lineMark(lineOf(next))
+    })
+    this.block(`${fence}${language}\n${marked.join("\n")}\n${fence}`)
   }
 
   /** The first row is the header. `before` can set a place for each row. */

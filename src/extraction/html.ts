@@ -1,6 +1,6 @@
 import { type DefaultTreeAdapterTypes as Tree, parse } from "parse5"
 import type { Extracted } from "./Extracted.ts"
-import { MarkdownWriter, mostRepeated, oneLine } from "./MarkdownWriter.ts"
+import { lineMark, MarkdownWriter, mostRepeated, oneLine, unmarked } from "./MarkdownWriter.ts"
 import {
   attribute,
   descendants,
@@ -305,9 +305,13 @@ const rowsOf = (
     const { cells } = row
     const end = Math.min(longestRow, cells.length + (Number(attribute(element, "colspan") ?? 1) || 1))
     const last = rows.length - 1 + (Number(attribute(element, "rowspan") ?? 1) || 1)
-    for (let text = inlineOf(element); cells.length < end; text = "") {
-      if (last > rows.length) spans[cells.length] = { text, last }
-      row.hasWords ||= text.trim() !== ""
+    const words = inlineOf(element)
+    const hasWords = unmarked(words).trim() !== ""
+    row.hasWords ||= hasWords
+    const line = lineOf(element.childNodes.find((node) => !isText(node) || node.value.trim() !== "") ?? element)
+    const marked = line === undefined ? words : lineMark(line) + words
+    for (let text = hasWords ? marked : ""; cells.length < end; text = "") {
+      if (last > rows.length) spans[cells.length] = { text: unmarked(text), last }
       cells.push(text)
     }
   }

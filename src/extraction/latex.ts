@@ -1,5 +1,5 @@
 import type { Extracted } from "./Extracted.ts"
-import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
+import { lineMark, MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
 import {
   accented,
   characterOf,
@@ -22,14 +22,14 @@ const columns = /^(?:[ \t\n]*\[[^\]]{0,20}\])?(?:[ \t\n]*\{(?:[^{}]|\{[^{}]{0,20
 
 const mostRows = 10_000
 
-/** The cells of a table's body, unchanged. */
-const tableCells = (body: string): ReadonlyArray<ReadonlyArray<string>> =>
+/** The rows of a table's body, unchanged. */
+const tableRows = (body: string): ReadonlyArray<string> =>
   body
     .replace(columns, "")
     .replace(rules, "")
     .split(/\\\\(?:\[[^\]]{0,20}\])?/)
-    .slice(0, mostRows)
-    .map((row) => row.split(/(?<!\\)&/))
+
+const breaksIn = (text: string): number => text.split("\n").length - 1
 
 /** Longest argument of a command, and longest environment that is read as a whole, in characters. */
 const longest = { argument: 20_000, environment: 1_000_000 }
@@ -97,7 +97,10 @@ class Scanner {
   }
 
   private say(words: string): void {
-    if (this.text === "" && words.trim() !== "") this.start = this.line
+    if (this.text === "") {
+      if (words.trim() === "") return
+      this.start = this.line
+    }
     this.text += words
   }
 
@@ -111,7 +114,7 @@ class Scanner {
   private newline(): void {
     const blank = /^\n[ \t]*(?=\n)/.exec(this.source.slice(this.at, this.at + 200))
     this.skip(this.at + (blank?.[0].length ?? 1))
-    if (blank === null) this.text += this.text === "" ? "" : " "
+    if (blank === null) this.text += this.text === "" ? "" : `${lineMark(this.line)} `
     else this.flush()
   }
 
@@ -120,6 +123,16 @@ class Scanner {
     for (let at = this.source.indexOf("\n", this.at); at >= 0 && at < to; at = this.source.indexOf("\n", at + 1))
       this.line++
     this.at = to
+  }
+
+  /** Words from here on, with the lines on which they go on. */
+  private marked(words: string): string {
+    let { line } = this
+    return words.replace(/\s+/g, (run) => {
+      const breaks = breaksIn(run)
+      line += breaks
+      return breaks === 0 ? " " : `${lineMark(line)} `
+    })
   }
 
   private flush(): void {
@@ -145,7 +158,7 @@ class Scanner {
       this.at += sign.length
       return
     }
-    this.say(this.source.slice(this.at, end + sign.length).replace(/\s+/g, " "))
+    this.say(this.marked(this.source.slice(this.at, end + sign.length)))
     this.skip(end + sign.length)
   }
 
@@ -243,7 +256,7 @@ class Scanner {
       const close = sign === "(" ? "\\)" : "\\]"
       const end = this.lost > mostLost ? -1 : this.source.indexOf(close, this.at)
       if (end < 0) return void this.lost++
-      this.say(` $${oneLine(this.source.slice(this.at, end))}$ `)
+      this.say(` $${oneLine(this.marked(this.source.slice(this.at, end)))}$ `)
       this.skip(end + 2)
     } else if (sign === "\\") {
       this.argument("[", "]")
@@ -284,26 +297,38 @@ class Scanner {
       return
     }
     if (kind === "end") return
-    if (name === "abstract") return this.writer.heading(2, "Abstract")
+    if (name === "abstract") {
+      this.writer.at({ line: this.line })
+      return this.writer.heading(2, "Abstract")
+    }
     const isWhole = raw.has(name) || unread.has(name) || formulas.has(name) || tables.has(name)
     if (!isWhole) return void this.argument("[", "]")
     const end = this.lost > mostLost ? -1 : this.source.indexOf(`\\end{${name}}`, this.at)
     if (end < 0 || end - this.at > longest.environment) return void this.lost++
-    const from = this.line
     const body = this.source.slice(this.at, end)
     this.skip(end + name.length + 6)
-    this.writer.at({ line: from })
     const read = (code: string) => (name === "Highlighting" ? unhighlighted(code) : code)
-    if (raw.has(name)) this.writer.code(read(body).replace(/^(?:[ \t]*[[{][^\]}\n]{0,500}[\]}])*[ \t]*\n/, ""))
-    else if (formulas.has(name)) this.writer.code(body.replaceAll(/\\label\{[^{}]{0,200}\}/g, ""), "latex")
+    const write = (code: string, language?: string) => {
+      const first = this.line - breaksIn(code)
+      this.writer.code(code, language, (line) => first + line)
+    }
+    if (raw.has(name)) write(read(body).replace(/^(?:[ \t]*[[{][^\]}\n]{0,500}[\]}])*[ \t]*\n/, ""))
+    else if (formulas.has(name)) write(body.replaceAll(/\\label\{[^{}]{0,200}\}/g, ""), "latex")
     else if (tables.has(name)) this.table(body)
   }
 
   private table(body: string): void {
+    const rows = tableRows(body)
+    let line = this.line - breaksIn(rows.join(""))
+    const read = rows.slice(0, mostRows).flatMap((row) => {
+      const start = line + breaksIn(row.slice(0, row.search(/\S|$/)))
+      line += breaksIn(row)
+      const cells = row.split(/(?<!\\)&/).map((cell) => readable(this.inner(cell)).trim())
+      return cells.some((cell) => cell !== "") ? [{ cells, line: start }] : []
+    })
     this.writer.table(
-      tableCells(body)
-        .map((row) => row.map((cell) => readable(this.inner(cell)).trim()))
-        .filter((cells) => cells.some((cell) => cell !== ""))
+      read.map(({ cells }) => cells),
+      (row) => this.writer.at({ line: read[row]!.line })
     )
   }
 }

@@ -1,6 +1,6 @@
 import type { Extracted } from "./Extracted.ts"
 import { pairs } from "./raised.ts"
-import { MarkdownWriter } from "./MarkdownWriter.ts"
+import { lineMark, MarkdownWriter } from "./MarkdownWriter.ts"
 
 /** Roff's named characters, as far as manuals use them. */
 const characters = new Map(
@@ -190,8 +190,8 @@ class Manual {
   private readonly metadata: Record<string, unknown> = {}
   private title: string | undefined
   private name = ""
-  private words: Array<string> = []
-  private code: Array<string> | undefined
+  private words = ""
+  private code: Array<{ readonly text: string; readonly line: number }> | undefined
   /** What the next line of words is: an item's term, or a heading. */
   private awaited: "term" | number | undefined
   private term: string | undefined
@@ -222,14 +222,13 @@ class Manual {
 
   private text(line: string, number: number): void {
     if (this.code !== undefined) {
-      if (this.code.length === 0) this.start = number
-      this.code.push(plain(line))
+      this.code.push({ text: plain(line), line: number })
       return
     }
-    const words = plain(line)
-    if (words.trim() === "") return line.trim() === "" ? this.flush() : undefined
+    const words = plain(line).trim()
+    if (words === "") return line.trim() === "" ? this.flush() : undefined
     if (this.awaited === "term") {
-      this.term = words.trim()
+      this.term = words
       this.start = number
       this.awaited = undefined
       return
@@ -239,8 +238,9 @@ class Manual {
       this.awaited = undefined
       return this.heading(level, words, number)
     }
-    if (this.words.length === 0 && this.term === undefined && this.marker === undefined) this.start = number
-    this.words.push(words)
+    const isFirst = this.words === "" && this.term === undefined && this.marker === undefined
+    if (isFirst) this.start = number
+    this.words += isFirst ? words : `${lineMark(number)} ${words}`
   }
 
   private heading(level: number, words: string, number: number): void {
@@ -253,8 +253,8 @@ class Manual {
   }
 
   private flush(): void {
-    const text = this.words.join(" ")
-    this.words = []
+    const text = this.words
+    this.words = ""
     this.writer.at({ line: this.start })
     const { marker, term } = this
     this.term = this.marker = undefined
@@ -295,8 +295,8 @@ class Manual {
       if (name !== "Bd" || /-(?:literal|unfilled)/.test(rest)) this.code = []
     } else if (filled.has(name)) {
       if (this.code !== undefined) {
-        this.writer.at({ line: this.start })
-        this.writer.code(this.code.join("\n"))
+        const lines = this.code
+        this.writer.code(lines.map(({ text }) => text).join("\n"), "", (at) => lines[at]!.line)
         this.code = undefined
       } else this.flush()
     } else if (name === "TP" || name === "TQ") {
@@ -336,34 +336,42 @@ class Manual {
     const inner = lines.slice(at + 1, end)
     const tab = /tab\s*\((.)\)/.exec(inner[0] ?? "")?.[1] ?? "\t"
     const body = inner.findIndex((line) => line.trimEnd().endsWith("."))
-    const rows = withBlocks(inner.slice(body + 1), tab)
-      .filter((line) => !/^(?:[.'_=]|T[{}])/.test(line) && line.trim() !== "")
-      .map((line) => line.split(tab).map((cell) => plain(cell)))
-    this.writer.at({ line: at + 1 })
-    this.writer.table(rows)
+    const rows = withBlocks(inner.slice(body + 1), tab, at + body + 3).filter(
+      ({ text }) => !/^(?:[.'_=]|T[{}])/.test(text) && text.trim() !== ""
+    )
+    this.writer.table(
+      rows.map(({ text }) => text.split(tab).map((cell) => plain(cell))),
+      (row) => this.writer.at({ line: rows[row]!.line })
+    )
     return end
   }
 }
 
 /** Rows on one line each, even if a cell is a block of text from `T{` at a line's end to `T}` at a line's start. */
-const withBlocks = (lines: ReadonlyArray<string>, tab: string): ReadonlyArray<string> => {
-  const rows: Array<string> = []
+const withBlocks = (
+  lines: ReadonlyArray<string>,
+  tab: string,
+  first: number
+): ReadonlyArray<{ readonly text: string; readonly line: number }> => {
+  const rows: Array<{ text: string; line: number }> = []
   let block: Array<string> | undefined
   let row = ""
-  for (const line of lines) {
+  let start = first
+  for (const [at, line] of lines.entries()) {
     const closed = block !== undefined && line.startsWith("T}")
     if (block !== undefined && !closed) {
-      if (!/^[.']/.test(line)) block.push(line.replaceAll(tab, " "))
+      if (!/^[.']/.test(line)) block.push(`${lineMark(first + at)} ${line.replaceAll(tab, " ")}`)
       continue
     }
-    row += closed ? block!.join(" ") + line.slice(2) : line
+    if (row === "" && !closed) start = first + at
+    row += closed ? block!.join("") + lineMark(first + at) + line.slice(2) : line
     block = undefined
     if (row.endsWith("T{") && (row.length === 2 || row.at(-3) === tab)) {
       row = row.slice(0, -2)
       block = []
       continue
     }
-    rows.push(row)
+    rows.push({ text: row, line: start })
     row = ""
   }
   return rows

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import { createHash } from "node:crypto"
-import { derivingId, fingerprinting } from "../../src/Indexer/drafting.ts"
+import { derivingId, drafting, fingerprinting } from "../../src/Indexer/drafting.ts"
 import { formatOf, judgingFormat, lineStretches, stretches } from "../../src/chunking/format.ts"
 import { withoutPause } from "../../src/model/withoutPause.ts"
 import type { Steps } from "../../src/runtime/EventLoop.ts"
@@ -30,6 +30,11 @@ describe("what a document is known by", () => {
     assert.strictEqual(withoutPause(derivingId({ content, source })), sha256(`source:${source}`).slice(0, 32))
     assert.strictEqual([...stretches(content)].join(""), content)
     assert.strictEqual([...lineStretches(content)].join(""), content)
+  })
+
+  it("tells a page from one of the same text on other lines", () => {
+    const of = (line: number) => withoutPause(drafting({ content: "a", metadata: {}, marks: [{ start: 0, line }] }, ""))
+    assert.notStrictEqual(of(1).fingerprint, of(2).fingerprint)
   })
 
   // A document of 31 MB held up everybody else for half a second.

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { gzipSync } from "node:zlib"
 import { extract, type Kind } from "../../src/extraction/extract.ts"
+import { markAt } from "../../src/model/Locator.ts"
 import { document, inOrder, layer, load } from "../files/Loader/loading.ts"
 import * as Effect from "effect/Effect"
 
@@ -166,7 +167,7 @@ of \indexsee{map}{function} types have a domain.`
         "tide -a brest\n    -q"
       )
       assert.notInclude(content, "hidden")
-      assert.strictEqual(marks.findLast(({ start }) => start <= content.indexOf("All tides"))?.line, 11)
+      assert.strictEqual(marks.findLast(({ start }) => start <= content.indexOf("All tides"))?.line, 12)
     })
   )
 
@@ -181,6 +182,79 @@ of \indexsee{map}{function} types have a domain.`
         "The tide utility reads /etc/tides, see moon(5)."
       )
       inOrder(content, "- -f file\n  Reads file.")
+    })
+  )
+
+  it.effect("cites each line of a paragraph, of code and of a table, so that a passage ends where its words do", () =>
+    Effect.gen(function* () {
+      const manual = String.raw`.TH TIDE 1
+.SH NAME
+tide \- tell the zero
+about the one
+and the two
+.TP
+.B three
+four is told
+and five.
+.nf
+
+six
+seven
+.fi
+.TS
+tab(:);
+l l.
+eight:nine
+T{
+ten
+eleven
+T}:twelve
+.TE
+`
+      const article = String.raw`\begin{document}
+\section{Tides}
+zero stands here, 
+one \\
+two, and $a
+= three$ or
+four.
+\begin{verbatim}
+
+five
+
+six
+\end{verbatim}
+\begin{tabular}{ll}
+\hline
+seven & x \\
+eight & y \\
+\end{tabular}
+\end{document}`
+      const site = `<body><p>zero<br>
+one<br>
+<br>
+two</p>
+<ul><li><br>
+</li><li>three
+four</li></ul><table><tr><td>
+five</td><td> </td>
+<td>six
+seven</td></tr></table>`
+      for (const [kind, source] of [
+        ["man", manual],
+        ["latex", article],
+        ["html", site]
+      ] as const) {
+        const { marks, text } = yield* read(kind, source)
+        assert.notInclude(text, "\0")
+        assert.notMatch(text, /\w {2}|^- $/m)
+        const lines = source.split("\n")
+        for (const word of text.match(/zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve/g) ?? []) {
+          const at = markAt(marks, text.indexOf(word))
+          assert.include(lines[at!.line! - 1], word, `${kind}: ${word}`)
+        }
+        assert.include(text, "seven")
+      }
     })
   )
 

@@ -167,8 +167,8 @@ const extractables: ReadonlyArray<Extractable> = [
     ({ kind }) => kind._tag === "Other" && kind.mime === "application/x-ipynb+json",
     (file) => Effect.map(file.bytes, (source) => decode(source, "utf-8"))
   ],
-  ["latex", 3, isLatex, content],
-  ["man", 2, isMan, content],
+  ["latex", 4, isLatex, content],
+  ["man", 3, isMan, content],
   ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 1, named("srt", "vtt"), content]
 ]
