@@ -11,7 +11,9 @@ export class LlmUnavailable extends Schema.TaggedError<LlmUnavailable>()(
   {
     reason: Schema.String,
     /** It sent nothing for llm.timeout_ms; the next question would wait as long. */
-    silent: Schema.optional(Schema.Boolean)
+    silent: Schema.optional(Schema.Boolean),
+    /** It answered, with nothing; another question may have an answer. */
+    empty: Schema.optional(Schema.Boolean)
   },
   HttpApiSchema.annotations({ status: 503 })
 ) {

@@ -123,7 +123,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
       const short = wordsAlone ? undefined : shortcomings(vectors, keyword === undefined)
       // An explicit request for the graph wins; otherwise the reranker, if there is one. Both read a question.
-      const reranker = request.graph === true || like !== undefined ? undefined : available
+      const reranker = request.graph === true || request.reranks === false || like !== undefined ? undefined : available
       const use = reranker === undefined && like === undefined ? (request.graph ?? config.graph) : false
       const isLed = use !== false && limit > limits.graph.first
       const { collection, embedder, vector } = asked[0]!

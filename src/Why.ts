@@ -88,7 +88,7 @@ export const why = Effect.fn("why")(function* (request: DoorRequest, wanted: Wan
   const itself = { and: [request.filter ?? {}, { doc_id: wanted.docId }] }
   const filteredOut = (yield* store.list(wanted.collection, { limit: 1, filter: itself })).length === 0
   const hint = filteredOut ? yield* filterHint(request.filter ?? {}, [wanted.collection]) : undefined
-  const at = (more: Partial<DoorRequest>) => standing({ ...request, ...more }, wanted, document.source)
+  const at = (more: Partial<DoorRequest>) => standing({ ...request, ...more, reranks: false }, wanted, document.source)
   const hybrid = yield* standing(request, wanted, undefined)
   const vector = yield* at({ hybrid: false, alpha: undefined, fusion: undefined })
   const keyword = yield* at({ alpha: 0 })

@@ -32,7 +32,9 @@ const fake = (answers: Readonly<Record<string, unknown>>) => {
         usage: Effect.succeed(noUsage),
         fragments:
           left-- > 0
-            ? Stream.make(said.slice(0, 3), said.slice(3))
+            ? said === ""
+              ? Stream.fail(new LlmUnavailable({ reason: "The model ended without an answer", empty: true }))
+              : Stream.make(said.slice(0, 3), said.slice(3))
             : Stream.fail(new LlmUnavailable({ reason: "Ollama went away" }))
       })
     }
@@ -140,22 +142,22 @@ it.effect(
 )
 
 it.effect("goes on after a model that broke off, and asks again for an answer that is none", () => {
-  const { asked, breakAfter, llm } = fake({ mill, madness: '{"entities": "all of them"}' })
+  const { asked, breakAfter, llm } = fake({ mill, madness: '{"entities": "all of them"}', silence: "" })
   return within(
     llm,
     Effect.gen(function* () {
-      yield* put("a bone mill\nmadness\n1\n2\n3\n4\n5\n6\n7\n8", { source: "a.md" })
+      yield* put("a bone mill\nmadness\nsilence\n1\n2\n3\n4\n5\n6\n7\n8", { source: "a.md" })
       breakAfter(3)
       const broken = yield* Effect.flip(asking)
       assert.strictEqual(broken.message, "Ollama went away")
       breakAfter(Infinity)
       const { done, plan } = yield* asking
       assert.isAtLeast(plan.calls, 7)
-      assert.isAtMost(plan.calls, 10)
-      assert.strictEqual(done.filter(({ usable }) => !usable).length, 1)
+      assert.isAtMost(plan.calls, 11)
+      assert.strictEqual(done.filter(({ usable }) => !usable).length, 2)
       const before = asked.length
-      assert.strictEqual((yield* asking).plan.calls, 1)
-      assert.strictEqual(asked.length, before + 1)
+      assert.strictEqual((yield* asking).plan.calls, 2)
+      assert.strictEqual(asked.length, before + 2)
     })
   )
 })

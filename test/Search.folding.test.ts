@@ -7,6 +7,7 @@ import { defaultCollection } from "../src/model/Collection.ts"
 import { Reranker } from "../src/Reranker.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
+import { why } from "../src/Why.ts"
 import { document } from "./contracts/Store.ts"
 import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
@@ -87,6 +88,26 @@ it.effect("puts nothing that repeats a better hit before what says something els
         Array.from({ length: 15 }, (_, at) => at === 0 || at > 10)
       )
     }
+  }).pipe(Effect.provide(layerMemory))
+)
+
+it.effect("says where words and meaning alone rank a document, whatever a reranker makes of it", () =>
+  Effect.gen(function* () {
+    const searching = yield* setUp
+    // The worst of the best is best.
+    const reranked = yield* Effect.provideService(searching({}), Reranker, {
+      name: "reverse",
+      top: 30,
+      rerank: (_, texts) => Effect.succeed(texts.map((_, at) => at))
+    })
+    const store = yield* Store
+    const [own] = yield* store.list(defaultCollection, { limit: 1, filter: { source: "own-0.md" } })
+    const wanted = { collection: defaultCollection, docId: own!.docId }
+    const standing = (search: Search) => Effect.provideService(why({ query: "north wind" }, wanted), Search, search)
+    const plain = yield* standing(yield* searching({}))
+    const after = yield* standing(reranked)
+    assert.deepStrictEqual([after.vector.leg, after.keyword.leg], [plain.vector.leg, plain.keyword.leg])
+    assert.notDeepEqual(after.hybrid.leg, plain.hybrid.leg)
   }).pipe(Effect.provide(layerMemory))
 )
 

@@ -62,7 +62,13 @@ export const make = (store: GraphStore["Type"], llm: Llm["Type"]) => {
       temperature: 0
     })
     if (generation.llm.backend === "extractive") return yield* noModel(generation.llm.why)
-    const text = yield* Stream.runFold(generation.fragments, "", (before, fragment) => before + fragment)
+    const text = yield* Stream.runFold(generation.fragments, "", (before, fragment) => before + fragment).pipe(
+      // The model is there, and has nothing to say of this text.
+      Effect.catchIf(
+        ({ empty }) => empty === true,
+        () => Effect.succeed("")
+      )
+    )
     return yield* Option.match(toSaid(text, asked), {
       onNone: () => Effect.succeed<AskedPassage>({ usable: false, entities: 0, relations: 0 }),
       onSome: (said) =>

@@ -134,6 +134,7 @@ export interface Asked {
 
 const nothing = (isCut: boolean, maxTokens: number) =>
   new LlmUnavailable({
+    empty: true,
     reason: isCut
       ? `The model spent its ${maxTokens} tokens without an answer, probably on thinking; raise llm.max_tokens`
       : "The model ended without an answer; try again, or raise llm.max_tokens or llm.temperature"

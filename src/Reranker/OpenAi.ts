@@ -17,7 +17,7 @@ const Ranking = Schema.Struct({
   results: Schema.Array(Schema.Struct({ index: Schema.Int, relevance_score: Schema.Finite }))
 })
 
-/** Pauses after a failure: the first one, doubled with each failure up to the longest. */
+/** Pauses after a failure: the first one, doubled with each retry that fails, up to the longest. */
 const pauses = { firstMs: 1000, longestMs: 30_000 }
 
 /**
@@ -55,11 +55,15 @@ export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Se
         Effect.provideService(HttpClient.HttpClient, http)
       )
 
-    const failed = Effect.fnUntraced(function* (reason: string, waitMs: number | undefined) {
+    /** `retried` is what was known when it was asked: requests in flight at the first failure do not count as retries. */
+    const failed = Effect.fnUntraced(function* (reason: string, waitMs = 0, retried: typeof down) {
       const now = yield* Clock.currentTimeMillis
-      const pauseMs = down === undefined ? pauses.firstMs : Math.min(2 * down.pauseMs, pauses.longestMs)
       if (down === undefined) yield* Effect.logWarning(`${reason}; searching without reranking`)
-      down = { reason, until: now + Math.max(pauseMs, waitMs ?? 0), pauseMs }
+      if (down !== undefined && retried === undefined) down = { ...down, until: Math.max(down.until, now + waitMs) }
+      else {
+        const pauseMs = retried === undefined ? pauses.firstMs : Math.min(2 * retried.pauseMs, pauses.longestMs)
+        down = { reason, until: now + Math.max(pauseMs, waitMs), pauseMs }
+      }
       return yield* new RerankerUnavailable({ reason })
     })
 
@@ -75,7 +79,9 @@ export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Se
         // One caller retries; the others skip reranking until it has the result.
         down = { ...before, until: now + timeoutMs }
       }
-      const scores = yield* Effect.catchAll(request(query, texts), ({ reason, waitMs }) => failed(reason, waitMs)).pipe(
+      const scores = yield* Effect.catchAll(request(query, texts), ({ reason, waitMs }) =>
+        failed(reason, waitMs, before)
+      ).pipe(
         // An interrupted caller has learned nothing.
         Effect.onInterrupt(() => Effect.sync(() => (down = before)))
       )

@@ -105,7 +105,7 @@ export const CitationsEvent = Schema.Struct({
       index: int("The passage's number, as in [1]"),
       start: int("UTF-16 offset of the mark in the answer"),
       end: int("UTF-16 offset after the mark"),
-      sentence: text("The sentence with the mark"),
+      sentence: text("The sentence that the mark belongs to, without its marks"),
       exists: flag("Whether the answer was given a passage with this number"),
       support: number("How far passage and sentence are about the same, by words and vectors, 0 to 1"),
       verdict: Verdict.annotations({

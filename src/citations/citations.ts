@@ -5,7 +5,7 @@ import type { Hit } from "../model/SearchResult.ts"
 import { functionWords } from "../terms/languages.ts"
 import { queryTerms, terms } from "../terms/terms.ts"
 
-/** A `[n]` or 【n】 in an answer, and the sentence it belongs to; UTF-16 offsets in the answer, end exclusive. */
+/** A `[n]`, 【n】 or ［n］ in an answer, and the sentence it belongs to; UTF-16 offsets in the answer, end exclusive. */
 export interface CitationMark {
   readonly n: number
   readonly start: number
@@ -15,10 +15,14 @@ export interface CitationMark {
 }
 
 const inside = String.raw`(\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*)`
-/** Some models use the brackets of CJK texts; `[1](...)` is a link. */
-const mark = new RegExp(String.raw`\[${inside}\](?!\()|\u3010${inside}\u3011`, "g")
+/** Some models use the brackets of CJK texts, and add to the number what they cite (`†source`); `[1](...)` is a link. */
+const mark = new RegExp(
+  String.raw`\[ ?${inside} ?\](?!\()|\u3010 ?${inside} ?(?:†[^\u3010\u3011\n]{0,80})?\u3011|\uff3b ?${inside} ?\uff3d`,
+  "g"
+)
 
 const codeFence = /^[\s>]{0,40}(`{3,}|~{3,})/
+const listItem = /^\s*(?:[-*+]|\d{1,3}[.)])\s/
 const inlineCode = /(?<!`)(`{1,4})(?!`)[^\n]{0,2000}?[^`\n]\1(?!`)/g
 const blank = (text: string): string => text.replace(/[^\n]/g, " ")
 
@@ -27,14 +31,21 @@ const withoutCode = (text: string, isPart = false): string => {
   const lines = text.split("\n")
   const seen: Array<string> = []
   let open: { readonly mark: string; readonly at: number } | undefined
+  // Indented lines after an empty one are code, but not below an item of a list.
+  let [isList, isIndented, afterBlank] = [false, false, true]
   for (const [at, line] of lines.entries()) {
+    if (/\S/.test(line)) {
+      isList = listItem.test(line) || (isList && /^\s/.test(line))
+      isIndented = !isList && (afterBlank || isIndented) && /^(?: {4}|\t)/.test(line)
+      afterBlank = false
+    } else afterBlank = true
     const [indented = "", mark = ""] = codeFence.exec(line) ?? []
     const rest = line.slice(indented.length)
     const wasOpen = open !== undefined
-    if (open === undefined) {
+    if (open === undefined && !isIndented) {
       if (mark !== "" && !(mark.startsWith("`") && rest.includes("`"))) open = { mark, at }
-    } else if (mark.startsWith(open.mark) && rest.trim() === "") open = undefined
-    seen.push(wasOpen || open !== undefined ? blank(line) : line)
+    } else if (open !== undefined && mark.startsWith(open.mark) && rest.trim() === "") open = undefined
+    seen.push(wasOpen || open !== undefined || isIndented ? blank(line) : line)
   }
   if (open !== undefined && !isPart) seen.splice(open.at, Infinity, ...lines.slice(open.at))
   return seen.join("\n").replace(inlineCode, blank)
@@ -54,7 +65,7 @@ const replaced = (text: string, seen: string, marks: RegExp, by: (mark: string) 
 const rounded = (mark: string): string => `(${mark.slice(1, -1)})`
 
 /** A text's own reference mark, such as `[12]` after a word, a space or a full stop; not `a[1]` or `a = [1]` in code. */
-const ownMark = /(?<![\p{L}\p{N}_\])[`]|=\s?)[[【]\d[\d\s,;–-]{0,40}[\]】](?!\()/gu
+const ownMark = /(?<![\p{L}\p{N}_\])[`]|=\s?)[[【［] ?\d[\d\s,;–-]{0,40}(?:†[^【】\n]{0,80})?[\]】］](?!\()/gu
 
 /** A passage whose own reference marks cannot be mistaken for citations: `[12]` gets round brackets, outside of code. */
 export const withoutMarks = (text: string): string => replaced(text, withoutCode(text, true), ownMark, rounded)
@@ -125,7 +136,7 @@ export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   for (const match of seen.matchAll(mark)) {
     while (at < ends.length - 1 && ends[at]! <= match.index) next()
     const place = { start: match.index, end: match.index + match[0].length, sentence: last ?? own }
-    for (const n of numbersOf(match[1] ?? match[2]!)) marks.push({ n, ...place })
+    for (const n of numbersOf(match[1] ?? match[2] ?? match[3]!)) marks.push({ n, ...place })
   }
   return marks
 }

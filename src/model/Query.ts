@@ -150,6 +150,8 @@ interface OfDoor {
   readonly perDocument?: number | undefined
   /** How many places folded hits fill where others leave them empty; default: all. */
   readonly filled?: number | undefined
+  /** Whether the reranker, if there is one, orders the best hits; default true. */
+  readonly reranks?: boolean | undefined
   /** What to count the documents by that the search may find; default nothing. */
   readonly facets?: typeof FacetNames.Type | undefined
   /** Whether to explain the scores; default false. */

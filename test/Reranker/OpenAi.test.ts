@@ -81,6 +81,11 @@ it.scopedLive("leaves a server alone that has failed, for longer each time, and 
       assert.match(yield* failure, /answered 500: broken$/)
       assert.match(yield* failure, /answered 500: broken; the next retry is in 1 s/)
       assert.lengthOf(asked, 1)
+      // Ten at once have failed once.
+      const other = yield* at(url)
+      yield* Effect.forEach(Array(10), () => Effect.flip(other.rerank("tide", texts)), { concurrency: "unbounded" })
+      assert.match((yield* Effect.flip(other.rerank("tide", texts))).reason, /the next retry is in 1 s/)
+      assert.lengthOf(asked.splice(1), 10)
       now += 1000
       assert.match(yield* failure, /broken$/)
       now += 1000

@@ -77,6 +77,24 @@ describe("citationMarks", () => {
       [2, "Ice creeps."],
       [3, "Ice creeps."]
     ])
+    assert.deepStrictEqual(
+      marks("Lava flows 【1†source】. Ice creeps【2†L3-L5】. Bees hum ［3］. Rivers carve [ 4 ]."),
+      [
+        [1, "Lava flows."],
+        [2, "Ice creeps."],
+        [3, "Bees hum."],
+        [4, "Rivers carve."]
+      ]
+    )
+  })
+
+  it("takes indented lines for code, but not those of a list", () => {
+    assert.deepStrictEqual(
+      marks("Write:\n\n    a[1] = 2\n\n    b[2]\n\n1. Lava flows.\n\n    It creeps [3].\n\nIce\n    melts [4].").map(
+        ([n]) => n
+      ),
+      [3, 4]
+    )
   })
 
   it("a sentence that says nothing of its own stands for the one before it", () => {
@@ -123,6 +141,7 @@ describe("withoutMarks", () => {
   it.each([
     ["Lava flows.[12] Ice creeps [3, 4].", "Lava flows.(12) Ice creeps (3, 4)."],
     ["【7】 says so", "(7) says so"],
+    ["Ice creeps.【7†source】 Lava flows ［8］.", "Ice creeps.(7†source) Lava flows (8)."],
     ["ports = [80, 443] [7]", "ports = [80, 443] (7)"],
     [
       "Run `sed 's/[0-9]//g'` [7]:\n\n```toml\nports = \"[0-9]+\" # [1]",
