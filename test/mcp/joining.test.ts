@@ -236,6 +236,43 @@ describe.skipIf(process.platform !== "linux")("when the process with the engine 
   })
 })
 
+describe.skipIf(process.platform !== "linux")("what the engine refuses as a whole", () => {
+  const refused = [
+    '{"jsonrpc":"2.0","id":1.5,"method":"ping"}',
+    '{"jsonrpc":"2.0","id":true,"method":"ping"}',
+    `{"jsonrpc":"2.0","method":"ping","id":7,"params":{"x":${"[".repeat(200)}${"]".repeat(200)}}}`,
+    JSON.stringify(Array.from({ length: 1001 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" })))
+  ]
+  const ask = async (client: Program) => {
+    for (const line of refused) client.write(`${line}\n`)
+    client.write('{"jsonrpc":"2.0","id":"twice","method":"ping"}\n{"jsonrpc":"2.0","id":"twice","method":"ping"}\n')
+    await client.request("ping")
+  }
+  const errorsOf = ({ lines }: Program) => lines.filter((line) => JSON.parse(line).error !== undefined)
+
+  it("does not keep a process that joined from its end", async () => {
+    const [, second] = await party({})
+    await ask(second!)
+    const since = Date.now()
+    assert.strictEqual((await second!.end()).code, 0)
+    assert.isBelow(Date.now() - since, 15_000)
+    assert.lengthOf(errorsOf(second!), refused.length)
+  })
+
+  it("is not asked again at another engine", async () => {
+    const [first, second] = await party({})
+    await ask(second!)
+    await killed(first)
+    assert.strictEqual(await found(second!), "docs/sea.md")
+    await second!.request("ping")
+    assert.lengthOf(errorsOf(second!), refused.length)
+    assert.lengthOf(
+      second!.lines.filter((line) => JSON.parse(line).id === "twice"),
+      2
+    )
+  })
+})
+
 describe.skipIf(process.platform !== "linux")("a process that joined ends", () => {
   it("with its input, once all is answered, also what is not JSON", async () => {
     const [, second] = await party({})
