@@ -11,7 +11,7 @@ import {
   wantsAnswer,
   withoutTag
 } from "./Message.ts"
-import { type Frame, kept, makeSplitter, maxMessageBytes } from "./lines.ts"
+import { type Frame, kept, makeSplitter, maxBatch, maxMessageBytes } from "./lines.ts"
 import { isObject, pathText } from "../model/kinds.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
 import { type Id, isId, subscriptionKey } from "./wire.ts"
@@ -38,8 +38,6 @@ export const takeStdout = ({ stderr, stdout }: Pick<Streams, "stderr" | "stdout"
 }
 
 type Incoming = Message | { readonly _tag: "Batch"; readonly messages: ReadonlyArray<Message> }
-
-const maxBatch = 1000
 
 const unreadable = (of: Code, message: string, id: Id | null = null): Invalid => ({
   _tag: "Invalid",

@@ -6,6 +6,9 @@ export type Frame =
 /** The longest message that is accepted, in bytes. */
 export const maxMessageBytes = 32 * 1024 * 1024
 
+/** The most messages of a batch. */
+export const maxBatch = 1000
+
 /** Bytes kept of each end of a line that is too long; enough for its id. */
 export const kept = 512
 const lineFeed = 0x0a

@@ -1,7 +1,8 @@
 import { isatty } from "node:tty"
-import { makeSplitter, maxMessageBytes } from "./lines.ts"
+import { readJsonAtOnce } from "../model/readJson.ts"
+import { makeSplitter, maxBatch, maxMessageBytes } from "./lines.ts"
 import { claim, join, type Meeting, nameOf, socketOf, valueOf } from "./meeting.ts"
-import { listenedTo, subscriptionKey } from "./wire.ts"
+import { isId, listenedTo, subscriptionKey } from "./wire.ts"
 
 // The program itself, with everything it needs, is loaded only where no other process can be joined.
 
@@ -23,16 +24,31 @@ interface Open {
 
 const keyOf = (id: unknown): string => JSON.stringify(id)
 
-/** The messages of a line, without what is none. */
-const messagesOf = (line: Buffer): { readonly messages: ReadonlyArray<Message>; readonly isBatch: boolean } => {
+interface Line {
+  readonly messages: ReadonlyArray<Message>
+  readonly isBatch: boolean
+}
+
+/** The messages in a line's value, without what is none. */
+const messagesIn = (value: unknown): Line => {
+  const isBatch = Array.isArray(value)
+  const isMessage = (one: unknown): one is Message => typeof one === "object" && one !== null
+  return { isBatch, messages: (isBatch ? value : [value]).filter(isMessage) }
+}
+
+const answersOf = (line: Buffer): ReadonlyArray<Message> => {
   try {
-    const value: unknown = JSON.parse(line.toString("utf8"))
-    const isBatch = Array.isArray(value)
-    const isMessage = (one: unknown): one is Message => typeof one === "object" && one !== null
-    return { isBatch, messages: (isBatch ? value : [value]).filter(isMessage) }
+    return messagesIn(JSON.parse(line.toString("utf8"))).messages
   } catch {
-    return { isBatch: false, messages: [] }
+    return []
   }
+}
+
+/** The messages of a client's line, unless the engine refuses it as a whole, under no message's id. */
+const askedIn = (line: Buffer): Line => {
+  const read = readJsonAtOnce(line, true)
+  const value = "value" in read ? read.value : undefined
+  return messagesIn(Array.isArray(value) && value.length > maxBatch ? undefined : value)
 }
 
 const paramsOf = ({ params }: Message): Message =>
@@ -50,7 +66,6 @@ const longest = 256 * 1024 * 1024
 /** What a client has begun and said, as far as another engine must know it. */
 class Conversation {
   private readonly open = new Set<Open>()
-  private readonly byId = new Map<string, Open>()
   private held = 0
   /** What a new engine hears first: `initialize`, its confirmation, the level of the log, what is watched. */
   private readonly greeting = new Map<string, Message>()
@@ -79,28 +94,28 @@ class Conversation {
   }
 
   asked(line: Buffer): void {
-    const { isBatch, messages } = messagesOf(line)
-    const requests = messages.filter((message) => "id" in message && "method" in message)
+    const { isBatch, messages } = askedIn(line)
+    const requests = messages.filter((message) => isId(message["id"]) && "method" in message)
     for (const message of messages) {
       if (message["method"] === "notifications/initialized") this.greeting.set("initialized", message)
-      if (message["method"] === "notifications/cancelled") this.close(keyOf(paramsOf(message)["requestId"]))
+      if (message["method"] !== "notifications/cancelled") continue
+      const key = keyOf(paramsOf(message)["requestId"])
+      while (this.of(key) !== undefined) this.close(key)
     }
     if (requests.length === 0) return
     const keeps = line.length <= kept.line && this.held + line.length <= kept.all
     if (keeps) this.held += line.length
     const left = new Set(requests.map(({ id }) => keyOf(id)))
-    const open = { line: keeps ? line : Buffer.alloc(0), requests, isBatch, left }
-    this.open.add(open)
-    for (const key of left) this.byId.set(key, open)
+    this.open.add({ line: keeps ? line : Buffer.alloc(0), requests, isBatch, left })
   }
 
   /** Whether the client waits for a line of the engine. */
   isAnswer(line: Buffer): boolean {
-    for (const message of messagesOf(line).messages) {
+    for (const message of answersOf(line)) {
       if ("method" in message) continue
       const key = keyOf(message["id"])
       if (this.unasked.delete(key)) return false
-      const request = this.byId.get(key)?.requests.find(({ id }) => keyOf(id) === key)
+      const request = this.of(key)?.requests.find(({ id }) => keyOf(id) === key)
       if (request !== undefined && "result" in message) this.remember(request)
       this.close(key)
     }
@@ -120,9 +135,13 @@ class Conversation {
     }
   }
 
-  private close(key: string): void {
-    const open = this.byId.get(key)
-    this.byId.delete(key)
+  /** The first line that has this request. */
+  private of(key: string): Open | undefined {
+    for (const open of this.open) if (open.left.has(key)) return open
+    return undefined
+  }
+
+  private close(key: string, open = this.of(key)): void {
     open?.left.delete(key)
     if (open?.left.size !== 0) return
     this.open.delete(open)
@@ -140,7 +159,7 @@ class Conversation {
       const errors = requests.flatMap(({ id }) =>
         left.has(keyOf(id)) ? [{ jsonrpc: "2.0", id, error: { code: -32603, message: lost } }] : []
       )
-      for (const key of left) this.close(key)
+      for (const key of left) this.close(key, open)
       return [isBatch ? errors : errors[0]!]
     })
   }

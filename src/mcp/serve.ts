@@ -71,10 +71,10 @@ export const lazyLayer = <A, E>(layer: Layer.Layer<A, E>) =>
   })
 
 /**
- * How long open requests may take after the end of input, and how long the exit may take; with nothing open, the
- * process ends within a second.
+ * How long open requests may take after the end of input, and after a signal, and how long the exit may take; with
+ * nothing open, the process ends within a second.
  */
-const grace = { answers: Duration.seconds(30), exit: 900 }
+export const grace = { answers: Duration.seconds(30), signal: Duration.seconds(10), exit: 900 }
 
 /** How often to check that the parent process still exists. */
 const parentPoll = Duration.millis(250)
@@ -216,7 +216,8 @@ export const host = <R>(options: {
       /** Lets nobody join any more, and waits until those who have are answered. */
       settled: Effect.zipRight(
         close,
-        Effect.promise(() => Promise.all([...open].map((transport) => transport.settled())))
+        // Also where a signal is waited out.
+        Effect.interruptible(Effect.promise(() => Promise.all([...open].map((transport) => transport.settled()))))
       )
     }
   })
@@ -283,7 +284,9 @@ export const serve = <E, R>(
     const exits = Effect.sync(() => setTimeout(() => streams.exit?.(0), grace.exit).unref())
     if (left !== undefined) {
       yield* config.pipe(Effect.ignoreLogged, Effect.zipRight(greeted))
-      yield* Effect.promise(() => left)
+      yield* Effect.onInterrupt(Effect.interruptible(Effect.promise(() => left)), () =>
+        Effect.timeoutOption(others, grace.signal)
+      )
       yield* Effect.timeoutOption(others, grace.answers)
       return yield* Effect.asVoid(exits)
     }
@@ -296,20 +299,20 @@ export const serve = <E, R>(
       )
     }
     const { gone, over } = yield* farewell(streams)
-    yield* Effect.raceFirst(over, gone)
     // A full pipe holds the answers until they are read.
     const written = Effect.async<void>((resume) => stdout.write("", () => resume(Effect.void)))
     const settled = Effect.promise(() => transport.settled())
-    const done = yield* Effect.timeoutOption(
-      Effect.raceFirst(Effect.all([Effect.zipRight(settled, written), others], { concurrency: 2 }), gone),
-      grace.answers
-    )
-    // From here on, nothing may delay the exit.
-    yield* exits
-    if (Option.isNone(done)) {
+    const answered = Effect.raceFirst(Effect.all([Effect.zipRight(settled, written), others], { concurrency: 2 }), gone)
+    const finish = Effect.fnUntraced(function* (time: Duration.Duration, exits: Effect.Effect<unknown>) {
+      const done = yield* Effect.timeoutOption(Effect.interruptible(answered), time)
+      // From here on, nothing may delay the exit.
+      yield* exits
+      if (Option.isSome(done)) return
       transport.abandon("The server is shutting down before this was done; what was indexed so far stays")
-      yield* Effect.timeoutOption(written, grace.exit / 4)
-    }
+      yield* Effect.timeoutOption(Effect.interruptible(written), grace.exit / 4)
+    })
+    yield* Effect.onInterrupt(Effect.raceFirst(over, gone), () => finish(grace.signal, Effect.void))
+    yield* finish(grace.answers, exits)
     yield* Effect.sync(() => streams.stdin.destroy())
   }).pipe(Effect.scoped, Effect.provide(log.layer))
 }

@@ -42,6 +42,19 @@ const party = async (...others: ReadonlyArray<StartOptions>) => {
   return [first, ...rest] as const
 }
 
+/** Begins to write, and returns what waits for the answer once that has begun. */
+const writing = async (client: Program) => {
+  const documents = Array.from({ length: 40 }, (_, n) => ({ content: `Number ${n}. `.repeat(200), doc_id: `d${n}` }))
+  const progress = client.find(({ method }) => method === "notifications/progress")
+  const write = client.result("tools/call", {
+    name: "index_documents",
+    arguments: { documents },
+    _meta: { progressToken: "t" }
+  })
+  assert.strictEqual((await progress).params.progressToken, "t")
+  return () => write
+}
+
 const killed = (client: Program) => {
   client.child.kill("SIGKILL")
   return client.exited
@@ -125,7 +138,9 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
     const client = await start({ folder })
     assert.strictEqual(await found(client), "docs/sea.md")
     assert.isFalse(hasEngine(client))
+    const write = await writing(client)
     server.kill("SIGTERM")
+    assert.include(JSON.stringify(await write()), "Indexed 40 documents")
     await ended
     assert.strictEqual(await found(client), "docs/sea.md")
     assert.isTrue(hasEngine(client))
@@ -222,17 +237,59 @@ describe.skipIf(process.platform !== "linux")("when the process with the engine 
 
   it("what others have asked is answered before it ends in order", async () => {
     const [first, second] = await party({})
-    const documents = Array.from({ length: 40 }, (_, n) => ({ content: `Number ${n}. `.repeat(200), doc_id: `d${n}` }))
-    const progress = second!.find(({ method }) => method === "notifications/progress")
-    const write = second!.result("tools/call", {
-      name: "index_documents",
-      arguments: { documents },
-      _meta: { progressToken: "t" }
-    })
-    assert.strictEqual((await progress).params.progressToken, "t")
+    const write = await writing(second!)
     assert.strictEqual((await first.end()).code, 0)
-    assert.include(JSON.stringify(await write), "Indexed 40 documents")
+    assert.include(JSON.stringify(await write()), "Indexed 40 documents")
     assert.strictEqual(await found(second!), "docs/sea.md")
+  })
+
+  it("what it and others have asked is answered before it ends by a signal", async () => {
+    const [first, second] = await party({})
+    const own = await writing(first)
+    const write = second!.call("index_documents", { documents: [{ content: "Quaggas graze." }] })
+    await second!.request("ping")
+    first.child.kill("SIGTERM")
+    assert.strictEqual((await first.exited).code, 143)
+    assert.include(JSON.stringify(await own()), "Indexed 40 documents")
+    assert.include(JSON.stringify(await write), "Indexed 1 document")
+    assert.strictEqual(await found(second!), "docs/sea.md")
+  })
+})
+
+describe.skipIf(process.platform !== "linux")("what the engine refuses as a whole", () => {
+  const refused = [
+    '{"jsonrpc":"2.0","id":1.5,"method":"ping"}',
+    '{"jsonrpc":"2.0","id":true,"method":"ping"}',
+    `{"jsonrpc":"2.0","method":"ping","id":7,"params":{"x":${"[".repeat(200)}${"]".repeat(200)}}}`,
+    JSON.stringify(Array.from({ length: 1001 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" })))
+  ]
+  const ask = async (client: Program) => {
+    for (const line of refused) client.write(`${line}\n`)
+    client.write('{"jsonrpc":"2.0","id":"twice","method":"ping"}\n{"jsonrpc":"2.0","id":"twice","method":"ping"}\n')
+    await client.request("ping")
+  }
+  const errorsOf = ({ lines }: Program) => lines.filter((line) => JSON.parse(line).error !== undefined)
+
+  it("does not keep a process that joined from its end", async () => {
+    const [, second] = await party({})
+    await ask(second!)
+    const since = Date.now()
+    assert.strictEqual((await second!.end()).code, 0)
+    assert.isBelow(Date.now() - since, 15_000)
+    assert.lengthOf(errorsOf(second!), refused.length)
+  })
+
+  it("is not asked again at another engine", async () => {
+    const [first, second] = await party({})
+    await ask(second!)
+    await killed(first)
+    assert.strictEqual(await found(second!), "docs/sea.md")
+    await second!.request("ping")
+    assert.lengthOf(errorsOf(second!), refused.length)
+    assert.lengthOf(
+      second!.lines.filter((line) => JSON.parse(line).id === "twice"),
+      2
+    )
   })
 })
 

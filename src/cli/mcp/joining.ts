@@ -139,8 +139,13 @@ export const joinable = Effect.fnUntraced(function* (readOnly: boolean) {
       yield* Effect.forkScoped(
         Effect.gen(function* () {
           yield* Effect.promise(() => meeting.joined)
-          const { host } = yield* Effect.promise(() => import("../../mcp/serve.ts"))
-          yield* Effect.provide(host({ meeting, offer, use: (effect) => Effect.provide(effect, engine) }), engine)
+          const { grace, host } = yield* Effect.promise(() => import("../../mcp/serve.ts"))
+          const hosting = host({ meeting, offer, use: (effect) => Effect.provide(effect, engine) })
+          // What they have asked is answered before the engine closes.
+          const settling = Effect.flatMap(hosting, ({ settled }) =>
+            Effect.addFinalizer(() => Effect.timeoutOption(settled, grace.signal))
+          )
+          yield* Effect.provide(settling, engine)
         })
       )
     })
