@@ -150,12 +150,12 @@ const extractables: ReadonlyArray<Extractable> = [
   ["docx", 6, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
   [
     "opendocument",
-    6,
+    7,
     mimes("odt odp ods ott otp ots", /opendocument\.(?:text|presentation|spreadsheet)(?:-template)?$/),
     bytes,
     "openDocument"
   ],
-  ["pptx", 5, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
+  ["pptx", 6, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
   ["xlsx", 6, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
   ["oldOffice", 3, mimes("", /^application\/x-cfb$/), bytes],
   ["epub", 6, mimes("epub", /^application\/epub\+zip$/), bytes],

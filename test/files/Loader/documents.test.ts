@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { strToU8 } from "fflate"
+import { strToU8, zipSync } from "fflate"
 import type { LoadedDocument } from "../../../src/files/Loader.ts"
 import * as Extractor from "../../../src/files/Loader/Extractor.ts"
 import { fragment, markAt } from "../../../src/model/Locator.ts"
@@ -59,6 +59,33 @@ describe("documents", () => {
       const page = `Content-Type: text/html; charset=latin1\nSubject: =?windows-1252?Q?It=92s_=80_5?=\nTo: =?cp1252?Q?Ann_=80?= <a@b.c>\n\n<p>${words}</p>\n`
       const { content, metadata, title } = document(yield* load("b.eml", latin(page)))
       assert.deepStrictEqual([title, content, metadata["to"]], ["It’s € 5", expected, ["Ann € <a@b.c>"]])
+    })
+  )
+
+  it.effect("chapters of EPUB are read in the encoding that they show or declare", () =>
+    Effect.gen(function* () {
+      const chapter = (encoding: string) =>
+        `<?xml version="1.0" encoding="${encoding}"?><html><body><p>Ein Bär über „Öl“</p></body></html>`
+      const western = chapter("windows-1252").replace("„", "\x84").replace("“", "\x93")
+      const chapters: Readonly<Record<string, Uint8Array>> = {
+        "1": Buffer.from(`\ufeff${chapter("utf-16")}`, "utf16le"),
+        "2": Buffer.from(chapter("UTF-16"), "utf16le").swap16(),
+        "3": Buffer.from(western, "latin1"),
+        "4": strToU8(chapter("iso-8859-1"))
+      }
+      const names = Object.keys(chapters)
+      const book = zipSync({
+        mimetype: strToU8("application/epub+zip"),
+        "META-INF/container.xml": strToU8('<container><rootfile full-path="b.opf"/></container>'),
+        "b.opf": strToU8(
+          `<package><manifest>${names.map((name) => `<item id="${name}" href="${name}.html"/>`).join("")}</manifest><spine>${names.map((name) => `<itemref idref="${name}"/>`).join("")}</spine></package>`
+        ),
+        ...Object.fromEntries(names.map((name) => [`${name}.html`, chapters[name]!]))
+      })
+      assert.strictEqual(
+        document(yield* load("a.epub", book)).content,
+        names.map(() => "Ein Bär über „Öl“").join("\n\n")
+      )
     })
   )
 
