@@ -170,7 +170,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ["latex", 3, isLatex, content],
   ["man", 2, isMan, content],
   ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
-  ["subtitles", 1, named("srt", "vtt"), content]
+  ["subtitles", 2, named("srt", "vtt"), content]
 ]
 
 /** Longest title, in characters: it is embedded with each passage, and a longer one is a markup error. */

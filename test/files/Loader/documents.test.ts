@@ -258,6 +258,16 @@ describe("documents", () => {
     })
   )
 
+  it.effect("subtitles: signs that are written as entities", () =>
+    Effect.gen(function* () {
+      const cue = "WEBVTT\n\n00:01.000 --> 00:02.000\n- Bob:&nbsp;R&amp;D &#x26; &lt;b&gt; AT&T &nobody; &copy 5\n"
+      assert.strictEqual(
+        document(yield* load("a.vtt", strToU8(cue))).content,
+        "\\- Bob: R&D & <b> AT&T &nobody; &copy 5"
+      )
+    })
+  )
+
   it.effect("a notebook: Markdown and code, without outputs, cited by its cell", () =>
     Effect.gen(function* () {
       const book = {
