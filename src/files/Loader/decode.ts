@@ -54,6 +54,8 @@ const leastConfidence = 30
 
 /** The encoding of East Asian, Cyrillic, Greek, Arabic or Hebrew text by its frequent characters, if it has no other bytes. */
 export const guess = async (head: Uint8Array): Promise<Encoding | undefined> => {
+  // None of these has zero bytes, as UTF-32 has.
+  if (head.includes(0)) return undefined
   const { analyse } = await import("chardet")
   for (const { confidence, name } of analyse(head)) {
     if (confidence < leastConfidence) return undefined
