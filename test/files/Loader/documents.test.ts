@@ -112,6 +112,20 @@ describe("documents", () => {
       })
   )
 
+  it.effect("PDF: what stands before its first line makes no difference", () =>
+    Effect.gen(function* () {
+      const pdf = pdfOf([[{ text: "Words of a page about bees", y: 700 }]])
+      for (const before of ["\n", "HTTP/1.1 200 OK\r\nServer: x\r\n\r\n", `${"\0".repeat(900)}\n`]) {
+        const loaded = yield* load("a.pdf", Buffer.concat([Buffer.from(before), pdf]))
+        assert.strictEqual(document(loaded).content, "Words of a page about bees")
+      }
+      const spaced = yield* load("scan", Buffer.concat([Buffer.from("\r\n"), pdf]))
+      assert.strictEqual(document(spaced).content, "Words of a page about bees")
+      const notes = "A PDF begins with a line\n%PDF-1.4\nand goes on.\n"
+      assert.strictEqual(document(yield* load("notes.txt", strToU8(notes))).content, notes)
+    })
+  )
+
   it.effect("PDF: two columns are read one after the other", () =>
     Effect.gen(function* () {
       const paper = document(yield* load("paper.pdf"))
