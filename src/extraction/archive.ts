@@ -3,6 +3,7 @@ import { Decompress } from "fzstd"
 import { gunzipSync } from "node:zlib"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { oneLine } from "./MarkdownWriter.ts"
+import { decodeXml } from "./decoding.ts"
 import { all, child, textIn, xml, type XmlElement } from "./xml.ts"
 
 /** Rejects names outside the archive; nothing is written here, but such an archive is not a document. */
@@ -55,7 +56,7 @@ export const partsOf = (bytes: Uint8Array, wanted: RegExp) => {
   const files = unzip(bytes, (name) => wanted.test(name))
   const text = (name: string): string | undefined => {
     const part = files.get(name)
-    return part === undefined ? undefined : new TextDecoder().decode(part)
+    return part === undefined ? undefined : decodeXml(part)
   }
   return {
     text,

@@ -1,5 +1,7 @@
+import { parseFragment } from "parse5"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
+import { textOf } from "./html/inline.ts"
 
 const timing = /^(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})[ \t]+-->[ \t]+\S/
 
@@ -37,7 +39,11 @@ export const subtitles = (text: string): Extracted => {
     }
     if (line.trim() === "") inCue = false
     if (!inCue) continue
-    const words = oneLine(line.replace(/<[^<>]*>|\{\\[^{}]*\}/g, ""))
+    const words = oneLine(
+      line
+        .replace(/<[^<>]*>|\{\\[^{}]*\}/g, "")
+        .replace(/&(?:[a-z][a-z0-9]{1,30}|#\d{1,7}|#x[0-9a-f]{1,6});/gi, (sign) => textOf(parseFragment(sign)))
+    )
     // Rolling captions repeat each line.
     if (words === "" || words === spoken) continue
     spoken = words

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer"
-import { asWestern } from "../../extraction/decoding.ts"
+import { asWestern, declaredEncoding } from "../../extraction/decoding.ts"
 import type { Encoding } from "../Loader.ts"
 
 const undefinedInWestern = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d])
@@ -54,6 +54,8 @@ const leastConfidence = 30
 
 /** The encoding of East Asian, Cyrillic, Greek, Arabic or Hebrew text by its frequent characters, if it has no other bytes. */
 export const guess = async (head: Uint8Array): Promise<Encoding | undefined> => {
+  // None of these has zero bytes, as UTF-32 has.
+  if (head.includes(0)) return undefined
   const { analyse } = await import("chardet")
   for (const { confidence, name } of analyse(head)) {
     if (confidence < leastConfidence) return undefined
@@ -143,19 +145,9 @@ const isUtf16 = (head: Uint8Array, encoding: "utf-16le" | "utf-16be"): boolean =
   return bad * 100 <= text.length && !text.includes("\0") && (text.length < 64 || /\s/.test(text))
 }
 
-const declared =
-  /<meta[^>]{0,300}?charset\s{0,10}=\s{0,10}["']?([a-z0-9_:.-]{2,40})|<\?xml[^>]{0,100}?encoding\s{0,5}=\s{0,5}["']([a-z0-9_:.-]{2,40})/i
-
 /** The encoding that a page names in its first bytes, if it is known and the bytes are not UTF-8. */
 export const charset = (head: Uint8Array): string | undefined => {
   if (isUtf8(head.subarray(0, Math.max(0, head.length - 3)))) return undefined
-  const found = declared.exec(Buffer.from(head.subarray(0, 4096)).toString("latin1"))
-  const label = found?.[1] ?? found?.[2]
-  if (label === undefined) return undefined
-  try {
-    const { encoding } = new TextDecoder(label)
-    return encoding === "utf-8" ? undefined : encoding
-  } catch {
-    return undefined
-  }
+  const encoding = declaredEncoding(head)
+  return encoding === "utf-8" ? undefined : encoding
 }

@@ -81,7 +81,7 @@ export const code = asWritten(
 )
 
 /** Every text that no other format takes. Without an extension (README, standard input), the content decides. */
-export const plain = asWritten({ name: "text", version: 3, accepts: isText }, (path, text) =>
+export const plain = asWritten({ name: "text", version: 4, accepts: isText }, (path, text) =>
   extension(path) === undefined ? formatOf(undefined, text) : (formatOfName(path) ?? "text")
 )
 
@@ -150,12 +150,12 @@ const extractables: ReadonlyArray<Extractable> = [
   ["docx", 6, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
   [
     "opendocument",
-    6,
+    7,
     mimes("odt odp ods ott otp ots", /opendocument\.(?:text|presentation|spreadsheet)(?:-template)?$/),
     bytes,
     "openDocument"
   ],
-  ["pptx", 5, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
+  ["pptx", 6, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
   ["xlsx", 6, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
   ["oldOffice", 3, mimes("", /^application\/x-cfb$/), bytes],
   ["epub", 6, mimes("epub", /^application\/epub\+zip$/), bytes],
@@ -170,7 +170,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ["latex", 4, isLatex, content],
   ["man", 3, isMan, content],
   ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
-  ["subtitles", 1, named("srt", "vtt"), content]
+  ["subtitles", 2, named("srt", "vtt"), content]
 ]
 
 /** Longest title, in characters: it is embedded with each passage, and a longer one is a markup error. */

@@ -83,9 +83,13 @@ const isDocument = (mime: string): boolean =>
 const isSvg = (start: string): boolean =>
   /^\s*(?:<[?!][^>]*>\s*)*<svg[\s>]/i.test(start.replace(/<!--[^]*?(?:-->|$)/g, ""))
 
+/** Readers of PDF accept up to 1,024 bytes before its first line; other texts may mention it. */
+const isPdf = (name: string, start: string): boolean =>
+  extension(name) === "pdf" ? start.slice(0, 1029).includes("%PDF-") : /^\s{0,1024}%PDF-/.test(start)
+
 /** Formats that consist of text but are not read as text. */
 const textShaped = (name: string, start: string): string | undefined => {
-  if (start.startsWith("%PDF-")) return "application/pdf"
+  if (isPdf(name, start)) return "application/pdf"
   if (start.startsWith("{\\rtf")) return "application/rtf"
   if (start.startsWith("%!PS-Adobe")) return "application/postscript"
   if (isSvg(start)) return "image/svg+xml"
@@ -124,7 +128,10 @@ const mimeOf = (head: Uint8Array): Effect.Effect<string | undefined> =>
  */
 export const kindOf = Effect.fnUntraced(function* (name: string, head: Uint8Array): Effect.fn.Return<Kind> {
   const detected = detect(head)
-  if (detected === "binary") return other(yield* mimeOf(head))
+  if (detected === "binary") {
+    const start = Buffer.from(head.subarray(0, 1029)).toString("latin1")
+    return other(isPdf(name, start) ? "application/pdf" : yield* mimeOf(head))
+  }
   const encoding = detected === "unrecognised" ? yield* Effect.promise(() => guess(head)) : detected
   if (encoding === undefined) {
     return { _tag: "Other", reason: "text in an encoding that is not recognised: save it as UTF-8 to have it read" }

@@ -143,6 +143,18 @@ describe("other encodings", () => {
     )
   }
 
+  it.effect("UTF-32 is no guess", () =>
+    Effect.gen(function* () {
+      const wide = (mark: ReadonlyArray<number>, text: string) =>
+        Uint8Array.from([...mark, ...Array.from(text, (char) => [char.charCodeAt(0), 0, 0, 0]).flat()])
+      const kind = yield* kindOf("a.txt", wide([0xff, 0xfe, 0, 0], "Hello there, how are you?\n".repeat(20)))
+      assert.strictEqual(
+        kind._tag === "Other" && kind.reason.split(":")[0],
+        "text in an encoding that is not recognised"
+      )
+    })
+  )
+
   it("is the one that XML or a page declares, however little text shows it", () => {
     const as = (declaration: string) => latin1(`${declaration}\n<p>A \xd2 in English text.</p>`)
     assert.strictEqual(detect(as('<?xml version="1.0" encoding="koi8-r"?>')), "koi8-r")

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { strToU8 } from "fflate"
+import { strToU8, zipSync } from "fflate"
 import type { LoadedDocument } from "../../../src/files/Loader.ts"
 import * as Extractor from "../../../src/files/Loader/Extractor.ts"
 import { fragment, markAt } from "../../../src/model/Locator.ts"
@@ -62,6 +62,33 @@ describe("documents", () => {
     })
   )
 
+  it.effect("chapters of EPUB are read in the encoding that they show or declare", () =>
+    Effect.gen(function* () {
+      const chapter = (encoding: string) =>
+        `<?xml version="1.0" encoding="${encoding}"?><html><body><p>Ein Bär über „Öl“</p></body></html>`
+      const western = chapter("windows-1252").replace("„", "\x84").replace("“", "\x93")
+      const chapters: Readonly<Record<string, Uint8Array>> = {
+        "1": Buffer.from(`\ufeff${chapter("utf-16")}`, "utf16le"),
+        "2": Buffer.from(chapter("UTF-16"), "utf16le").swap16(),
+        "3": Buffer.from(western, "latin1"),
+        "4": strToU8(chapter("iso-8859-1"))
+      }
+      const names = Object.keys(chapters)
+      const book = zipSync({
+        mimetype: strToU8("application/epub+zip"),
+        "META-INF/container.xml": strToU8('<container><rootfile full-path="b.opf"/></container>'),
+        "b.opf": strToU8(
+          `<package><manifest>${names.map((name) => `<item id="${name}" href="${name}.html"/>`).join("")}</manifest><spine>${names.map((name) => `<itemref idref="${name}"/>`).join("")}</spine></package>`
+        ),
+        ...Object.fromEntries(names.map((name) => [`${name}.html`, chapters[name]!]))
+      })
+      assert.strictEqual(
+        document(yield* load("a.epub", book)).content,
+        names.map(() => "Ein Bär über „Öl“").join("\n\n")
+      )
+    })
+  )
+
   it.effect("CSV: by whatever delimits its cells", () =>
     Effect.gen(function* () {
       const semicolons = document(yield* load("a.csv", strToU8('Ort;Preis\nBasel;"3,50"\nBern;"4,10"\n')))
@@ -83,6 +110,20 @@ describe("documents", () => {
         const gap = document(yield* load("b.csv", strToU8("a,b\r\nx,y\r\n\r\n\r\n\r\nzebra,w\r\n")))
         assert.strictEqual(cited(gap, "zebra"), ":6")
       })
+  )
+
+  it.effect("PDF: what stands before its first line makes no difference", () =>
+    Effect.gen(function* () {
+      const pdf = pdfOf([[{ text: "Words of a page about bees", y: 700 }]])
+      for (const before of ["\n", "HTTP/1.1 200 OK\r\nServer: x\r\n\r\n", `${"\0".repeat(900)}\n`]) {
+        const loaded = yield* load("a.pdf", Buffer.concat([Buffer.from(before), pdf]))
+        assert.strictEqual(document(loaded).content, "Words of a page about bees")
+      }
+      const spaced = yield* load("scan", Buffer.concat([Buffer.from("\r\n"), pdf]))
+      assert.strictEqual(document(spaced).content, "Words of a page about bees")
+      const notes = "A PDF begins with a line\n%PDF-1.4\nand goes on.\n"
+      assert.strictEqual(document(yield* load("notes.txt", strToU8(notes))).content, notes)
+    })
   )
 
   it.effect("PDF: two columns are read one after the other", () =>
@@ -228,6 +269,16 @@ describe("documents", () => {
       inOrder(page.content, "## Cookie Objects\n\nWords on cookie-objects.", "## How do I share global variables?")
       inOrder(page.content, "## Comments\n\nWords on comments.", "jar.make_cookies()", "A note on it.")
       for (const around of ["We use cookies", "Our offers", "¶"]) assert.notInclude(page.content, around)
+    })
+  )
+
+  it.effect("subtitles: signs that are written as entities", () =>
+    Effect.gen(function* () {
+      const cue = "WEBVTT\n\n00:01.000 --> 00:02.000\n- Bob:&nbsp;R&amp;D &#x26; &lt;b&gt; AT&T &nobody; &copy 5\n"
+      assert.strictEqual(
+        document(yield* load("a.vtt", strToU8(cue))).content,
+        "\\- Bob: R&D & <b> AT&T &nobody; &copy 5"
+      )
     })
   )
 
