@@ -12,7 +12,7 @@ import { naming } from "./Search/naming.ts"
 import { reranked } from "./Search/reranked.ts"
 import { keepingSlow } from "./Search/slow.ts"
 import { makeStaleness } from "./Search/staleness.ts"
-import { fused, placesOfEach, together } from "./Search/several.ts"
+import { continued, fused, mostPlacesOfEach, placesOfEach, together } from "./Search/several.ts"
 import { embedded, type Like, likenessOf, shortcomings } from "./Search/vectors.ts"
 import { type EmbedderChanged, RankingStore, Store, StoreUnavailable } from "./Store.ts"
 import { embeddedText } from "./chunking/embedded.ts"
@@ -246,23 +246,28 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     /** What several queries find together. */
     const findAll = Effect.fnUntraced(function* (request: DoorRequest, queries: ReadonlyArray<string>) {
       const { beyond, limit } = settled(request, config, [])
-      const topK = Math.max(limit + beyond, placesOfEach)
-      const outcomes = yield* Effect.forEach(
-        [request.query, ...queries],
-        (query, at) =>
-          find({
-            ...request,
-            query,
-            topK,
-            offset: 0,
-            further: 0,
-            filled: limit + beyond,
-            // Those of the first query are those of the answer.
-            facets: at === 0 ? request.facets : undefined
-          }),
-        { concurrency: "unbounded" }
-      )
-      const all = fused(outcomes.map(({ hits }) => hits))
+      const each = (topK: number, filled: number, facets?: DoorRequest["facets"]) =>
+        Effect.forEach(
+          [request.query, ...queries],
+          (query, at) =>
+            find({
+              ...request,
+              query,
+              topK,
+              offset: 0,
+              further: 0,
+              filled,
+              // Those of the first query are those of the answer.
+              facets: at === 0 ? facets : undefined
+            }),
+          { concurrency: "unbounded" }
+        )
+      const outcomes = yield* each(placesOfEach, Math.min(limit + beyond, placesOfEach), request.facets)
+      const head = fused(outcomes.map(({ hits }) => hits))
+      // Longer lists fuse otherwise: they only add to the head, so that pages neither repeat nor miss a passage.
+      const longer = limit + beyond > placesOfEach ? yield* each(mostPlacesOfEach, mostPlacesOfEach) : []
+      const all =
+        longer.length === 0 ? head : continued(head.slice(0, placesOfEach), fused(longer.map(({ hits }) => hits)))
       const distinct = <A>(of: (outcome: Outcome) => A | undefined): ReadonlyArray<A> =>
         [...new Set(outcomes.flatMap((outcome) => of(outcome) ?? []))] as ReadonlyArray<A>
       const words = [...new Set(outcomes.flatMap(({ alsoSearched }) => alsoSearched ?? []))]
@@ -274,7 +279,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         alsoSearched: words.length === 0 ? undefined : words,
         weak: (all.length > 0 && outcomes.every(({ hits, weak }) => weak === true || hits.length === 0)) || undefined,
         hint: all.length > 0 ? undefined : distinct(({ hint }) => hint).join("; ") || undefined,
-        explain: together(outcomes.flatMap(({ explain }) => explain ?? []))
+        explain: together([...outcomes, ...longer].flatMap(({ explain }) => explain ?? []))
       } satisfies Outcome as Outcome
     })
 

@@ -64,6 +64,29 @@ it.scoped("fuses what several queries find, each passage once, and says which fo
   })
 )
 
+it.scoped("pages neither repeat nor miss a passage, however far they go", () =>
+  Effect.gen(function* () {
+    const { embedder } = yield* makeEmbedder()
+    const context = yield* Layer.build(searchLayer(embedder))
+    const store = yield* Effect.provide(whole, context)
+    yield* store.createCollection(defaultCollection, compass)
+    const words = ["mill", "river", "harbour", "wind"]
+    const documents = Array.from({ length: 180 }, (_, n) => {
+      const text = words.map((word, at) => `${word} `.repeat((n * (7 + at * 4)) % 13)).join("")
+      return document(`${text}w${n} x${n} y${n} z${n}`, { source: `s${n}`, vectors: [undefined] })
+    })
+    yield* store.put(defaultCollection, documents)
+    const search = yield* Effect.provide(Search, context)
+    const asked = { query: "mill", queries: ["river", "harbour wind"], alpha: 0 }
+    const pages = yield* Effect.forEach([0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100], (offset) =>
+      Effect.map(search.run({ ...asked, topK: 10, offset }), sourcesOf)
+    )
+    const paged = pages.flat()
+    assert.lengthOf(new Set(paged), 110)
+    assert.deepStrictEqual(sourcesOf(yield* search.run({ ...asked, topK: 100 })), paged.slice(0, 100))
+  })
+)
+
 it.scoped("takes a passage that one query folds into another's for the same", () =>
   Effect.gen(function* () {
     const { search } = yield* setUp

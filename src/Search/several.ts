@@ -1,8 +1,12 @@
+import { limits } from "../model/Limits.ts"
 import { byScore } from "../model/Passage.ts"
 import type { Hit, SearchExplanation } from "../model/SearchResult.ts"
 
-/** How many places of each query's list are fused, at least: a short list is then the head of a longer one. */
+/** How many places of each query's list are fused: a short list is then the head of a longer one. */
 export const placesOfEach = 50
+
+/** How many are fused for what comes after the first `placesOfEach`, whatever page it is: the longest list there is. */
+export const mostPlacesOfEach = limits.topK.max + limits.offset.max
 
 /**
  * The constant of the fusion. Parts of a question have little in common, so the first of each must come before what two of them
@@ -60,6 +64,12 @@ export const fused = (lists: ReadonlyArray<ReadonlyArray<Hit>>): ReadonlyArray<H
       } satisfies Hit as Hit
     })
     .sort(byScore)
+}
+
+/** A list that goes on with what it lacks of a longer one. */
+export const continued = (head: ReadonlyArray<Hit>, longer: ReadonlyArray<Hit>): ReadonlyArray<Hit> => {
+  const known = new Set(head.flatMap(keysOf))
+  return [...head, ...longer.filter((hit) => !keysOf(hit).some((key) => known.has(key)))]
 }
 
 /** The reports of several searches as one: what was searched is the same, and the times add up. */

@@ -67,6 +67,9 @@ export const IndexReport = Schema.Struct({
   files_ignored: Schema.Int.annotations({
     description: "Number of indexed files that are now ignored; --prune removes their documents"
   }),
+  records_gone: Schema.Int.annotations({
+    description: "Number of documents whose record is gone from its file, of the files read; --prune removes them"
+  }),
   index_time_ms: Schema.Int,
   skipped_by_reason: Schema.Record({ key: Schema.String, value: Schema.Int }),
   skipped_files: Schema.Array(Skipped),
@@ -154,7 +157,10 @@ export const showReport = Effect.fnUntraced(function* (report: IndexReport) {
     ...(report.files_gone === 0 ? [] : [`${count(report.files_gone, "indexed file")} ${are(report.files_gone)} gone`]),
     ...(report.files_ignored === 0
       ? []
-      : [`${count(report.files_ignored, "indexed file")} ${are(report.files_ignored)} now ignored`])
+      : [`${count(report.files_ignored, "indexed file")} ${are(report.files_ignored)} now ignored`]),
+    ...(report.records_gone === 0
+      ? []
+      : [`${count(report.records_gone, "record")} ${are(report.records_gone)} gone from their files`])
   ]
   if (lost.length > 0) yield* print(`${lost.join(", ")}; --prune removes their documents from the index`)
   yield* print(

@@ -16,6 +16,8 @@ export type FileEvent =
   | { readonly _tag: "Skipped"; readonly path: string; readonly reason: string }
   | { readonly _tag: "Failed"; readonly path: string; readonly line?: number | undefined; readonly reason: string }
   | { readonly _tag: "Lost"; readonly path: string; readonly reason: LossReason; readonly documents: number }
+  /** Documents of a file whose records it no longer contains; only `prune` forgets them. */
+  | { readonly _tag: "Kept"; readonly path: string; readonly documents: number }
   | ({ readonly _tag: "Pruned" } & Deleted)
   /** So many of the files known below a path are gone at once that none is forgotten. */
   | { readonly _tag: "Held"; readonly path: string; readonly files: number; readonly gone: number }

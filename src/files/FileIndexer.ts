@@ -164,7 +164,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         const compared = drafts.length === 0 ? [] : yield* indexer.compare(run.collection, drafts)
         const [fresh, again] = Arr.partition(compared, isRepeated)
         for (const { draft } of again) events.push(repeated(draft))
-        return { compared: fresh, files, drafts, events, left }
+        return { compared: fresh, files, drafts, events, left, keeping: done.filter((file) => file.mayKeep(run.prune)) }
       })
 
       type FileBatch = Effect.Effect.Success<ReturnType<typeof toBatch>>
@@ -183,13 +183,21 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         return sum
       })
 
+      const keptOf = Effect.fnUntraced(function* ({ documents, met, path }: Reading) {
+        const stored = yield* Stream.runCount(
+          documentsOf(run.collection, path).pipe(Stream.filter(({ docId }) => met?.has(docId) !== true))
+        )
+        return { _tag: "Kept", path, documents: met === undefined ? stored - documents : stored } satisfies FileEvent
+      })
+
       /** The outcome of a batch, once it is stored. */
       const settle = Effect.fnUntraced(function* (
-        { compared, drafts, events, left }: FileBatch,
+        { compared, drafts, events, keeping, left }: FileBatch,
         indexed: ReadonlyArray<IndexedDocument>
       ) {
         for (const { derivedId } of drafts) underWay.delete(derivedId)
         const deleted = yield* cleanUp(left)
+        const kept = yield* Effect.forEach(keeping, keptOf)
         return Chunk.unsafeFromArray<FileEvent>([
           ...indexed.map((document, index): FileEvent => ({
             _tag: "Indexed",
@@ -197,6 +205,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
             characters: compared[index]!.draft.content.length
           })),
           ...events,
+          ...kept.filter(({ documents }) => documents > 0),
           ...(deleted.documents === 0 ? [] : [{ _tag: "Pruned", ...deleted } satisfies FileEvent])
         ])
       })

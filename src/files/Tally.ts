@@ -20,6 +20,7 @@ export class Tally {
     deleted_chunks: 0,
     files_gone: 0,
     files_ignored: 0,
+    records_gone: 0,
     skipped_by_reason: {} as Record<string, number>,
     skipped_files: [] as Array<Entry<"Skipped">>,
     failed_files: [] as Array<Entry<"Failed">>
@@ -66,6 +67,10 @@ export class Tally {
       case "Failed": {
         counts.failed += 1
         if (counts.failed_files.length < kept) counts.failed_files.push(event)
+        return
+      }
+      case "Kept": {
+        counts.records_gone += event.documents
         return
       }
       case "Pruned": {

@@ -81,6 +81,11 @@ export class Reading {
     if (this.known === undefined || this.known.documents === 0 || this.failure !== undefined) return false
     return this.isVoid !== undefined || this.known.many !== this.many || (prune && this.many)
   }
+
+  /** Whether records that it no longer contains may be kept: a file that broke off while it was written must not lose them. */
+  mayKeep(prune: boolean): boolean {
+    return this.many && this.known !== undefined && this.failure === undefined && !this.hasLeftovers(prune)
+  }
 }
 
 /** An event of a run on its way through the files. */

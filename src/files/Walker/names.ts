@@ -52,13 +52,15 @@ export type Glob = (path: string, name: string, isFolder: boolean) => boolean
 
 /**
  * A glob below a root. Without a slash it matches names anywhere, else the path from the root; a final slash restricts it
- * to folders. `*` stays within a name, `**` crosses folders.
+ * to folders. `*` stays within a name, `**` crosses folders. Parentheses, `|` and a leading `!` stand for themselves: they
+ * are frequent in names.
  */
 const glob = (pattern: string): Glob => {
   const foldersOnly = pattern.length > 1 && pattern.endsWith("/")
   const body = foldersOnly ? pattern.slice(0, -1) : pattern
   const anchored = body.replace(/^(?:\.?\/)+/, "")
-  const matches = picomatch(anchored === "" ? "**" : anchored, { dot: true })
+  const literal = anchored.replace(/\\?[()|]/g, (sign) => `\\${sign.slice(-1)}`)
+  const matches = picomatch(literal === "" ? "**" : literal, { dot: true, nonegate: true })
   const byPath = body.includes("/")
   return (path, name, isFolder) => (!foldersOnly || isFolder) && matches(byPath ? path : name)
 }

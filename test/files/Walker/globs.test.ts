@@ -33,6 +33,18 @@ describe("globs", () => {
     )
   }
 
+  it.scoped("take parentheses, bars and a leading exclamation mark for themselves", () =>
+    Effect.gen(function* () {
+      const root = yield* tree({ "docs (old)/a.md": "", "copy (1).md": "", "copy 1.md": "", "!b.md": "", "x|y.md": "" })
+      const found = (options: { include?: Array<string>; exclude?: Array<string> }) =>
+        Effect.map(walked({ paths: [root], ...options }), (events) => filesBelow(root, events))
+      assert.deepStrictEqual(yield* found({ include: ["docs (old)/*.md"] }), ["docs (old)/a.md"])
+      assert.deepStrictEqual(yield* found({ include: ["copy \\(1\\).md"] }), ["copy (1).md"])
+      assert.deepStrictEqual(yield* found({ include: ["!b.*", "x|*"] }), ["!b.md", "x|y.md"])
+      assert.deepStrictEqual(yield* found({ include: ["copy*"], exclude: ["copy (1).md"] }), ["copy 1.md"])
+    })
+  )
+
   it.scoped("hold for files given by name, and leave a count", () =>
     Effect.gen(function* () {
       const root = yield* tree({ "a.md": "", "b.txt": "", "c/d.txt": "" })
