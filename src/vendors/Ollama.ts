@@ -240,7 +240,7 @@ const digestMs = 5000
 /** What a server answers that has no such list, or shows it to nobody. */
 const listless: ReadonlySet<number | undefined> = new Set([200, 403, 404, 405, 501])
 
-/** The digest of the weights behind a model's name; undefined if the server tells none. */
+/** The digest of the weights behind a model's name, in two tries; undefined if the server tells none. */
 export const digestOf = (server: OllamaServer, model: string): Effect.Effect<string | undefined, OllamaError> =>
   call(server, undefined, Models, (ollama) => ollama.list()).pipe(
     Effect.map(({ models }) => models.find(({ name }) => name === withTag(model))?.digest || undefined),
@@ -251,7 +251,8 @@ export const digestOf = (server: OllamaServer, model: string): Effect.Effect<str
     Effect.catchIf(
       ({ status }) => listless.has(status),
       () => Effect.succeed(undefined)
-    )
+    ),
+    Effect.retry({ times: 1 })
   )
 
 /** What is known of a model's window, in tokens. */
