@@ -120,15 +120,15 @@ it.scopedLive("tries again what may succeed later, and only that", () =>
 
 it.scoped("waits for a server that loads its model where passages are to be stored, and not long for a question", () =>
   Effect.gen(function* () {
-    const { asked, faults, url } = yield* startOllama()
-    const { embedPassages, embedQuery, identity, patient } = yield* make(url, { timeoutMs: 1_000_000 })
+    const { faults, url } = yield* startOllama()
+    const { embedPassages, embedQuery, identity, patient } = yield* make(url, { timeoutMs: 1e9 })
     const waited = <A, E>(effect: Effect.Effect<A, E>) =>
       Effect.gen(function* () {
         const fiber = yield* Effect.fork(Effect.exit(effect))
-        const { length } = asked
-        for (let at = 1; at <= 6 && (yield* Fiber.poll(fiber))._tag === "None"; at++) {
-          yield* eventually("it was asked", () => asked.length >= length + at)
-          yield* TestClock.adjust("30 seconds")
+        while ((yield* Fiber.poll(fiber))._tag === "None") {
+          // Time stands still once it is taken, so that nothing after that seems to take long.
+          if (faults.refuse!.times! >= 0) yield* TestClock.adjust("30 seconds")
+          yield* Effect.promise(() => new Promise((done) => setTimeout(done, 5)))
         }
         return (yield* Fiber.join(fiber))._tag
       })
