@@ -17,7 +17,7 @@ export interface CitationMark {
 const inside = String.raw`(\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*)`
 /** Some models use the brackets of CJK texts, and add to the number what they cite (`†source`); `[1](...)` is a link. */
 const mark = new RegExp(
-  String.raw`\[ ?${inside} ?\](?!\()|\u3010 ?${inside} ?(?:†[^\u3010\u3011\n]{0,80})?\u3011|\uff3b ?${inside} ?\uff3d`,
+  String.raw`\[ ?${inside} ?\](?!\()|\u3010 ?${inside} ?(?:\u2020[^\u3010\u3011\n]{0,80})?\u3011|\uff3b ?${inside} ?\uff3d`,
   "g"
 )
 
