@@ -289,13 +289,16 @@ export const make = (options: Options) =>
         }
         const authInfo = { token: "", clientId: client, scopes: [], extra }
         return yield* Effect.promise(async () => {
-          if (await isFirstEra(request, body)) return inSession(request, messages, isBatch, now, authInfo)
+          // Both eras' servers refuse what we leave out: unknown members, and null for what is absent.
+          const sent = messages.map((message, at) => (message._tag === "Response" ? values[at] : withoutTag(message)))
+          const parsedBody = isBatch ? sent : sent[0]
+          if (await isFirstEra(request, parsedBody)) return inSession(request, messages, isBatch, now, authInfo)
           const [message] = messages
           if (message?._tag === "Request" && message.method === "subscriptions/listen") {
             try {
               const stop = await service.listen(message.params, handler.notify.resourceUpdated, caller)
               request.signal.addEventListener("abort", stop)
-              const response = await handler.fetch(request, { parsedBody: body, authInfo })
+              const response = await handler.fetch(request, { parsedBody, authInfo })
               const isStream = response.headers.get("content-type")?.startsWith("text/event-stream")
               if (request.signal.aborted || isStream !== true) stop()
               return response
@@ -303,7 +306,7 @@ export const make = (options: Options) =>
               return refuse(400, error as RpcError, message.id)
             }
           }
-          return handler.fetch(request, { parsedBody: body, authInfo })
+          return handler.fetch(request, { parsedBody, authInfo })
         })
       })
   })

@@ -172,9 +172,11 @@ export const host = <R>(options: {
   readonly use: Use
   readonly watching?: Watching | undefined
   readonly offer: (hello: Hello) => Effect.Effect<Offer, unknown, R>
+  /** Whether the open index was removed: who comes now can begin another, as they cannot here. */
+  readonly isGone: Effect.Effect<boolean, unknown>
 }) =>
   Effect.gen(function* () {
-    const { meeting, offer, use } = options
+    const { isGone, meeting, offer, use } = options
     const watching = options.watching ?? (yield* makeWatching(use))
     const run = yield* FiberSet.makeRuntime<R>()
     const open = new Set<StdioTransport>()
@@ -185,8 +187,13 @@ export const host = <R>(options: {
         const gone = yield* Deferred.make<void>()
         for (const event of ["end", "close", "error"]) socket.on(event, () => Deferred.unsafeDone(gone, Effect.void))
         const hello = yield* Effect.timeout(helloOf(socket), helloTime)
-        const offered = yield* Effect.tapErrorCause(offer(hello), () =>
-          Effect.sync(() => socket.write(`${JSON.stringify(refusal)}\n`))
+        const offered = yield* isGone.pipe(
+          Effect.filterOrFail(
+            (gone) => !gone,
+            () => "the index was removed"
+          ),
+          Effect.zipRight(offer(hello)),
+          Effect.tapErrorCause(() => Effect.sync(() => socket.write(`${JSON.stringify(refusal)}\n`)))
         )
         const made = yield* make({ version, ...offered, use, watching })
         const client = `joined ${++count}`
@@ -239,7 +246,7 @@ export const serve = <E, R>(
     readonly exists: Effect.Effect<boolean, E>
     /** The program's own logger. */
     readonly loggerOf: Parameters<typeof ClientLog.makeOwn>[0]
-    readonly joining?: Omit<Parameters<typeof host<R>>[0], "use" | "watching"> | undefined
+    readonly joining?: Omit<Parameters<typeof host<R>>[0], "isGone" | "use" | "watching"> | undefined
   }
 ) => {
   const log = ClientLog.makeOwn(options.loggerOf)
@@ -265,7 +272,15 @@ export const serve = <E, R>(
         ? undefined
         : // Their log is not that of this process's own client.
           yield* Effect.locallyWith(
-            host({ ...joining, use, watching }),
+            host({
+              ...joining,
+              isGone: Effect.if(engine.isBuilt, {
+                onTrue: () => Effect.negate(options.exists),
+                onFalse: () => Effect.succeed(false)
+              }),
+              use,
+              watching
+            }),
             FiberRef.currentLoggers,
             HashSet.remove(log.logger)
           )

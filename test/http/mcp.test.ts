@@ -175,6 +175,26 @@ it.scopedLive("names what is wrong with a message, as on standard input", () =>
   })
 )
 
+it.scopedLive("takes null for what is absent, and unknown members, as on standard input", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ documents })
+    const session = yield* begin(port)
+    const list = rpc("tools/list")
+    for (const body of [
+      { ...list, params: null },
+      { ...list, params: { _meta: null } },
+      { ...list, extra: null },
+      [{ ...list, params: null, extra: 1 }]
+    ]) {
+      const [{ result }] = messagesOf(yield* post(port, body, session))
+      assert.isNotEmpty(result.tools, JSON.stringify(body))
+    }
+    const [body, headers] = ofSecond("tools/list")
+    const odd = { ...body, extra: 1, params: { ...body.params, cursor: null } }
+    assert.isNotEmpty((yield* post(port, odd, headers)).json.result.tools)
+  })
+)
+
 it.scopedLive("answers a batch, each of its requests at the price of one", () =>
   Effect.gen(function* () {
     const { port } = yield* start({ documents })

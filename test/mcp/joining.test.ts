@@ -114,6 +114,21 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
     assert.include(wrong.stderr, "did you mean search")
   })
 
+  it("do not join one whose index was removed, so that they can begin another", async () => {
+    const [first, second] = await party({})
+    const { folder } = first
+    for (const name of readdirSync(folder).filter((name) => name.startsWith("index.db"))) rmSync(pathOf(folder, name))
+    assert.include((await second!.callError("search", { query: "tides" })).message, "was removed while it was open")
+    const newcomer = await startWith([bread], { folder })
+    assert.isTrue(hasEngine(newcomer))
+    const later = await start({ folder })
+    assert.deepStrictEqual(
+      await Promise.all([first, second!, later].map((client) => found(client, "flour"))),
+      Array.from({ length: 3 }, () => "notes/bread.txt")
+    )
+    assert.isFalse(hasEngine(later))
+  })
+
   it("do not join one that may not write as they may", async () => {
     const folder = temporaryFolder()
     await (await startWith([sea], { folder })).end()

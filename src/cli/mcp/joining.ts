@@ -123,7 +123,8 @@ export const offerFor = (canWrite: boolean) =>
 /** Lets processes of clew mcp use the engine of a server, unless others do already. */
 export const joinable = Effect.fnUntraced(function* (readOnly: boolean) {
   const { cwd, env, globals } = yield* Place
-  const { mcp, server } = yield* (yield* Engine).settings
+  const { exists, settings } = yield* Engine
+  const { mcp, server } = yield* settings
   const file = mcp.join ? socketOf({ cwd, env, db: globals.db, config: globals.config }) : undefined
   if (file === undefined) return Layer.empty
   const offer = yield* offerFor(!readOnly && !server.readOnly)
@@ -140,7 +141,12 @@ export const joinable = Effect.fnUntraced(function* (readOnly: boolean) {
         Effect.gen(function* () {
           yield* Effect.promise(() => meeting.joined)
           const { grace, host } = yield* Effect.promise(() => import("../../mcp/serve.ts"))
-          const hosting = host({ meeting, offer, use: (effect) => Effect.provide(effect, engine) })
+          const hosting = host({
+            meeting,
+            offer,
+            isGone: Effect.negate(exists),
+            use: (effect) => Effect.provide(effect, engine)
+          })
           // What they have asked is answered before the engine closes.
           const settling = Effect.flatMap(hosting, ({ settled }) =>
             Effect.addFinalizer(() => Effect.timeoutOption(settled, grace.signal))
