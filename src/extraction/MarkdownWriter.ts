@@ -152,18 +152,38 @@ const longestLabel = 60
 
 const isNumber = (text: string): boolean => /^[\s\d.,:%€$£+-]*$/.test(text)
 
-const isNumeric = (text: string): boolean => text.trim() !== "" && isNumber(text)
+const isFilledIn = (cell: string): boolean => cell.trim() !== ""
 
-/** The first row, if its cells are distinct and not numbers: they name the columns. */
+const isNumeric = (text: string): boolean => isFilledIn(text) && isNumber(text)
+
+const isYear = (text: string): boolean => /^[12]\d{3}$/.test(text.trim())
+
+/** Whether the numbers of the first row are years in order, at most ten apart, over columns that do not hold years. */
+const hasYears = ([first, ...rest]: ReadonlyArray<Row>): boolean => {
+  const columns = (first?.cells ?? []).flatMap((cell, at) => (isNumeric(cell) ? [{ cell, at }] : []))
+  const steps = columns.slice(1).map(({ cell }, i) => Number(cell) - Number(columns[i]!.cell))
+  const inOrder = [1, -1].some((way) => steps.every((step) => step * way >= 1 && step * way <= 10))
+  return (
+    steps.length > 0 &&
+    inOrder &&
+    columns.every(({ at, cell }) => {
+      const below = rest.map(({ cells }) => cells[at] ?? "").filter(isFilledIn)
+      return isYear(cell) && (below.length === 0 || !below.every(isYear))
+    })
+  )
+}
+
+/** The first row, if its cells are distinct and no numbers but years after a text: they name the columns. */
 const headerOf = (table: ReadonlyArray<Row>): ReadonlyArray<string> | undefined => {
   const first = table[0]?.cells
   if (first === undefined || table.length < 2) return undefined
-  const filled = first.filter((cell) => cell.trim() !== "")
-  const sound = filled.length >= first.length / 2 && filled.every((cell) => !isNumber(cell) && cell.length <= 200)
+  const filled = first.filter(isFilledIn)
+  const sound = filled.length >= first.length / 2 && filled.every((cell) => cell.length <= 200)
+  if (filled.some(isNumber) && (isNumber(first[0] ?? "") || !hasYears(table))) return undefined
   return sound && new Set(filled).size === filled.length ? first : undefined
 }
 
-const filledIn = ({ cells }: Row): number => cells.filter((cell) => cell.trim() !== "").length
+const filledIn = ({ cells }: Row): number => cells.filter(isFilledIn).length
 
 /** Rows above a table that are no part of it: its title, and what else stands alone in a row. */
 const mostTitles = 5
@@ -194,7 +214,7 @@ export const writeRows = (writer: MarkdownWriter, all: ReadonlyArray<Row>): void
     writer.paragraph(cells.join(" "))
   }
   const table = all.slice(titles)
-  const second = table[1]?.cells.filter((cell) => cell.trim() !== "") ?? []
+  const second = table[1]?.cells.filter(isFilledIn) ?? []
   const repeats = new Set(second).size < second.length && filledIn(table[0]!) < second.length
   const grouped = repeats || headerOf(table) === undefined ? groupedHeaderOf(table) : undefined
   const header = grouped ?? headerOf(table)

@@ -25,21 +25,39 @@ const outlineLevel = (properties: XmlElement | undefined): number => {
   return outline < 9 ? outline + 1 : 0
 }
 
-/** Heading styles with their levels, by outline level or name; 0 is none. */
-const headingLevels = (styles: XmlElement | undefined): ReadonlyMap<string, number> => {
-  const levels = new Map<string, number>()
-  for (const style of all(styles, "w:style")) {
-    const id = style.attributes["w:styleId"]
-    const name = value(child(style, "w:name")) ?? ""
-    const outline = outlineLevel(child(style, "w:pPr"))
-    const named = /^(?:heading|überschrift|titre|título|titolo)\s*(\d)$/i.exec(name)?.[1]
-    if (id === undefined) continue
-    if (/^title$/i.test(name)) levels.set(id, 1)
-    else if (named !== undefined) levels.set(id, Number(named))
-    else if (outline > 0) levels.set(id, outline)
+/** Most styles that are based one on the other. */
+const longestChain = 20
+
+/** What each style says, or else the first that it is based on. */
+const inherited = <A>(
+  styles: XmlElement | undefined,
+  said: (style: XmlElement) => A | undefined
+): ReadonlyMap<string, A> => {
+  const byId = new Map(all(styles, "w:style").map((style) => [style.attributes["w:styleId"] ?? "", style]))
+  const found = new Map<string, A>()
+  for (const [id, own] of byId) {
+    let style: XmlElement | undefined = own
+    for (let step = 0; style !== undefined && step < longestChain && !found.has(id); step++) {
+      const what = said(style)
+      if (what !== undefined) found.set(id, what)
+      style = byId.get(value(child(style, "w:basedOn")) ?? "")
+    }
   }
-  return levels
+  return found
 }
+
+/** The level of a heading's style, by name or outline level; 0 is none, whatever it is based on. */
+const headingLevel = (style: XmlElement): number | undefined => {
+  const name = value(child(style, "w:name")) ?? ""
+  if (/^title$/i.test(name)) return 1
+  const named = /^(?:heading|überschrift|titre|título|titolo)\s*(\d)$/i.exec(name)?.[1]
+  if (named !== undefined) return Number(named)
+  const properties = child(style, "w:pPr")
+  if (child(properties, "w:outlineLvl") !== undefined) return outlineLevel(properties)
+  return /^subtitle$/i.test(name) ? 0 : undefined
+}
+
+const numberingOf = (element: XmlElement): XmlElement | undefined => child(child(element, "w:pPr"), "w:numPr")
 
 /** Styles of code, by name. */
 const codeStyles = (styles: XmlElement | undefined): ReadonlySet<string> =>
@@ -263,7 +281,8 @@ export const docx = (bytes: Uint8Array): Extracted => {
   const document = part(main?.target ?? "word/document.xml")
   if (document === undefined) throw new NotExtracted("not a Word document: it has no text")
   const styles = part("word/styles.xml")
-  const levels = headingLevels(styles)
+  const levels = inherited(styles, headingLevel)
+  const lists = inherited(styles, numberingOf)
   const isCode = codeStyles(styles)
   const isNumbered = numbered(part("word/numbering.xml"))
   const writer = new MarkdownWriter()
@@ -291,20 +310,23 @@ export const docx = (bytes: Uint8Array): Extracted => {
       return
     }
     flushCode()
-    const level = (style === undefined ? undefined : levels.get(style)) ?? outlineLevel(properties)
+    const level = levels.get(style ?? "") || outlineLevel(properties)
     if (text.trim() === "") return
-    const list = child(properties, "w:numPr")
+    const [list, inStyle] = [numberingOf(element), lists.get(style ?? "")]
+    const said = (name: string) => value(child(list, name)) ?? value(child(inStyle, name)) ?? "0"
+    const id = said("w:numId")
     if (level > 0) {
       inList = false
       counters.length = 0
       return writer.heading(level, text)
     }
-    if (list === undefined) {
+    // The list 0 is none, which takes a paragraph out of its style's.
+    if (id === "0") {
       inList = false
       return writer.paragraph(text)
     }
-    const depth = Number(value(child(list, "w:ilvl")) ?? 0) || 0
-    const marker = isNumbered(value(child(list, "w:numId")) ?? "", String(depth))
+    const depth = Number(said("w:ilvl")) || 0
+    const marker = isNumbered(id, String(depth))
     counters.length = depth + 1
     counters[depth] = (counters[depth] ?? 0) + 1
     writer.item(text, depth, marker ? `${counters[depth]}.` : "-", !inList)

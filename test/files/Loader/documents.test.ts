@@ -594,6 +594,29 @@ describe("what stands around the text", () => {
     })
   )
 
+  it.effect("years in order name their columns, and those of records do not", () =>
+    Effect.gen(function* () {
+      const table = (name: string, text: string) =>
+        Effect.map(load(name, strToU8(text)), (each) => document(each).content)
+      assert.strictEqual(
+        yield* table("a.csv", "Country,2019,2020,2021\nDE,1,2,3\nFR,4,1500,\n"),
+        "- Country: DE; 2019: 1; 2020: 2; 2021: 3\n- Country: FR; 2019: 4; 2020: 1500"
+      )
+      const sheeted = yield* load("a.xlsx", sheet(["Port", "2021", "2020"], ["Ayr", "9", "8"], ["Bute", "7", "6"]))
+      assert.include(document(sheeted).content, "- Port: Bute; 2021: 7; 2020: 6")
+      for (const [name, first] of [
+        ["born and moved", "Ann,1984,1990\nBob,1985,1991\n"],
+        ["a price", "Widget,1200\nGadget,800\n"],
+        ["prices", "Widget,1200,1500\nGadget,800,900\n"],
+        ["no text first", "2019,2020\n1,2\n"],
+        ["the same year", "Country,2019,2019\nDE,1,2\n"]
+      ] as const) {
+        const [row = ""] = first.split("\n")
+        assert.include(yield* table("b.csv", first), `- ${row.replaceAll(",", "; ")}\n`, name)
+      }
+    })
+  )
+
   it.effect("a sheet's durations are hours, minutes and seconds, also beyond a day", () =>
     Effect.gen(function* () {
       const cells = [1, 2, 3, 2].map(

@@ -42,6 +42,48 @@ it.layer(layer)("documents as people change and set them", (it) => {
     })
   )
 
+  it.effect("DOCX: headings and lists by styles, and by those that these are based on", () =>
+    Effect.gen(function* () {
+      const style = (id: string, name: string, on: string, properties = "") =>
+        `<w:style w:styleId="${id}"><w:name w:val="${name}"/><w:basedOn w:val="${on}"/><w:pPr>${properties}</w:pPr></w:style>`
+      const numbering = (id: number) => `<w:numPr><w:numId w:val="${id}"/></w:numPr>`
+      const styles = [
+        style("h1", "heading 1", "normal"),
+        style("own", "Chapter", "h1"),
+        style("toc", "TOC Heading", "h1", '<w:outlineLvl w:val="9"/>'),
+        style("bullet", "List Bullet", "normal", numbering(1)),
+        style("steps", "List Number", "normal", numbering(2)),
+        style("tight", "Tight steps", "steps"),
+        style("a", "A", "b"),
+        style("b", "B", "a")
+      ]
+      const level = (id: number, format: string) =>
+        `<w:abstractNum w:abstractNumId="${id}"><w:lvl w:ilvl="0"><w:numFmt w:val="${format}"/></w:lvl></w:abstractNum><w:num w:numId="${id}"><w:abstractNumId w:val="${id}"/></w:num>`
+      const styled = (id: string, text: string, more = "") => paragraph(run(text), `<w:pStyle w:val="${id}"/>${more}`)
+      const body = [
+        styled("own", "Ferries"),
+        styled("toc", "Contents"),
+        styled("steps", "Go."),
+        styled("tight", "Wait."),
+        styled("steps", "No step.", numbering(0)),
+        styled("bullet", "boat"),
+        styled("bullet", "ship"),
+        styled("a", "Plain.")
+      ]
+      const word = zipped({
+        "[Content_Types].xml":
+          '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+        "word/styles.xml": `<w:styles>${styles.join("")}</w:styles>`,
+        "word/numbering.xml": `<w:numbering>${level(1, "bullet")}${level(2, "decimal")}</w:numbering>`,
+        "word/document.xml": `<w:document><w:body>${body.join("")}</w:body></w:document>`
+      })
+      assert.strictEqual(
+        document(yield* load("a.docx", word)).content,
+        "# Ferries\n\nContents\n\n1. Go.\n2. Wait.\n\nNo step.\n\n- boat\n- ship\n\nPlain."
+      )
+    })
+  )
+
   it.effect("DOCX: rows and cells in content controls are read; a text box follows its paragraph", () =>
     Effect.gen(function* () {
       const control = (inner: string) => `<w:sdt><w:sdtPr/><w:sdtContent>${inner}</w:sdtContent></w:sdt>`
