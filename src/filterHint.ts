@@ -36,6 +36,22 @@ export const documentsLike = Effect.fnUntraced(function* (collection: Collection
   return found.map(({ docId, source }) => ({ collection, docId, source: source ?? docId }))
 })
 
+/** Documents whose source ends in a path as it is written; those that end in it after a `/` are what is meant if there are any. */
+export const documentsEnding = Effect.fnUntraced(function* (
+  collections: ReadonlyArray<CollectionName>,
+  source: string,
+  limit: number
+) {
+  for (const end of [`/${source}`, source]) {
+    const found = yield* Effect.forEach(collections, (collection) =>
+      documentsLike(collection, `*${asGlob(end)}`, end === asGlob(end) ? limit : mostCompared)
+    )
+    const ending = found.flatMap((each) => each.filter((one) => one.source.endsWith(end)).slice(0, limit))
+    if (ending.length > 0) return ending
+  }
+  return []
+})
+
 /** At most three documents whose sources end in a name like the given one's, among those that begin or end alike. */
 export const similarSources = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>, source: string) {
   const name = nameOf(source)

@@ -26,6 +26,8 @@ export interface Faults {
   errorAfter?: { readonly fragments: number; readonly error: string }
   /** Ends the stream in order after so many fragments, without the line that is done. */
   endAfter?: number
+  /** What the last line says that the prompt had of tokens. */
+  promptTokens?: number | null | undefined
   /** Never answers so many requests for the list of models. */
   silentLists?: number
   /** Answers so to a request for the list of models. */
@@ -158,7 +160,8 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         }
       }
       const last = { done_reason: faults.doneReason ?? "stop", done: true, total_duration: 1 }
-      const counts = { prompt_eval_count: Math.min(said, window), eval_count: state.answer.length }
+      const prompt = faults.promptTokens === undefined ? Math.min(said, window) : faults.promptTokens
+      const counts = { prompt_eval_count: prompt, eval_count: state.answer.length }
       line({ ...base, message: { role: "assistant", content: "" }, ...last, ...counts })
       response.end()
     }

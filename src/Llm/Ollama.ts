@@ -148,7 +148,9 @@ export const make = (options: OllamaOptions): typeof Llm.Service => {
           catch: wrong
         }).pipe(Effect.timeoutFail({ duration: Duration.millis(timeoutMs), onTimeout: silence }), whileBusy(timeoutMs))
 
-      const usageOf = (promptTokens: number | undefined, answerTokens: number | undefined): Usage => {
+      const usageOf = (said: number | null | undefined, answerTokens: number | undefined): Usage => {
+        // Other servers of this protocol say 0, null or less where they do not count.
+        const promptTokens = Number.isInteger(said) && said! > 0 ? said! : undefined
         const counts = { ...given("promptTokens", promptTokens), ...given("answerTokens", answerTokens) }
         if (promptTokens === undefined) return { ...counts, isPromptCut: false }
         const isPromptCut = looksCut(promptTokens, calibration.countMessages(model, messages), numCtx)

@@ -55,7 +55,8 @@ interface Part {
 const partOf = (text: string, cwd: string): Part | undefined => {
   const [, rawKey = "", operator = "", rest = ""] = shape.exec(text) ?? []
   const key = rawKey.trim()
-  const value = rest.trim()
+  // Programmers write `==`; a value that begins with = can be quoted.
+  const value = (operator === "=" ? rest.replace(/^=/, "") : rest).trim()
   if (operator !== "") {
     if (key === "" || value === "") return undefined
     if (operator === "=") return { key, condition: values(cwd, key, value) }

@@ -6,7 +6,7 @@ import * as path from "node:path"
 import { Collections } from "../Collections.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import { whyPassedOver } from "../files/Walker.ts"
-import { asGlob, documentsLike, similarSources } from "../filterHint.ts"
+import { documentsEnding, similarSources } from "../filterHint.ts"
 import { isBelow } from "../files/below.ts"
 import { DocumentId } from "../model/Document.ts"
 import { citedIn } from "../model/Locator.ts"
@@ -40,8 +40,11 @@ export const lookFor = Effect.fnUntraced(function* (source: string, collection: 
       if (Option.isSome(found)) return [{ collection: name, docId: found.value.docId, source }]
     }
   }
-  const found = yield* Effect.forEach(collections, ({ name }) => documentsLike(name, `*${asGlob(source)}`, named + 1))
-  return found.flat()
+  return yield* documentsEnding(
+    collections.map(({ name }) => name),
+    source,
+    named + 1
+  )
 })
 
 /** Why a file is not in the index, as far as recorded runs or the disk tell. */

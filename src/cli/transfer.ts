@@ -47,6 +47,8 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
       const [first, last] = yield* Effect.acquireRelease(
         Effect.try({
           try: () => {
+            // Of a process that was killed; in a container the next one has the same number.
+            fs.rmSync(name, { force: true })
             const last = fs.createWriteStream(name, { fd: fs.openSync(name, "wx", 0o600) })
             // The writer gets this error too.
             last.on("error", () => {})

@@ -214,7 +214,7 @@ export const make = (options: {
       Effect.flatMap(loaded, (methods): Effect.Effect<unknown, unknown> => {
         switch (request.method) {
           case "tools/list":
-            return methods.listTools
+            return methods.listTools(request.params?.cursor)
           case "tools/call": {
             const { arguments: given, name } = request.params
             const collection = given?.["collection"] ?? (name.startsWith("index_") ? defaultCollection : undefined)
@@ -230,7 +230,7 @@ export const make = (options: {
           case "resources/list":
             return use(methods.listResources(request.params?.cursor))
           case "resources/templates/list":
-            return methods.listTemplates
+            return methods.listTemplates(request.params?.cursor)
           case "resources/read":
             return use(methods.readResource(request.params.uri))
           case "resources/subscribe":
@@ -240,7 +240,7 @@ export const make = (options: {
             watches?.stops.delete(request.params.uri)
             return watches === undefined ? unknownMethod(request.method) : Effect.succeed({})
           case "prompts/list":
-            return methods.listPrompts
+            return methods.listPrompts(request.params?.cursor)
           case "prompts/get":
             return Effect.flatMap(methods.getPrompt(request.params.name, request.params.arguments), (work) => use(work))
           case "completion/complete":

@@ -1,6 +1,7 @@
 import type { CompleteRequest, CompleteResult, CallToolRequest } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
 import { orEmpty } from "../Collections.ts"
+import { bounded } from "../citations/prompt.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import type { DocumentSummary } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
@@ -69,13 +70,13 @@ export const complete = ({ argument, context, ref }: CompleteRequest["params"], 
     const unknown = (what: string) => new RpcError({ code: code.invalidParams, message: `ref: there is no ${what}` })
     if (ref.type === "ref/prompt") {
       if (!prompts.listed.some(({ name }) => name === ref.name))
-        return yield* unknown(`prompt ${JSON.stringify(ref.name)}`)
+        return yield* unknown(`prompt ${JSON.stringify(bounded(ref.name))}`)
       return ref.name === "rag_answer" && argument.name === "top_k"
         ? answer(numbers.filter((value) => value.startsWith(argument.value)))
         : answer([])
     }
     if (!resources.templates(settings).some(({ uriTemplate }) => uriTemplate === ref.uri)) {
-      return yield* unknown(`resource template ${JSON.stringify(ref.uri)}`)
+      return yield* unknown(`resource template ${JSON.stringify(bounded(ref.uri))}`)
     }
     if (argument.name === "collection") {
       return answer(
@@ -92,7 +93,8 @@ export const methods = (settings: Settings) => {
   const served = tools.filter(({ name }) => settings.tools.includes(name))
   const names = served.map(({ name }) => name)
   return {
-    listTools: Effect.sync(() => ({ tools: served.map((tool) => tool.listed(settings)) })),
+    listTools: (cursor: string | undefined) =>
+      Effect.map(resources.onlyPage(cursor), () => ({ tools: served.map((tool) => tool.listed(settings)) })),
 
     callTool: ({ arguments: args, name }: CallToolRequest["params"], call: Call) => {
       const tool = served.find((candidate) => candidate.name === name)
@@ -105,10 +107,12 @@ export const methods = (settings: Settings) => {
     },
 
     listResources: (cursor: string | undefined) => resources.list(settings, cursor),
-    listTemplates: Effect.sync(() => ({ resourceTemplates: [...resources.templates(settings)] })),
+    listTemplates: (cursor: string | undefined) =>
+      Effect.map(resources.onlyPage(cursor), () => ({ resourceTemplates: [...resources.templates(settings)] })),
     readResource: (uri: string) => resources.read(settings, uri),
     locate: (uri: string) => resources.locate(settings, uri),
-    listPrompts: Effect.sync(() => ({ prompts: [...prompts.listed] })),
+    listPrompts: (cursor: string | undefined) =>
+      Effect.map(resources.onlyPage(cursor), () => ({ prompts: [...prompts.listed] })),
     getPrompt: (name: string, args: unknown) => prompts.get(name, args ?? {}, settings),
     complete: (params: CompleteRequest["params"]) => complete(params, settings)
   }

@@ -63,12 +63,14 @@ const documentResource = ({ collection, docId, passages, source, title }: Recent
 /** How many documents are listed; templates reach the rest. Clients fetch all pages before they continue. */
 const listed = 20
 
+/** Fails with -32602 if a list is to go on: none has a second page. */
+export const onlyPage = (cursor: string | undefined): Effect.Effect<void, RpcError> =>
+  cursor === undefined ? Effect.void : refuse("cursor", "cursor is invalid: there is only one page")
+
 /** The statistics, then the latest documents. */
 export const list = (settings: Settings, cursor: string | undefined) =>
   Effect.gen(function* () {
-    if (cursor !== undefined) {
-      return yield* refuse("cursor", "cursor is invalid: there is only one page")
-    }
+    yield* onlyPage(cursor)
     if (!servesDocuments(settings)) return { resources: [stats] }
     const recent = yield* (yield* Store).recent(listed)
     return { resources: [stats, ...recent.map(documentResource)] }
@@ -105,8 +107,8 @@ export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourc
 const unknown = (uri: string, reason?: string) =>
   new RpcError({
     code: code.resourceNotFound,
-    message: `uri: there is no resource ${JSON.stringify(uri)}${reason === undefined ? "" : `. ${reason}`}; resources/list and resources/templates/list show all`,
-    data: { uri }
+    message: `uri: there is no resource ${JSON.stringify(bounded(uri, sourceCharacters))}${reason === undefined ? "" : `. ${reason}`}; resources/list and resources/templates/list show all`,
+    data: { uri: bounded(uri, sourceCharacters) }
   })
 
 const documentAt = (uri: string, { collection, docId }: NonNullable<Watched["document"]>) =>

@@ -8,10 +8,17 @@ const duration = /^(\d{1,5})([smhdw])$/
 const date = /^\d{4}-\d\d-\d\d$/
 const time = /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?$/i
 
+/** Whether the calendar has a day; JavaScript takes the 30th of February for the 2nd of March. */
+const isDay = (text: string): boolean => {
+  const at = Date.parse(text)
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text)
+}
+
 /** The time that is meant, in milliseconds since 1970; NaN if none is. */
 const timeOf = (text: string, now: number): number => {
   const [, count, unit] = duration.exec(text) ?? []
   if (count !== undefined) return now - Number(count) * seconds[unit as keyof typeof seconds] * 1000
+  if (!isDay(text.slice(0, 10))) return NaN
   if (date.test(text)) return Date.parse(text)
   const [, local, zone = "Z"] = time.exec(text) ?? []
   return local === undefined ? NaN : Date.parse(`${local.replace(" ", "T")}${zone.toUpperCase()}`)

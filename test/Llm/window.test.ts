@@ -87,6 +87,15 @@ it.scopedLive("notices that the server cut the prompt, says so, and asks for the
     assert.isUndefined(server.asked.at(-1)!.body.options.num_ctx)
     assert.deepInclude(yield* answered(llm, { prompt }), { isPromptCut: false })
     assert.strictEqual(server.asked.at(-1)!.body.options.num_ctx, 4096)
+    // A count that is none tells nothing.
+    for (const promptTokens of [0, null, -512]) {
+      server.faults.promptTokens = promptTokens
+      assert.deepStrictEqual(yield* answered(Ollama.make(optionsFor(server.url)), { prompt }), {
+        answerTokens: 3,
+        isPromptCut: false
+      })
+    }
+    server.faults.promptTokens = undefined
     // Where it was asked for, the count itself tells.
     const small = Ollama.make(optionsFor(server.url, { contextTokens: 1000 }))
     assert.deepInclude(yield* answered(small, { prompt }), { promptTokens: 1000, isPromptCut: true })

@@ -34,6 +34,8 @@ describe("parseFilter", () => {
     assert.deepStrictEqual(parse('year="2020"', 'tags=["a, b","c"]'), { year: "2020", tags: ["a, b", "c"] })
   })
 
+  it("takes == for =", () => assert.deepStrictEqual(parse("lang==en", 'a == "=b"'), { lang: "en", a: "=b" }))
+
   it("keeps an equals sign in the value", () => assert.deepStrictEqual(parse("url=a?b=c"), { url: "a?b=c" }))
 
   it("looks for a relative source below the working directory too", () => {

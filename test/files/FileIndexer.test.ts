@@ -210,6 +210,19 @@ it.scoped("forgets what a file held that is void, or of another kind, by now", (
   })
 )
 
+it.scoped("says of a file that is named like a record of another which two are meant, and indexes the rest", () =>
+  Effect.gen(function* () {
+    const { report, stored, write } = yield* setUp
+    write("a.jsonl", records(2))
+    write("a.jsonl#r0", '{"content": "another"}')
+    write("b.txt", "north")
+    const [failed, ...others] = (yield* report()).filter((event) => event._tag === "Failed")
+    assert.include(failed?.reason, "a record of another file has this file's name")
+    assert.lengthOf(others, 0)
+    assert.deepStrictEqual(yield* stored, ["a.jsonl#r0", "a.jsonl#r1", "b.txt"])
+  })
+)
+
 it.scoped("forgets with prune the records that an earlier run left, though their file is as it was", () =>
   Effect.gen(function* () {
     const { report, stored, write } = yield* setUp

@@ -30,7 +30,12 @@ describe("resources", () => {
       (await client.result("resources/read", { uri: resources[2].uri })).contents[0].text,
       `\n${bread.content}\n`
     )
-    assert.strictEqual((await client.error("resources/list", { cursor: "rubbish" })).code, -32602)
+    for (const method of ["resources/list", "resources/templates/list", "tools/list", "prompts/list"]) {
+      assert.strictEqual((await client.error(method, { cursor: "rubbish" })).code, -32602, method)
+    }
+    const missing = await client.error("resources/read", { uri: `clew://${"x".repeat(100_000)}` })
+    assert.strictEqual(missing.code, -32002)
+    assert.isBelow(JSON.stringify(missing).length, 2000)
   })
 
   it("quote a document as data, and end where a tool's answer would", async () => {

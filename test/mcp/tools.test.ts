@@ -714,6 +714,13 @@ describe("get_document", () => {
     assert.strictEqual(await text({ source: "fourth" }), "four")
     assert.strictEqual(await text({ source: "other[1].md" }), "three")
     assert.strictEqual(await text({ source: "a/readme.md" }), "one")
+    const alike = ["/c/style-guide.md", "/c/guide.md", "/c/a.txt", "/c/[ab].txt"]
+    await client.call("index_documents", {
+      documents: alike.map((source) => ({ content: source, metadata: { source } }))
+    })
+    assert.strictEqual(await text({ source: "guide.md" }), "/c/guide.md")
+    assert.strictEqual(await text({ source: "e-guide.md" }), "/c/style-guide.md")
+    assert.strictEqual(await text({ source: "[ab].txt" }), "/c/[ab].txt")
     const error = await client.callError("get_document", { source: "readme.md" })
     assert.include(error.message, "/a/readme.md, /b/readme.md")
     assert.include(

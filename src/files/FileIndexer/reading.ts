@@ -282,12 +282,15 @@ export const loading = (
   return { loadGroup, toSteps }
 }
 
-/** A record whose id occurred earlier in its file. */
+/** A record whose id occurred earlier in its file, or a file that is named like a record of another. */
 export const repeated = (draft: Draft): FileEvent => ({
   _tag: "Failed",
   path: draft.origin ?? "",
   line: draft.line,
-  reason: `the id of ${draft.source} occurs earlier in the file; the first one is kept`
+  reason:
+    draft.source === draft.origin
+      ? "a record of another file has this file's name as its source; the record is kept: rename the file to have it indexed"
+      : `the id of ${draft.source} occurs earlier in the file; the first one is kept`
 })
 
 const ended = ({ failure, isUnreadable, isVoid, path, size }: Reading): FileEvent =>

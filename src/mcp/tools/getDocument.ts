@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { orEmpty } from "../../Collections.ts"
-import { asGlob, documentsLike, similarSources } from "../../filterHint.ts"
+import { documentsEnding, similarSources } from "../../filterHint.ts"
 import { Indexer } from "../../Indexer.ts"
 import { Search } from "../../Search.ts"
 import { Store } from "../../Store.ts"
@@ -101,9 +101,7 @@ const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName |
       `source: ${given} is in collections ${exact.map(({ collection }) => collection).join(", ")}; name one as collection`
     )
   }
-  const ending = (yield* Effect.forEach(collections, (collection) =>
-    documentsLike(collection, `*${asGlob(source)}`, candidates + 1)
-  )).flat()
+  const ending = yield* documentsEnding(collections, source, candidates + 1)
   if (ending.length === 1) return ending[0]!
   if (ending.length > 1) {
     const more = ending.length > candidates ? ", …" : ""

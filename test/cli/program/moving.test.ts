@@ -46,6 +46,13 @@ it("exports and imports with the same answers and scores", async () => {
   assert.isFalse(fs.existsSync(box.path("fourth.db")))
 })
 
+// In a container each run has the same number.
+it("exports again after one of the same process number was killed", async () => {
+  fs.writeFileSync(box.path(`a.jsonl.${process.pid}.partial`), "{")
+  await box.ends(0, ["export", "a.jsonl"])
+  assert.isFalse(fs.existsSync(box.path(`a.jsonl.${process.pid}.partial`)))
+})
+
 it("exports over no file that is no export, such as the index or a note", async () => {
   box.write({ "note.md": "A note.\n", "empty.jsonl": "" })
   const { database = "" } = JSON.parse((await box.run(["doctor", "--json"])).stdout) as { readonly database?: string }

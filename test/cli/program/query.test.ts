@@ -34,7 +34,10 @@ describe("query", () => {
     await box.ends(3, ["query", "tide", "--since", "2099-01-01"])
     assert.include((await box.ends(0, ["list", "--since", "1d"])).stdout, "docs/tides.md")
     await box.ends(3, ["list", "--since", "2099-01-01"])
-    assert.include((await box.ends(2, ["list", "--since", "soon"])).stderr, "--since must be a duration like")
+    for (const since of ["soon", "2026-02-30", "2026-02-29T10:00Z", "2026-13-01"]) {
+      assert.include((await box.ends(2, ["list", "--since", since])).stderr, "--since must be a duration like")
+    }
+    assert.isNotEmpty(await sources("tide", "--since", "2024-02-29"))
   })
 
   it("finds passages like one, and like a text", async () => {
