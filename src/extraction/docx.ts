@@ -288,7 +288,8 @@ export const docx = (bytes: Uint8Array): Extracted => {
   const writer = new MarkdownWriter()
   const reading: Reading = { notes: new Notes(), places: placesOf(styles), boxes: [] }
   let inList = false
-  const counters: Array<number> = []
+  /** The items of each list so far, by level. */
+  const counters = new Map<string, Array<number>>()
   /** Consecutive lines of code. */
   let code: Array<string> = []
   const flushCode = (): void => {
@@ -317,7 +318,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
     const id = said("w:numId")
     if (level > 0) {
       inList = false
-      counters.length = 0
+      counters.clear()
       return writer.heading(level, text)
     }
     // The list 0 is none, which takes a paragraph out of its style's.
@@ -327,9 +328,11 @@ export const docx = (bytes: Uint8Array): Extracted => {
     }
     const depth = Number(said("w:ilvl")) || 0
     const marker = isNumbered(id, String(depth))
-    counters.length = depth + 1
-    counters[depth] = (counters[depth] ?? 0) + 1
-    writer.item(text, depth, marker ? `${counters[depth]}.` : "-", !inList)
+    const counts = counters.get(id) ?? []
+    counters.set(id, counts)
+    counts.length = depth + 1
+    counts[depth] = (counts[depth] ?? 0) + 1
+    writer.item(text, depth, marker ? `${counts[depth]}.` : "-", !inList)
     inList = true
   }
   const flushHeld = (): void => {

@@ -63,6 +63,7 @@ it.layer(layer)("documents as people change and set them", (it) => {
       const body = [
         styled("own", "Ferries"),
         styled("toc", "Contents"),
+        styled("bullet", "rope"),
         styled("steps", "Go."),
         styled("tight", "Wait."),
         styled("steps", "No step.", numbering(0)),
@@ -79,7 +80,7 @@ it.layer(layer)("documents as people change and set them", (it) => {
       })
       assert.strictEqual(
         document(yield* load("a.docx", word)).content,
-        "# Ferries\n\nContents\n\n1. Go.\n2. Wait.\n\nNo step.\n\n- boat\n- ship\n\nPlain."
+        "# Ferries\n\nContents\n\n- rope\n1. Go.\n2. Wait.\n\nNo step.\n\n- boat\n- ship\n\nPlain."
       )
     })
   )
