@@ -230,7 +230,7 @@ it.scoped("forgets with prune the records that an earlier run left, though their
     write("a.jsonl", records(300))
     yield* report()
     write("a.jsonl", records(200))
-    const [kept] = (yield* report()).filter((event) => event._tag === "Kept")
+    const kept = (yield* report()).find((event) => event._tag === "Kept")
     assert.strictEqual(kept?.documents, 100)
     assert.strictEqual((yield* stored).length, 300)
     const events = yield* report({ prune: true })
