@@ -39,9 +39,10 @@ export interface Route {
   readonly methods: ReadonlyArray<string>
 }
 
-const withImplied = (methods: ReadonlySet<string>): ReadonlyArray<string> => [
+/** GET of /mcp opens a stream, of which a HEAD would tell nothing. */
+const withImplied = (template: string, methods: ReadonlySet<string>): ReadonlyArray<string> => [
   ...methods,
-  ...(methods.has("GET") ? ["HEAD"] : []),
+  ...(methods.has("GET") && template !== "/mcp" ? ["HEAD"] : []),
   "OPTIONS"
 ]
 
@@ -60,7 +61,7 @@ const makeRouteOf = (
     if (served?.has(path) !== false) methods.set(path, (methods.get(path) ?? new Set()).add(method))
   const routes = [...methods].map(([template, methods]): Route & { readonly pattern: RegExp } => ({
     template,
-    methods: withImplied(methods),
+    methods: withImplied(template, methods),
     pattern: new RegExp(`^${template.replace(/[.]/g, "\\.").replace(/:\w+/g, "[^/]+").replace(/\*$/, ".*")}$`)
   }))
   const isOpen = ({ template }: Route) => /[:*]/.test(template)

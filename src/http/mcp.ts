@@ -115,7 +115,9 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
         const read = method === "POST" ? yield* Effect.either(request.json) : Either.right(undefined)
         if (Either.isLeft(read)) {
           const { status, detail } = render(read.left, idOf(request)).body
-          return yield* send(refuse(status, { code: code.parse, message: detail }), abort)
+          const isSyntax = /is (?:not JSON|not UTF-8|empty)/.test(detail)
+          const kind = isSyntax ? code.parse : code.invalidRequest
+          return yield* send(refuse(status, { code: kind, message: detail }), abort)
         }
         const body = read.right
         // The request itself has taken one of its client.

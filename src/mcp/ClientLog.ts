@@ -56,9 +56,19 @@ export const make = () => {
     connect: (to: Send) => {
       send = to
     },
-    /** Shows the client what an effect logs. */
+    /** Shows the client what an effect logs; the other logs get no more for it. */
     within: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-      Effect.locallyWith(effect, FiberRef.currentLoggers, HashSet.add(logger))
+      Effect.flatMap(FiberRef.get(FiberRef.currentMinimumLogLevel), (own) => {
+        if (LogLevel.greaterThanEqual(threshold, own)) {
+          return Effect.locallyWith(effect, FiberRef.currentLoggers, HashSet.add(logger))
+        }
+        const others = HashSet.map((other: Logger.Logger<unknown, unknown>) =>
+          Logger.filterLogLevel(other, LogLevel.greaterThanEqual(own))
+        )
+        return Logger.withMinimumLogLevel(effect, threshold).pipe(
+          Effect.locallyWith(FiberRef.currentLoggers, (loggers) => HashSet.add(others(loggers), logger))
+        )
+      })
   }
 }
 export type ClientLog = ReturnType<typeof make>

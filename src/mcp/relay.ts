@@ -148,14 +148,16 @@ class Conversation {
     this.held -= open.line.length
   }
 
-  /** The engine is gone: what the client hears of writes that it had begun. */
-  refuseWrites(): ReadonlyArray<object> {
+  /** The engine is gone: what the client hears of writes that it had begun, or of all calls if there is no other. */
+  refuse(all = false): ReadonlyArray<object> {
     this.unasked.clear()
     return [...this.open].flatMap((open) => {
       const { isBatch, left, line, requests } = open
-      const isWrite = ({ method, params }: Message) =>
-        method === "tools/call" && this.writing.has(String((params as Message | undefined)?.["name"]))
-      if (line.length > 0 && !requests.some(isWrite)) return []
+      const isLost = ({ method, params }: Message) =>
+        all
+          ? method !== "subscriptions/listen"
+          : method === "tools/call" && this.writing.has(String((params as Message | undefined)?.["name"]))
+      if (line.length > 0 && !requests.some(isLost)) return []
       const errors = requests.flatMap(({ id }) =>
         left.has(keyOf(id)) ? [{ jsonrpc: "2.0", id, error: { code: -32603, message: lost } }] : []
       )
@@ -221,6 +223,8 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
 
   const finish = () => write("", leave)
   const tell = (message: object) => write(`${JSON.stringify(message)}\n`)
+  // Also where another engine cannot be opened here.
+  process.once("exit", () => conversation.refuse(true).forEach(tell))
 
   const move = async () => {
     const found = await again()
@@ -252,7 +256,7 @@ const relay = (first: Joined, again: () => Promise<Joined>, leave: () => void): 
       clearInterval(listening)
       next.destroy()
       stdin.pause()
-      for (const error of conversation.refuseWrites()) tell(error)
+      for (const error of conversation.refuse()) tell(error)
       if (hasEnded && conversation.isIdle) return finish()
       void move()
     }

@@ -147,6 +147,8 @@ it.scopedLive("names what is wrong with a message, as on standard input", () =>
     const cases: ReadonlyArray<readonly [unknown, number, number, string]> = [
       ["{", 400, -32700, "not JSON"],
       ["", 400, -32700, "empty"],
+      ["[".repeat(200) + "]".repeat(200), 400, -32600, "nested deeper"],
+      [`{"jsonrpc":"2.0","id":${"9".repeat(30)}}`, 400, -32600, "would change"],
       [42, 400, -32600, "must be a JSON object"],
       [[], 400, -32600, "got 0"],
       [Array.from({ length: 101 }, () => rpc("ping")), 400, -32600, "1 to 100"],
@@ -172,6 +174,7 @@ it.scopedLive("names what is wrong with a message, as on standard input", () =>
     const unacceptable = yield* ask(port, "POST", "/mcp", { body: initialize })
     assert.strictEqual(unacceptable.status, 406)
     assert.strictEqual((yield* ask(port, "PUT", "/mcp")).status, 405)
+    assert.strictEqual((yield* ask(port, "HEAD", "/mcp")).headers["allow"], "GET, POST, DELETE, OPTIONS")
   })
 )
 
@@ -368,6 +371,8 @@ it.scopedLive("sends a session's log on its stream, and ends the stream when the
     const streams = yield* Effect.forEach([session, other], (headers) =>
       Effect.promise(() => fetch(`http://127.0.0.1:${port}/mcp`, { headers: { ...accept, ...headers } }))
     )
+    yield* post(port, rpc("logging/setLevel", { level: "debug" }), session)
+    yield* post(port, rpc("tools/call", search("honey")), session)
     faults.store = "the disk is full"
     const [failed] = messagesOf(yield* post(port, rpc("tools/call", search("honey")), session))
     assert.include(failed.error.message, "the disk is full")
@@ -375,6 +380,8 @@ it.scopedLive("sends a session's log on its stream, and ends the stream when the
     yield* stop
     const [own = "", others = ""] = yield* Effect.forEach(streams, (stream) => Effect.promise(() => stream.text()))
     assert.include(own, "notifications/message")
+    assert.include(own, "tools/call search")
+    assert.isFalse(log.some(({ message }) => message.includes("tools/call")))
     assert.include(own, "the disk is full")
     assert.notInclude(others, "the disk is full")
     assert.isFalse(log.some(({ message }) => message.includes("defect")))

@@ -112,6 +112,9 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
     const wrong = new Program({ folder, args: ["--filter", "serach"] })
     assert.strictEqual((await wrong.exited).code, 2)
     assert.include(wrong.stderr, "did you mean search")
+    const needless = new Program({ folder, args: ["--port", "1"] })
+    assert.strictEqual((await needless.exited).code, 2)
+    assert.include(needless.stderr, "--port is for --http")
   })
 
   it("do not join one whose index was removed, so that they can begin another", async () => {
@@ -203,6 +206,19 @@ describe.skipIf(process.platform !== "linux")("when the process with the engine 
     const fourth = await start({ folder })
     assert.strictEqual(await foundBy(fourth), 1)
     assert.deepStrictEqual([second, third, fourth].map(hasEngine), [true, false, true])
+  })
+
+  it("reads that wait are answered too where none can take over", async () => {
+    const folder = temporaryFolder()
+    const first = await startWith([sea], { folder })
+    const second = await start({ folder })
+    await found(second)
+    first.child.kill("SIGSTOP")
+    const read = second.callError("search", { query: "tides" })
+    writeFileSync(pathOf(folder, "clew.toml"), "[search\n")
+    await killed(first)
+    assert.include((await read).message, "has ended")
+    assert.strictEqual((await second.exited).code, 2)
   })
 
   it("reads that wait are asked again, and writes are refused, since nobody knows of them", async () => {

@@ -89,7 +89,9 @@ const joined = (want: (wanted: Effect.Effect.Success<ReturnType<typeof offerOf>>
     Cli.define({ name: "clew", summary: "", flags: {} }, function* () {}),
     [
       Cli.define({ name: "mcp", summary: "", flags }, function* (given) {
-        if (given.http || given.noJoin || given.watch.length > 0) return yield* usage("needs a process of its own")
+        const { allowUnauthenticated, host, http, noJoin, port, watch } = given
+        if (http || noJoin || watch.length > 0) return yield* usage("needs a process of its own")
+        if (allowUnauthenticated || host !== undefined || port !== undefined) return yield* usage("is wrong")
         want(yield* offerOf(given))
       })
     ]
