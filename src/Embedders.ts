@@ -1,3 +1,4 @@
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -77,6 +78,9 @@ const madeAs = (making: number | undefined, service: Service): Service => {
   }
 }
 
+/** Milliseconds in which questions to a collection whose embedder does not fit ask it who it is at most once. */
+const again = 60_000
+
 /**
  * If the configuration names an embedder, it must match the collection's recorded one, unless `opensRecorded` accepts
  * that. Otherwise the recorded one is opened, once per identity; its actual identity must match the record.
@@ -95,6 +99,8 @@ export const layer = (options: {
     Effect.gen(function* () {
       const configured = yield* Embedder
       const announced = new Set<string>()
+      /** When a collection's mismatch last had its embedder asked anew. */
+      const askedAnew = new Map<string, number>()
       const warned = new Set<string>()
       const opened = yield* SynchronizedRef.make<ReadonlyArray<readonly [EmbedderIdentity, Service]>>([])
 
@@ -138,13 +144,20 @@ export const layer = (options: {
           const embedder = own ? yield* reopen(recorded) : configured
           const { identity, patient = identity } = embedder
           const asked = patience === "urgent" ? inTime(embedder, recorded) : patience === "patient" ? patient : identity
+          const fits = (actual: EmbedderIdentity) =>
+            sameEmbedder(actual, recorded) || (!own && sameEmbedder(actual, presently(recorded)))
           let actual = yield* asked
           // What is known of a server may be older than what a collection records.
-          if (!sameEmbedder(actual, recorded) && embedder.forget !== undefined) {
-            actual = yield* Effect.zipRight(embedder.forget, asked)
+          if (!fits(actual) && embedder.forget !== undefined) {
+            const now = yield* Clock.currentTimeMillis
+            const isDue = patience !== "urgent" || now - (askedAnew.get(name) ?? -Infinity) > again
+            if (isDue) {
+              askedAnew.set(name, now)
+              actual = yield* Effect.zipRight(embedder.forget, asked)
+            }
           }
           if (sameEmbedder(actual, recorded)) return embedder
-          if (!own && sameEmbedder(actual, presently(recorded))) return yield* reopen(recorded)
+          if (fits(actual)) return yield* reopen(recorded)
           return yield* new EmbedderMismatch({ collection: name, recorded, configured: actual })
         })
       }

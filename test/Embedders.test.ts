@@ -31,6 +31,9 @@ const recorded = Effect.flatMap(Store, (store) => store.collection(defaultCollec
 const opened = Effect.flatMap(recorded, (collection) =>
   Effect.flatMap(Embedders, (embedders) => embedders.forCollection(collection))
 )
+const questioned = Effect.flatMap(recorded, (collection) =>
+  Effect.flatMap(Embedders, (embedders) => embedders.forCollection(collection, "urgent"))
+)
 const reindex = (force: boolean) =>
   Effect.flatMap(Reindexer, (reindexer) =>
     Effect.map(Stream.runCollect(reindexer.run(defaultCollection, { force })), (all) => [...all].at(-1)!)
@@ -70,7 +73,7 @@ it.scopedLive("notices a model that was pulled again, and goes on by reindexing,
 
 it.scopedLive("asks a server again whose model changed while it ran, and records what made the vectors", () =>
   Effect.gen(function* () {
-    const { faults, state, url } = yield* startOllama()
+    const { asked, faults, state, url } = yield* startOllama()
     const open = yield* makeIndex
     for (const backend of ["ollama", "auto"] as const) {
       const now = open({ backend, url, model: "all-minilm" })
@@ -89,6 +92,10 @@ it.scopedLive("asks a server again whose model changed while it ran, and records
           const { embedPassages } = yield* opened
           yield* Effect.flip(embedPassages(["tide"]))
           assert.include((yield* Effect.flip(opened)).message, "but ollama all-minilm (16 dimensions)")
+          // Not at each question.
+          const { length } = asked
+          yield* Effect.flip(questioned)
+          assert.lengthOf(asked, length)
           assert.isTrue((yield* reindex(false)).changed)
           assert.strictEqual((yield* recorded).embedder.dimensions, 16)
           delete faults.dimensions

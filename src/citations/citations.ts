@@ -47,8 +47,8 @@ const withoutCode = (text: string, isPart = false): string => {
     } else if (open !== undefined && mark.startsWith(open.mark) && rest.trim() === "") open = undefined
     seen.push(wasOpen || open !== undefined || isIndented ? blank(line) : line)
   }
-  if (open !== undefined && !isPart) seen.splice(open.at, Infinity, ...lines.slice(open.at))
-  return seen.join("\n").replace(inlineCode, blank)
+  const shown = open === undefined || isPart ? seen : [...seen.slice(0, open.at), ...lines.slice(open.at)]
+  return shown.join("\n").replace(inlineCode, blank)
 }
 
 /** A text with its marks replaced, as they stand in `seen`, the text without code. */

@@ -160,7 +160,7 @@ export const showReport = Effect.fnUntraced(function* (report: IndexReport) {
       : [`${count(report.files_ignored, "indexed file")} ${are(report.files_ignored)} now ignored`]),
     ...(report.records_gone === 0
       ? []
-      : [`${count(report.records_gone, "record")} ${are(report.records_gone)} gone from their files`])
+      : [`${count(report.records_gone, "record")} ${are(report.records_gone)} gone from the files read`])
   ]
   if (lost.length > 0) yield* print(`${lost.join(", ")}; --prune removes their documents from the index`)
   yield* print(

@@ -156,13 +156,13 @@ const isFilledIn = (cell: string): boolean => cell.trim() !== ""
 
 const isNumeric = (text: string): boolean => isFilledIn(text) && isNumber(text)
 
-const isYear = (text: string): boolean => /^[12]\d{3}$/.test(text.trim())
+const isYear = (text: string): boolean => /^(?:1[89]|20)\d\d$/.test(text.trim())
 
-/** Whether the numbers of the first row are years in order, at most ten apart, over columns that do not hold years. */
+/** Whether the numbers of the first row are years in equal steps of at most ten, over columns that do not hold years. */
 const hasYears = ([first, ...rest]: ReadonlyArray<Row>): boolean => {
   const columns = (first?.cells ?? []).flatMap((cell, at) => (isNumeric(cell) ? [{ cell, at }] : []))
   const steps = columns.slice(1).map(({ cell }, i) => Number(cell) - Number(columns[i]!.cell))
-  const inOrder = [1, -1].some((way) => steps.every((step) => step * way >= 1 && step * way <= 10))
+  const inOrder = steps.every((step) => step === steps[0] && step !== 0 && Math.abs(step) <= 10)
   return (
     steps.length > 0 &&
     inOrder &&

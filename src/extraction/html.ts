@@ -288,7 +288,8 @@ const rowsOf = (
       const { last, text } = spans[cells.length] ?? { text: "", last: -1 }
       const isSpanned = last >= rows.length
       if (!isSpanned && cells.length >= to) return
-      if (isSpanned) left -= text.length
+      if (isSpanned) left -= text.length + 1
+      if (left < 0) spans = []
       cells.push(isSpanned && left >= 0 ? text : "")
     }
   }

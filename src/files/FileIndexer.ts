@@ -145,7 +145,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
 
       /** Reports and drops drafts whose id occurred earlier in their file. */
       const toBatch = Effect.fnUntraced(function* (collected: Chunk.Chunk<Step>) {
-        const { changed, done, drafts, events, missing: away } = gather(collected, underWay)
+        const { changed, done, drafts, events, missing: away, owners } = gather(collected, underWay)
         for (const path of away) (given.has(path) ? missing : unreadable).add(path)
         for (const known of collected) {
           if (known._tag !== "Known") continue
@@ -163,7 +163,11 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
               ]
         const compared = drafts.length === 0 ? [] : yield* indexer.compare(run.collection, drafts)
         const [fresh, again] = Arr.partition(compared, isRepeated)
-        for (const { draft } of again) events.push(repeated(draft))
+        for (const { draft } of again) {
+          events.push(repeated(draft))
+          const owner = owners.get(draft)
+          if (owner !== undefined) owner.repeats++
+        }
         return { compared: fresh, files, drafts, events, left, keeping: done.filter((file) => file.mayKeep(run.prune)) }
       })
 
@@ -183,11 +187,15 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         return sum
       })
 
-      const keptOf = Effect.fnUntraced(function* ({ documents, met, path }: Reading) {
+      const keptOf = Effect.fnUntraced(function* ({ documents, met, path, repeats }: Reading) {
         const stored = yield* Stream.runCount(
           documentsOf(run.collection, path).pipe(Stream.filter(({ docId }) => met?.has(docId) !== true))
         )
-        return { _tag: "Kept", path, documents: met === undefined ? stored - documents : stored } satisfies FileEvent
+        return {
+          _tag: "Kept",
+          path,
+          documents: met === undefined ? stored - documents + repeats : stored
+        } satisfies FileEvent
       })
 
       /** The outcome of a batch, once it is stored. */

@@ -61,7 +61,8 @@ describe("citationMarks", () => {
     )
   })
 
-  it("a fence that is never closed hides no mark", () => {
+  it("a fence that is never closed hides no mark, however long the rest is", () => {
+    assert.lengthOf(citationMarks(`${"```"}\n${"a\n".repeat(200_000)}It is so [1].`), 1)
     assert.deepStrictEqual(marks("```sh\nclew index docs\n\nLava flows [2]."), [[2, "Lava flows."]])
   })
 

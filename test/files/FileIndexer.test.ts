@@ -229,7 +229,7 @@ it.scoped("forgets with prune the records that an earlier run left, though their
     yield* later
     write("a.jsonl", records(300))
     yield* report()
-    write("a.jsonl", records(200))
+    write("a.jsonl", `${records(200)}\n${records(50)}`)
     const kept = (yield* report()).find((event) => event._tag === "Kept")
     assert.strictEqual(kept?.documents, 100)
     assert.strictEqual((yield* stored).length, 300)

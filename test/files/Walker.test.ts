@@ -116,6 +116,21 @@ describe("what cannot be read", () => {
     })
   )
 
+  it.scoped("leaves out no more than the folder of an ignore file", () =>
+    Effect.gen(function* () {
+      const root = yield* tree({ "in/a.md": "", "repository/.git/info/": "", "repository/b.md": "" })
+      for (const name of [".clewignore", "repository/.git/info/exclude"]) {
+        Fs.symlinkSync(Path.join(root, name), Path.join(root, name))
+      }
+      const paths = [Path.join(root, "in"), Path.join(root, "repository")]
+      const events = yield* walked({ paths })
+      assert.deepStrictEqual(filesBelow(root, events), ["in/a.md", "repository/b.md"])
+      const reasons = events.flatMap((event) => (event._tag === "Unreadable" ? [event.reason] : []))
+      assert.isAbove(reasons.length, 1)
+      assert.isFalse(reasons.some((reason) => reason.includes("left out")))
+    })
+  )
+
   it.scoped("is told apart from what went away meanwhile", () =>
     Effect.gen(function* () {
       const root = yield* tree({ "a.md": "", "gone.md": "", "gone/b.md": "", "odd\ufffd.md": "", "slow.md": "" })

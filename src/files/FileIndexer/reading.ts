@@ -28,6 +28,8 @@ export class Reading {
   readonly met: Set<DocumentId> | undefined
   reader: string | undefined
   documents = 0
+  /** Of these, records whose id occurred earlier. */
+  repeats = 0
   many = false
   /** Its first problem; the rest of it may have been read. */
   failure: string | undefined
@@ -307,6 +309,8 @@ export const gather = (steps: Iterable<Step>, underWay: Set<DocumentId>) => {
   /** Files with documents in the batch. */
   const changed = new Set<Reading>()
   const done: Array<Reading> = []
+  /** The files of records. */
+  const owners = new Map<Draft, Reading>()
   /** Paths that do not exist, so nothing is known of their files. */
   const missing: Array<string> = []
   for (const step of steps) {
@@ -318,9 +322,11 @@ export const gather = (steps: Iterable<Step>, underWay: Set<DocumentId>) => {
         file.met?.add(draft.derivedId)
         if (draft.origin !== undefined) changed.add(file)
         if (underWay.has(draft.derivedId)) {
+          file.repeats++
           events.push(repeated(draft))
           break
         }
+        if (file.many) owners.set(draft, file)
         underWay.add(draft.derivedId)
         drafts.push(draft)
         break
@@ -344,5 +350,5 @@ export const gather = (steps: Iterable<Step>, underWay: Set<DocumentId>) => {
         events.push(step)
     }
   }
-  return { events, drafts, changed: [...changed], done, missing }
+  return { events, drafts, changed: [...changed], done, missing, owners }
 }

@@ -164,11 +164,8 @@ export const unreadable = (path: string, failure: DiskFailure): WalkEvent => ({
   reason: inWords(failure)
 })
 
-const unknown = (path: string, failure: DiskFailure): WalkEvent => ({
-  _tag: "Unreadable",
-  path,
-  reason: `${inWords(failure)}, so the rest of its folder is left out`
-})
+const leavingOut = (event: WalkEvent): WalkEvent =>
+  event._tag === "Unreadable" ? { ...event, reason: `${event.reason}, so the rest of its folder is left out` } : event
 
 const isAbsent = ({ code }: DiskFailure) => code === "ENOENT" || code === "ENOTDIR"
 
@@ -180,7 +177,7 @@ const readRules = Effect.fnUntraced(
   },
   (effect, _, path) =>
     Effect.catchAll(effect, (failure) =>
-      Effect.succeed({ rules: undefined, events: isAbsent(failure) ? [] : [unknown(path, failure)] })
+      Effect.succeed({ rules: undefined, events: isAbsent(failure) ? [] : [unreadable(path, failure)] })
     )
 )
 
@@ -205,7 +202,8 @@ const readFound = Effect.fnUntraced(function* (
     isRepository: has.git,
     isBuilt: has.searchindex
   }
-  return { found: brought, events: [...clewignore.events, ...gitignore.events, ...exclude.events] }
+  const hidden = [...clewignore.events, ...gitignore.events]
+  return { found: brought, events: [...hidden, ...exclude.events], isClosed: hidden.length > 0 }
 })
 
 const has = Effect.fnUntraced(function* (disk: FileTree, folder: string) {
@@ -255,7 +253,11 @@ export const scopeAbove = Effect.fnUntraced(function* (disk: FileTree, folder: s
 export const open = Effect.fnUntraced(
   function* (disk: FileTree, folder: Folder) {
     const names = yield* disk.names(folder.path)
-    const { events, found: brought } = yield* readFound(disk, folder.path, {
+    const {
+      events,
+      found: brought,
+      isClosed
+    } = yield* readFound(disk, folder.path, {
       git: names.includes(".git"),
       gitignore: names.includes(".gitignore"),
       clewignore: names.includes(".clewignore"),
@@ -263,8 +265,8 @@ export const open = Effect.fnUntraced(
     })
     const opened: Opened = {
       folder: { ...folder, scope: extend(folder.scope, brought) },
-      names: events.length > 0 ? [] : names.sort(byCodePoint),
-      events
+      names: isClosed ? [] : names.sort(byCodePoint),
+      events: isClosed ? events.map(leavingOut) : events
     }
     return opened
   },

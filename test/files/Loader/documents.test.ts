@@ -607,6 +607,7 @@ describe("what stands around the text", () => {
       for (const [name, first] of [
         ["born and moved", "Ann,1984,1990\nBob,1985,1991\n"],
         ["a price", "Widget,1200\nGadget,800\n"],
+        ["prices near each other", "Widget,1500,1505\nGadget,800,900\n"],
         ["prices", "Widget,1200,1500\nGadget,800,900\n"],
         ["no text first", "2019,2020\n1,2\n"],
         ["the same year", "Country,2019,2019\nDE,1,2\n"]
