@@ -238,7 +238,7 @@ export const choose = (server: OllamaServer, model: string): Effect.Effect<void,
 const digestMs = 5000
 
 /** What a server answers that has no such list, or shows it to nobody. */
-const listless: ReadonlySet<number | undefined> = new Set([200, 403, 404, 405, 501])
+const listless: ReadonlySet<number | undefined> = new Set([200, 400, 401, 403, 404, 405, 501])
 
 /** The digest of the weights behind a model's name, in two tries; undefined if the server tells none. */
 export const digestOf = (server: OllamaServer, model: string): Effect.Effect<string | undefined, OllamaError> =>
