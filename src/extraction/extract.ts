@@ -6,10 +6,16 @@ export type Source = string | Uint8Array
 const text = (source: Source): string => (typeof source === "string" ? source : new TextDecoder().decode(source))
 const bytes = (source: Source): Uint8Array => (typeof source === "string" ? new TextEncoder().encode(source) : source)
 
+/** What a reader needs beside the file, read when it does. */
+export interface Resources {
+  /** A zip of pdf.js's predefined CMaps, each `NAME.bcmap`. */
+  readonly cmaps: () => Uint8Array
+}
+
 /** Each format's library is loaded with its first file. */
 const readers = {
   html: async (source) => (await import("./html.ts")).html(text(source)),
-  pdf: async (source) => (await import("./pdf.ts")).pdf(bytes(source)),
+  pdf: async (source, resources) => (await import("./pdf.ts")).pdf(bytes(source), resources?.cmaps),
   docx: async (source) => (await import("./docx.ts")).docx(bytes(source)),
   openDocument: async (source) => (await import("./openDocument.ts")).openDocument(bytes(source)),
   pptx: async (source) => (await import("./pptx.ts")).pptx(bytes(source)),
@@ -25,14 +31,14 @@ const readers = {
   man: async (source) => (await import("./man.ts")).man(text(source)),
   rtf: async (source) => (await import("./rtf.ts")).rtf(bytes(source)),
   mail: async (source) => (await import("./mail.ts")).mail(bytes(source))
-} satisfies Record<string, (source: Source) => Promise<Extracted>>
+} satisfies Record<string, (source: Source, resources?: Resources) => Promise<Extracted>>
 
 /** Kinds of file whose text a worker extracts. */
 export type Kind = keyof typeof readers
 
 /** The text of a file of this kind; rejects with NotExtracted if there is none. */
-export const extract = async (kind: Kind, source: Source): Promise<Extracted> => {
-  const read: Extracted = await readers[kind](source)
+export const extract = async (kind: Kind, source: Source, resources?: Resources): Promise<Extracted> => {
+  const read: Extracted = await readers[kind](source, resources)
   if (read.text.trim() === "" && (read.attachments ?? []).length === 0) throw new NotExtracted("it holds no text")
   return read
 }

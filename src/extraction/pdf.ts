@@ -1,5 +1,6 @@
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
+import { unzip } from "./archive.ts"
 import { outlineKey, styleOf, writeColumn } from "./pdf/blocks.ts"
 import { linesOf, readingOrder } from "./pdf/layout.ts"
 import { letterless, withLetters } from "./pdf/letters.ts"
@@ -113,15 +114,29 @@ const nameIn = (value: unknown): string | undefined => {
 
 type Outline = ReadonlyArray<{ readonly title: string; readonly dest: unknown; readonly items: Outline }>
 
+/** Gives the library the CMaps that fonts name instead of embedding them, as many in Chinese, Japanese and Korean do. */
+const cmapsIn = (archive: () => Uint8Array) =>
+  class {
+    async fetch({ name }: { readonly name: string }) {
+      const file = `${name}.bcmap`
+      const cMapData = unzip(archive(), (other) => other === file).get(file)
+      if (cMapData === undefined) throw new Error(`no CMap ${name}`)
+      return { cMapData, isCompressed: true }
+    }
+  }
+
 /* oxlint-disable no-await-in-loop -- pages are read one after the other, so that one is in memory at a time */
 /** Reads the runs of text on all pages, with their places. */
-const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
+const openPdf = async (bytes: Uint8Array, cmaps: () => Uint8Array): Promise<OpenedPdf> => {
   const { getDocumentProxy } = await import("unpdf")
   // The library takes ownership of the bytes.
   const document = await getDocumentProxy(new Uint8Array(bytes), {
     verbosity: 0,
     // Names of glyphs.
-    fontExtraProperties: true
+    fontExtraProperties: true,
+    // Without an address the library does not ask for CMaps.
+    cMapUrl: "cmaps/",
+    CMapReaderFactory: cmapsIn(cmaps)
   }).catch((error: Error) => {
     if (error.name === "PasswordException") throw new NotExtracted("it is encrypted: save it without a password")
     throw new NotExtracted(`not a valid PDF: ${error.message}`)
@@ -304,8 +319,8 @@ const isScanned = (pages: ReadonlyArray<PageText>): boolean =>
   pages.reduce((sum, { items }) => sum + items.reduce((length, { text }) => length + text.trim().length, 0), 0) === 0
 
 /** A PDF in reading order, with each page marked; headings by outline and size, without running lines. */
-export const pdf = async (bytes: Uint8Array): Promise<Extracted> => {
-  const { info, outline, pages } = await openPdf(bytes)
+export const pdf = async (bytes: Uint8Array, cmaps = (): Uint8Array => new Uint8Array()): Promise<Extracted> => {
+  const { info, outline, pages } = await openPdf(bytes, cmaps)
   if (isScanned(pages))
     throw new NotExtracted(`no text in its ${pages.length} pages: they are pictures; run OCR over it first`)
   const laid = pages.map(({ height, items }) => ({ height, lines: linesOf(items) }))

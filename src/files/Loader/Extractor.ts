@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Extracted } from "../../extraction/Extracted.ts"
 import type { Kind, Source } from "../../extraction/extract.ts"
+import { inAssets } from "../../runtime/packaged.ts"
 import { type ThreadNumber, oneByOne, startWorker, threadNumber, threadTime } from "../../runtime/workers.ts"
 import { Unsupported } from "../Loader.ts"
 
@@ -19,6 +20,8 @@ export type Outcome =
 export interface ThreadData {
   /** Where it tells its number, by which its time is measured. */
   readonly thread: ThreadNumber
+  /** The path of the archive of CMaps. */
+  readonly cmaps: string
 }
 
 export interface Limits {
@@ -94,7 +97,9 @@ export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<E
         spawn: () => {
           thread = threadNumber()
           const resourceLimits = { maxOldGenerationSizeMb: parseMemoryMb, stackSizeMb: 4 }
-          return startWorker(entry, { thread } satisfies ThreadData, { resourceLimits })
+          return startWorker(entry, { thread, cmaps: inAssets("cmaps/cmaps.zip") } satisfies ThreadData, {
+            resourceLimits
+          })
         },
         broken: (why): Answer =>
           typeof why === "number"

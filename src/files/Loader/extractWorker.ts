@@ -1,14 +1,16 @@
+import { readFileSync } from "node:fs"
 import { parentPort, workerData } from "node:worker_threads"
 import { NotExtracted } from "../../extraction/Extracted.ts"
 import { extract } from "../../extraction/extract.ts"
 import { tellNumber } from "../../runtime/workers.ts"
 import type { Job, Outcome, ThreadData } from "./Extractor.ts"
 
-tellNumber((workerData as ThreadData).thread)
+const { cmaps, thread } = workerData as ThreadData
+tellNumber(thread)
 
 const answer = async ({ id, kind, source }: Job): Promise<Outcome> => {
   try {
-    return { id, read: await extract(kind, source) }
+    return { id, read: await extract(kind, source, { cmaps: () => readFileSync(cmaps) }) }
   } catch (error) {
     // A failure of the library itself means that the file is damaged.
     const reason =

@@ -145,7 +145,7 @@ type Extractable = readonly [
 
 const extractables: ReadonlyArray<Extractable> = [
   ["html", 6, isHtml, pageText],
-  ["pdf", 6, mimes("pdf", /^application\/pdf$/), bytes],
+  ["pdf", 7, mimes("pdf", /^application\/pdf$/), bytes],
   // Documents, templates and shows, with macros or without.
   ["docx", 6, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
   [

@@ -248,6 +248,28 @@ describe("documents", () => {
     })
   )
 
+  it.effect("PDF: fonts that name one of PDF's own CMaps are read, and one that there is not leaves the rest", () =>
+    Effect.gen(function* () {
+      const named: ReadonlyArray<readonly [name: string, collection: string, bytes: string, text: string]> = [
+        ["90ms-RKSJ-H", "Japan1", "\x93\xfa\x96{\x8c\xea", "日本語"],
+        ["UniJIS-UTF16-H", "Japan1", "\x65\xe5\x67\x2c\x8a\x9e", "日本語"],
+        ["GBK-EUC-H", "GB1", "\xd6\xd0\xce\xc4\xce\xc4\xbc\xfe", "中文文件"],
+        ["ETen-B5-H", "CNS1", "\xc1c\xc5\xe9\xa4\xa4\xa4\xe5", "繁體中文"],
+        ["KSCms-UHC-H", "Korea1", "\xc7\xd1\xb1\xb9\xbe\xee", "한국어"]
+      ]
+      for (const [name, collection, bytes, text] of named) {
+        const pages = [[{ text: bytes, y: 700 }]]
+        const { content } = document(yield* load("asian.pdf", pdfOf(pages, { cmap: { name, collection } })))
+        assert.strictEqual(content.trim(), text, name)
+      }
+      const unknown = pdfOf([[{ text: "\x93\xfa", y: 700 }]], {
+        cmap: { name: "../90ms-RKSJ-H", collection: "Japan1" },
+        note: "Pay by Friday"
+      })
+      assert.include(document(yield* load("unknown.pdf", unknown)).content, "Pay by Friday")
+    })
+  )
+
   it.effect("HTML: a section is read whatever its id is made of, and a heading that links back keeps its words", () =>
     Effect.gen(function* () {
       const section = (id: string, title: string) =>

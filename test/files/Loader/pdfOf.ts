@@ -27,6 +27,8 @@ export const pdfOf = (
     readonly kids?: (ids: ReadonlyArray<number>) => ReadonlyArray<number>
     /** Names of the glyphs from code 1, and what the fonts say that they mean. */
     readonly glyphs?: { readonly names: string; readonly toUnicode: string }
+    /** The predefined CMap of all fonts, and the collection of characters that it is for. */
+    readonly cmap?: { readonly name: string; readonly collection: string }
   } = {}
 ): Uint8Array => {
   const objects: Array<string> = []
@@ -38,7 +40,14 @@ export const pdfOf = (
     glyphs === undefined
       ? ""
       : `/Encoding << /Differences [1 ${glyphs.names}] >> /FirstChar 1 /LastChar 126 /Widths [${"500 ".repeat(126)}] /ToUnicode ${add(`<< /Length ${glyphs.toUnicode.length} >>\nstream\n${glyphs.toUnicode}\nendstream`)} 0 R`
-  const fontIds = fonts.map((name) => add(`<< /Type /Font /Subtype /Type1 /BaseFont /${name} ${meaning} >>`))
+  const { cmap } = options
+  const fontIds = fonts.map((name) =>
+    cmap === undefined
+      ? add(`<< /Type /Font /Subtype /Type1 /BaseFont /${name} ${meaning} >>`)
+      : add(
+          `<< /Type /Font /Subtype /Type0 /BaseFont /${name} /Encoding /${cmap.name} /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /${name} /CIDSystemInfo << /Registry (Adobe) /Ordering (${cmap.collection}) /Supplement 2 >> /FontDescriptor << /Type /FontDescriptor /FontName /${name} /Flags 4 /FontBBox [0 -200 1000 900] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >> /DW 1000 >>] >>`
+        )
+  )
   const resources = `<< /Font << ${fonts.map((_, i) => `/F${i} ${fontIds[i]} 0 R`).join(" ")} >> >>`
   const annotation = (text: string | undefined, flags: number) =>
     text === undefined
