@@ -71,12 +71,19 @@ const partOf = (text: string, cwd: string): Part | undefined => {
   return words.length === 0 ? undefined : { key: words.join(" "), condition: { exists } }
 }
 
+/** Whether the value is quoted as JSON, whatever words it holds. */
+const isQuoted = (text: string): boolean => Option.isSome(quotedValue((shape.exec(text)?.[3] ?? "").trim()))
+
 /** The alternatives joined by ` or `; a piece that is not a condition belongs to the value before it. */
 const alternatives = (text: string, cwd: string): ReadonlyArray<Part> | undefined => {
   const texts: Array<string> = []
-  for (const piece of text.split(" or ")) {
-    if (texts.length === 0 || partOf(piece, cwd) !== undefined) texts.push(piece)
-    else texts.push(`${texts.pop()!} or ${piece}`)
+  // Every other piece is what joins its neighbours.
+  const [first = "", ...pieces] = isQuoted(text) ? [text] : text.split(/( (?:or|OR|\|\|) )/)
+  texts.push(first)
+  for (let i = 0; i + 1 < pieces.length; i += 2) {
+    const piece = pieces[i + 1]!
+    if (partOf(piece, cwd) !== undefined) texts.push(piece)
+    else texts.push(`${texts.pop()!}${pieces[i]!}${piece}`)
   }
   const parts = texts.map((each) => partOf(each, cwd))
   return parts.includes(undefined) ? undefined : (parts as ReadonlyArray<Part>)
@@ -103,6 +110,8 @@ export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.E
     }
     const parts = alternatives(text, cwd)
     if (parts === undefined) return wrong(how)
+    const [, ...others] = isQuoted(text) ? [] : text.split(/ (?:and|AND|&&) /)
+    if (others.some((other) => shape.test(other))) return wrong("for conditions that must all hold, repeat --filter")
     const [part] = parts
     if (parts.length > 1) {
       whole.push({ or: parts.map(({ condition, key }) => filterOf([[key, condition]])) })

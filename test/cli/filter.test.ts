@@ -63,11 +63,21 @@ describe("parseFilter", () => {
     assert.deepStrictEqual(parse("lang=en or year>2000 or draft exists"), either)
     assert.deepStrictEqual(parse("lang=en or year>2000 or draft exists", "ok=yes"), { ok: "yes", and: [either] })
     assert.deepStrictEqual(parse("title=this or that"), { title: "this or that" })
+    assert.deepStrictEqual(parse("lang=en OR lang=de || title=THIS OR THAT"), {
+      or: [{ lang: "en" }, { lang: "de" }, { title: "THIS OR THAT" }]
+    })
+    assert.deepStrictEqual(parse('title="a or b=c"', 'name="a AND b=c"'), { title: "a or b=c", name: "a AND b=c" })
     assert.deepStrictEqual(parse('{"or": [{"lang": "en"}, {"year": {"not": 1}}]}'), {
       or: [{ lang: "en" }, { year: { not: 1 } }]
     })
     assert.include(refused('{"or": [{"lang": {"in": 1}}]}'), "for equal to, or any of")
     assert.include(refused("{lang}"), "not a JSON object")
+  })
+
+  it("says how to ask for conditions that must all hold", () => {
+    for (const text of ["lang=en and year>2000", "lang=en AND year=2000", "lang=en && year=2000"])
+      assert.include(refused(text), "repeat --filter")
+    assert.deepStrictEqual(parse("title=black and white"), { title: "black and white" })
   })
 
   it("refuses alternatives of nothing, at any level", () => {
