@@ -102,7 +102,11 @@ const Card = Schema.Struct({
 const names: ReadonlyMap<string, Pooling> = new Map([
   ["pooling_mode_mean_tokens", "mean"],
   ["pooling_mode_cls_token", "cls"],
-  ["pooling_mode_lasttoken", "last"]
+  ["pooling_mode_lasttoken", "last"],
+  // As sentence-transformers writes it since 5.4.
+  ["mean", "mean"],
+  ["cls", "cls"],
+  ["lasttoken", "last"]
 ])
 
 /** The pooling that its file names; without the file, what the model's family uses. */
@@ -111,7 +115,7 @@ const poolingOf = (file: string, given: typeof PoolingConfig.Type | undefined, n
     return Effect.succeed<Pooling>(/bge-|snowflake-arctic|mxbai|gte-(?:base|large)-en-v1/i.test(name) ? "cls" : "mean")
   }
   const wanted = Object.entries(given).flatMap(([key, value]) =>
-    value === true && key.startsWith("pooling_mode") ? [key] : []
+    key === "pooling_mode" ? [value].flat().map(String) : value === true && key.startsWith("pooling_mode") ? [key] : []
   )
   const known = wanted.length === 1 ? names.get(wanted[0]!) : undefined
   return known === undefined

@@ -2,6 +2,7 @@ import * as Either from "effect/Either"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
+import * as path from "node:path"
 import { parentPort, workerData } from "node:worker_threads"
 import { numbersOf, parse as parseTensors } from "../packaged/model2vec/safetensors.ts"
 import { parseWhole, type Template, type WholeTokenizer } from "../tokenizer/tokenizer.ts"
@@ -92,6 +93,15 @@ const filled = (template: Template, a: ReadonlyArray<number>, b: ReadonlyArray<n
 
 const specialIn = (template: Template): number => filled(template, [], []).ids.length
 
+/** Files that hold a model's weights beside it, by the names that exporters give them. */
+const weightsBeside = (onnx: string): ReadonlyArray<string> =>
+  fs
+    .readdirSync(path.dirname(onnx))
+    .filter((file) => file.startsWith(path.basename(onnx)))
+    .filter((file) => /^[._]data(?:_\d+)?$/.test(file.slice(path.basename(onnx).length)))
+    .sort()
+    .map((file) => path.join(path.dirname(onnx), file))
+
 /** SHA-256 over files and settings, in pieces. */
 const hashOf = (files: ReadonlyArray<string>, settings: string): string => {
   const hash = createHash("sha256").update(settings)
@@ -131,8 +141,7 @@ const load = async () => {
       ? error
       : new ModelFault(`${spec.tokenizer} cannot be read: ${(error as Error).message}`)
   }
-  const external = `${spec.onnx}_data`
-  const files = [spec.onnx, ...(fs.existsSync(external) ? [external] : []), spec.tokenizer]
+  const files = [spec.onnx, ...weightsBeside(spec.onnx), spec.tokenizer]
   const dense = spec.dense.map(loadDense)
   // The size of the mean matters to other layers than linear ones. They once got the sum, hence another hash.
   const needsMean = spec.pooling === "mean" && !dense.every(({ isLinear }) => isLinear)

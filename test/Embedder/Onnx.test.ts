@@ -60,9 +60,15 @@ it.scopedLive("pools as the folder says: mean, the first token, or the last", ()
       ["pooling_mode_cls_token", [1, -1, 0]],
       ["pooling_mode_lasttoken", [0, -1, 1]]
     ] as const) {
-      const files = pooling === undefined ? {} : { "1_Pooling/config.json": { [pooling]: true, dimension: 3 } }
-      close(yield* vectorOf(yield* opened({ rows, files }), "north east"), expected)
+      const mode = pooling?.replace(/^pooling_mode_|_tokens?$/g, "")
+      const files = [
+        pooling === undefined ? {} : { "1_Pooling/config.json": { [pooling]: true, dimension: 3 } },
+        mode === undefined ? {} : { "1_Pooling/config.json": { pooling_mode: mode, embedding_dimension: 3 } }
+      ]
+      for (const each of files) close(yield* vectorOf(yield* opened({ rows, files: each }), "north east"), expected)
     }
+    const { identity } = yield* opened({ files: { "1_Pooling/config.json": { pooling_mode: ["mean", "max"] } } })
+    assert.include((yield* Effect.flip(identity)).reason, "asks for mean and max")
   })
 )
 
@@ -170,6 +176,11 @@ it.scopedLive("is identified by its folder and content", () =>
     const pooled = (mode: string) => opened({ rows: last, files: { "1_Pooling/config.json": { [mode]: true } } })
     const [mean, end] = yield* Effect.all([pooled("pooling_mode_mean_tokens"), pooled("pooling_mode_lasttoken")])
     assert.notStrictEqual(yield* hash(mean), yield* hash(end))
+    // The weights may be in files beside the model, named by its exporter.
+    for (const name of ["model.onnx_data", "model.onnx.data", "model.onnx_data_1"]) {
+      const weights = (content: string) => opened({ files: { [`onnx/${name}`]: Buffer.from(content) } })
+      assert.notStrictEqual(yield* hash(yield* weights("a")), yield* hash(yield* weights("b")), name)
+    }
   })
 )
 
