@@ -8,6 +8,7 @@ import { CollectionName, type EmbedderIdentity } from "../../src/model/Collectio
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Condition, Filter } from "../../src/model/Filter.ts"
 import type { Passage } from "../../src/model/Passage.ts"
+import type { Demands } from "../../src/model/SearchResult.ts"
 import type { PreparedDocument, Pruned, PrunePosition } from "../../src/model/Stored.ts"
 import { documentLanguage } from "../../src/terms/detect.ts"
 import { type Stores, whole } from "../../src/Store.ts"
@@ -329,6 +330,21 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
         yield* put(document("nothing here", { source: "/docs/sea-cucumber.md" }))
         assert.deepStrictEqual(yield* sources({ keyword: "cucumber" }), ["/docs/sea-cucumber.md"])
         assert.deepStrictEqual(yield* sources({ keyword: "narwhals" }), ["heading"])
+      })
+    )
+
+    it.effect("finds what a query demands, in documents without a title and a source too", () =>
+      Effect.gen(function* () {
+        const { put, rank } = yield* fresh
+        yield* put(document("a grey seal sleeps"), document("a seal of grey wax", { title: "Wax" }))
+        const found = (demands: Partial<Demands>) =>
+          Effect.map(
+            rank({ keyword: "grey seal", demands: { phrases: [], titles: [], without: [], ...demands } }),
+            (hits) => hits.map(({ passage }) => passage.text)
+          )
+        assert.deepStrictEqual(yield* found({ phrases: ["grey seal"] }), ["a grey seal sleeps"])
+        assert.deepStrictEqual(yield* found({ without: [{ text: "grey seal", in: "phrase" }] }), ["a seal of grey wax"])
+        assert.deepStrictEqual(yield* found({ titles: ["wax"] }), ["a seal of grey wax"])
       })
     )
 

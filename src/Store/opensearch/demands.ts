@@ -8,7 +8,7 @@ import type { Cluster } from "./Cluster.ts"
 import { type Query, all, not } from "./filter.ts"
 import type { CollectionRecord } from "./records.ts"
 import { type Within, termQuery } from "./within.ts"
-import { type PassageSource, headPlace, storedHead } from "./sources.ts"
+import { type Head, type PassageSource, headPlace } from "./sources.ts"
 
 /** Finds passages as queries for them. */
 const finding = (cluster: Cluster, record: CollectionRecord): Finding<Query, Failed> => ({
@@ -31,7 +31,8 @@ const finding = (cluster: Cluster, record: CollectionRecord): Finding<Query, Fai
     )
     const titles = new Map(
       heads.map((answer, at) => {
-        const own = answer._source === undefined ? undefined : storedHead(answer)!.head.own
+        // A document without either field has nothing of these.
+        const own: Partial<Head["own"]> | undefined = answer._source?.own
         return [keys[at]!, searchedTitle(own?.title, own?.source)]
       })
     )
