@@ -78,6 +78,35 @@ const isLong = process.env["CLEW_LONG_TESTS"] === "1"
 
 it.layer(NodeFileSystem.layer)("salvage", (it) => {
   it.scoped(
+    "loses no document where one bit of the list of tables, or of the file's length in its header, has flipped",
+    () =>
+      Effect.gen(function* () {
+        const { bytes, filename, folder } = yield* library
+        const before = documentsIn(filename)
+        const file = `${folder}/damaged.db`
+        const within = (text: string, at: number) => bytes.indexOf(text) + at
+        const damages: ReadonlyArray<readonly [name: string, at: number, bit: number]> = [
+          ["an index that cannot be parsed", within("CREATE UNIQUE INDEX documents_source", 13), 8],
+          ["another name of a table", within("CREATE TABLE documents", 16), 1],
+          ["a table that cannot be parsed", within("CREATE TABLE passages", 7), 8],
+          ["another column", within("CREATE TABLE documents", "CREATE TABLE documents (\n  id".length), 1],
+          ["fewer pages", 30, 1 << Math.floor(Math.log2(bytes[30]!))],
+          ["more pages", 29, 1]
+        ]
+        for (const [name, at, bit] of damages) {
+          for (const left of readdirSync(folder)) if (left.startsWith("damaged")) rmSync(`${folder}/${left}`)
+          const damaged = Buffer.from(bytes)
+          damaged[at]! ^= bit
+          writeFileSync(file, damaged)
+          assert.deepStrictEqual(wrong(yield* run(file, { fix: true })), [], name)
+          const left = documentsIn(file)
+          assert.strictEqual(left.size, before.size, name)
+          for (const [document, stored] of before) assert.strictEqual(left.get(document), stored, name)
+        }
+      })
+  )
+
+  it.scoped(
     "takes over what can be read where pages are gone, whichever they are, and names what is lost",
     () =>
       Effect.gen(function* () {

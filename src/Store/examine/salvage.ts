@@ -1,4 +1,5 @@
 import type { SqlError } from "@effect/sql/SqlError"
+import Sqlite from "better-sqlite3"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -11,14 +12,17 @@ import { client, open } from "../sqlite/connect.ts"
 import { isBusy, isUnreadable } from "../sqlite/errors.ts"
 import { exclusively, inUse, move, partial } from "../sqlite/file/exchange.ts"
 import { inspect, trying } from "../sqlite/file/inspect.ts"
-import { besides, statOf } from "../sqlite/file/place.ts"
+import { type Header, besides, statOf } from "../sqlite/file/place.ts"
 import type { StoredAnswer } from "../core/graph.ts"
 import type { CheckedRow, DocumentRow } from "../core/passage.ts"
+import { messageOf } from "../sql/errors.ts"
 import { drop } from "../sql/rebuild.ts"
 import { insertRows } from "../sql/rows.ts"
 import { isPresent } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
+import { schemaVersion } from "../sqlite/schema.ts"
 import { isIntact } from "./documents.ts"
+import { altered, fresh } from "./structure.ts"
 
 type Sql = SqliteClient
 type Values = Readonly<Record<string, unknown>>
@@ -29,8 +33,15 @@ const amounts = [256, 32, 4, 1]
 /** In a table of at most so many keys, each key of a gap is tried; in a larger one, as many places of it. */
 const mostTried = 65_536
 
+/** A table or column that the damaged list does not name. */
+const isMissing = (error: SqlError): boolean => /^no such (?:table|column)/.test(messageOf(error))
+
 const orElse = <A, B>(effect: Effect.Effect<A, SqlError>, other: B): Effect.Effect<A | B, SqlError> =>
-  Effect.catchIf(effect, isUnreadable, () => Effect.succeed(other))
+  Effect.catchIf(
+    effect,
+    (error) => isUnreadable(error) || isMissing(error),
+    () => Effect.succeed(other)
+  )
 
 /**
  * Gives `use` the readable rows of a damaged table by rising ids, and skips what cannot be read. Pages that point back,
@@ -287,16 +298,64 @@ const sentences = (
   ]
 }
 
+type Definitions = Effect.Effect.Success<typeof fresh>
+
+/** Where a file's header has its number of pages. */
+const pagesAt = 28
+
+/** The name of a table or index whose definition SQLite cannot parse. */
+const brokenDefinition = (database: Sqlite.Database): string | undefined => {
+  try {
+    database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get()
+    return undefined
+  } catch (error) {
+    return /^malformed database schema \((.*?)\)(?: - |$)/s.exec((error as Error).message)?.[1]
+  }
+}
+
 /**
- * The damaged file to read: itself, locked against other processes, or if it cannot be opened as it is, a copy extended
- * to the length in its header.
+ * Lets SQLite read a copy whose list of tables and indices is damaged: one flipped bit there makes every row
+ * unreadable. What is defined otherwise than in a new index is defined as there, if the copy has its schema; what still
+ * cannot be parsed is taken off the list, and SQLite names one at a time.
  */
-const source = Effect.fnUntraced(function* (filename: string, bytes: number) {
+const mendDefinitions = (copied: string, definitions: Definitions): void => {
+  const step = (database: Sqlite.Database): boolean => {
+    // Otherwise the list is read-only.
+    database.unsafeMode(true)
+    const broken = brokenDefinition(database)
+    database.pragma("writable_schema = ON")
+    const set = database.prepare("UPDATE sqlite_schema SET sql = $sql WHERE name = $name AND sql IS NOT $sql")
+    const isCurrent = database.pragma("user_version", { simple: true }) === schemaVersion
+    const mended = isCurrent ? definitions.map((definition) => set.run(definition).changes) : []
+    if (mended.some((changes) => changes > 0)) return true
+    return broken !== undefined && database.prepare("DELETE FROM sqlite_schema WHERE name = ?").run(broken).changes > 0
+  }
+  for (let left = 1000; left > 0; left--) {
+    const database = new Sqlite(copied)
+    try {
+      if (!step(database)) return
+    } catch {
+      // The list's own pages are damaged.
+      return
+    } finally {
+      database.close()
+    }
+  }
+}
+
+/**
+ * The damaged file to read: itself, locked against other processes, or if SQLite cannot read it as it is, a copy whose
+ * header tells its length, and whose list of tables can be read.
+ */
+const source = Effect.fnUntraced(function* (filename: string, { pageBytes, pages, userVersion }: Header) {
+  const definitions = yield* fresh
   const { size } = yield* trying(filename, () => fs.statSync(filename))
-  if (size >= bytes) {
+  if (size === pages * pageBytes) {
     const held = yield* Effect.either(exclusively(filename))
-    if (held._tag === "Right") return held.right
-    if (isBusy(held.left)) {
+    const isReadable =
+      held._tag === "Right" && (userVersion !== schemaVersion || (yield* altered(held.right, definitions)).length === 0)
+    if (isReadable) return held.right
+    if (held._tag === "Left" && isBusy(held.left)) {
       return yield* new StoreUnavailable({
         reason: `${inUse(filename)}; stop it, then run \`clew doctor --fix\` again`
       })
@@ -305,9 +364,19 @@ const source = Effect.fnUntraced(function* (filename: string, bytes: number) {
   const copied = yield* partial(`${filename}.damaged`)
   yield* trying(filename, () => {
     fs.copyFileSync(filename, copied)
-    if (size < bytes) fs.truncateSync(copied, bytes)
+    const pagesFound = Math.ceil(size / pageBytes)
+    fs.truncateSync(copied, pagesFound * pageBytes)
+    const header = fs.openSync(copied, "r+")
+    try {
+      const count = Buffer.alloc(4)
+      count.writeUInt32BE(pagesFound)
+      fs.writeSync(header, count, 0, count.length, pagesAt)
+    } finally {
+      fs.closeSync(header)
+    }
     const wal = `${filename}-wal`
     if (statOf(wal) !== undefined) fs.copyFileSync(wal, `${copied}-wal`)
+    mendDefinitions(copied, definitions)
   })
   return yield* client(copied, false)
 })
@@ -326,7 +395,7 @@ const keepAs = (filename: string, name: string): void => {
 export const salvage = (filename: string) =>
   Effect.gen(function* () {
     const { header } = yield* inspect(filename, "existing")
-    const from = yield* source(filename, header!.pages * header!.pageBytes)
+    const from = yield* source(filename, header!)
     const made = yield* partial(filename)
     const found = yield* Effect.scoped(
       Effect.flatMap(open({ filename: made, mode: "create" }), ({ sql }) => copyRows(from, sql))

@@ -52,21 +52,27 @@ const unspaced = (text: string) => text.replaceAll(/\s/g, "")
 export const tableless = `SELECT id FROM collections WHERE ${isPresent}
   AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'vectors_' || collections.id)`
 
+/** The tables and indices that are defined otherwise than in a new index. */
+export const altered = (sql: SqlClient.SqlClient, fresh: Effect.Effect.Success<ReturnType<typeof objects>>) =>
+  Effect.map(objects(sql), (all) => {
+    const found = new Map(all.map((object) => [object.name, unspaced(object.sql)]))
+    return fresh.filter(({ name, sql }) => found.has(name) && found.get(name) !== unspaced(sql))
+  })
+
 /** Compares tables and indices with those of a new index. */
 export const schema = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   fresh: ReadonlyArray<{ readonly name: string; readonly sql: string }>
 ) {
-  const found = new Map((yield* objects(sql)).map((object) => [object.name, unspaced(object.sql)]))
+  const found = new Set((yield* objects(sql)).map(({ name }) => name))
   const missing = fresh.filter(({ name }) => !found.has(name))
-  const altered = fresh.filter((object) => found.has(object.name) && found.get(object.name) !== unspaced(object.sql))
   const tables = yield* listed(sql, `SELECT 'vectors_' || id AS what FROM (${tableless})`)
   const names = (those: typeof fresh) => those.map(({ name }) => name)
   return orOk(
     [
       ...wrongly("schema", "missing", names(missing), undefined, anew),
       ...wrongly("schema", "missing", tables, mending),
-      ...wrongly("schema", "altered", names(altered), undefined, anew)
+      ...wrongly("schema", "altered", names(yield* altered(sql, fresh)), undefined, anew)
     ],
     "schema",
     "every table and index exists"
