@@ -60,9 +60,9 @@ export const partsOf = (bytes: Uint8Array, wanted: RegExp) => {
   }
   return {
     text,
-    part: (name: string): XmlElement | undefined => {
+    part: (name: string, taken?: (element: XmlElement) => boolean): XmlElement | undefined => {
       const source = text(name)
-      return source === undefined ? undefined : xml(source)
+      return source === undefined ? undefined : xml(source, taken)
     }
   }
 }

@@ -149,19 +149,23 @@ export const xlsx = (bytes: Uint8Array): Extracted => {
   for (const sheet of all(child(workbook, "sheets"), "sheet")) {
     const name = sheet.attributes["name"] ?? ""
     const target = targets.get(sheet.attributes["r:id"] ?? "")?.target
-    const data =
-      target === undefined || (sheet.attributes["state"] ?? "visible") !== "visible" ? undefined : part(target)
-    const sheetRows = all(child(data, "sheetData"), "row")
-    const table = sheetRows.map((row) => {
+    const table: Array<SheetRow & { readonly cells: Array<string> }> = []
+    /** Where each row is in the table, by its number. */
+    const rows = new Map<number, number>()
+    const takeRow = (row: XmlElement): boolean => {
+      if (row.name !== "row") return false
       const cells: Array<string> = []
       for (const cell of childrenOf(row)) {
         const at = columnOf(cell.attributes["r"] ?? "")
         if (at < 500) cells[cell.attributes["r"] === undefined ? cells.length : at] = valueOf(cell)
       }
       const first = childrenOf(row)[0]?.attributes["r"] ?? `A${row.attributes["r"] ?? ""}`
-      return { cells: Array.from(cells, (cell) => cell ?? ""), first }
-    })
-    const rows = new Map(sheetRows.map((row, at) => [Number(row.attributes["r"] ?? at + 1), at]))
+      rows.set(Number(row.attributes["r"] ?? table.length + 1), table.length)
+      table.push({ cells: Array.from(cells, (cell) => cell ?? ""), first })
+      return true
+    }
+    const isShown = target !== undefined && (sheet.attributes["state"] ?? "visible") === "visible"
+    const data = isShown ? part(target, takeRow) : undefined
     const lastRow = [...rows.keys()].at(-1) ?? 0
     for (const { attributes } of all(child(data, "mergeCells"), "mergeCell")) {
       // A cell merged downwards is what each of its rows says; titles are merged over columns.

@@ -64,14 +64,17 @@ const mostElements = 5_000_000
 
 /**
  * Parses XML to a tree. Entities of a document type are not expanded, and nothing is fetched: an entity that XML itself
- * does not define is a syntax error, and stays as written.
+ * does not define is a syntax error, and stays as written. An element that is `taken` once it is closed is not part of the
+ * tree: that of a large sheet would take a gigabyte.
  */
-export const xml = (text: string): XmlElement => {
+export const xml = (text: string, taken: (element: XmlElement) => boolean = () => false): XmlElement => {
   const parser = new SaxesParser({ position: true })
   const root: XmlElement = { name: "", attributes: {}, children: [] }
   const open = [root]
   const scopes: Array<Renamed> = [new Map()]
   let elements = 0
+  /** So many elements were held before each open one. */
+  const before: Array<number> = []
   const failures: Array<Error> = []
   parser.on("error", (error) => {
     if (!/undefined entity|unbound namespace|disallowed character/i.test(error.message)) failures.push(error)
@@ -79,6 +82,7 @@ export const xml = (text: string): XmlElement => {
   parser.on("opentag", ({ attributes: given, name }) => {
     const attributes = given as Record<string, string>
     if (open.length > deepest) throw new NotExtracted(`elements are nested more than ${deepest} deep`)
+    before.push(elements)
     if (++elements > mostElements) throw new NotExtracted(`more than ${mostElements} elements`)
     const renamed = declared(scopes.at(-1)!, attributes)
     if (renamed.size > mostRenamed) throw new NotExtracted(`more than ${mostRenamed} names of namespaces`)
@@ -92,8 +96,12 @@ export const xml = (text: string): XmlElement => {
   })
   parser.on("closetag", () => {
     if (open.length === 1) return
-    open.pop()
+    const closed = open.pop()!
+    const held = before.pop()!
     scopes.pop()
+    if (!taken(closed)) return
+    open.at(-1)!.children.pop()
+    elements = held
   })
   const text_ = (part: string) => open.at(-1)!.children.push(part)
   parser.on("text", text_)

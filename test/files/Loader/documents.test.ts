@@ -742,4 +742,20 @@ describe("damaged documents", () => {
       })
     )
   )
+
+  it.effect("of a large sheet one row is in memory at a time", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const cells = Array.from({ length: 8 }, (_, at) => `<c r="${"ABCDEFGH"[at]}1" s="0" t="n"><v>${at}</v></c>`)
+        const bytes = zipped({
+          "xl/workbook.xml": `<workbook><sheets><sheet name="Log" r:id="r1"/></sheets></workbook>`,
+          "xl/_rels/workbook.xml.rels": related(["r1", "worksheets/sheet1.xml"]),
+          "xl/worksheets/sheet1.xml": `<worksheet><sheetData>${`<row>${cells.join("")}</row>`.repeat(30_000)}</sheetData></worksheet>`
+        })
+        const take = yield* Extractor.make({ parseTimeoutMs: 60_000, parseMemoryMb: 128 })
+        const { text } = yield* take("/log.xlsx", "xlsx", bytes)
+        assert.strictEqual(text.split("7").length - 1, 30_000, text.slice(0, 200))
+      })
+    )
+  )
 })
