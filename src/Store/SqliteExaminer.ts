@@ -92,10 +92,14 @@ const make = (filename: string) => {
     const { header } = yield* inspect(filename, "readonly")
     if (header === undefined || header.userVersion >= schemaVersion) return undefined
     const sql = yield* client(filename, true)
+    // Who has it open may have brought it up to date, which is in the WAL.
+    const [row] = yield* sql.unsafe<{ readonly user_version: number }>("PRAGMA user_version")
+    const version = row!.user_version
+    if (version >= schemaVersion) return undefined
     return [
       warn(
         "schema",
-        `the index was made by an older Clew (schema ${header.userVersion}, this one has ${schemaVersion}); it is not damaged by that`,
+        `the index was made by an older Clew (schema ${version}, this one has ${schemaVersion}); it is not damaged by that`,
         "run `clew info`, which brings it up to date, then `clew doctor` again; or `clew doctor --fix`, which does both",
         { _tag: "Migrate" }
       ),

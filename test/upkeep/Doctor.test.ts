@@ -3,9 +3,11 @@ import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
+import { indexFile } from "../Store/opened.ts"
 import { many, run, temporary, untold, wrong } from "../examined.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { ranked } from "../ranked.ts"
@@ -218,6 +220,20 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
         }
       }),
     patience
+  )
+
+  it.scoped("an index that another process has brought up to date is of this version before that is in the file", () =>
+    Effect.gen(function* () {
+      const filename = yield* indexFile
+      copyFileSync(fileURLToPath(new URL("../fixtures/schemas/21.db", import.meta.url)), filename)
+      yield* Effect.gen(function* () {
+        yield* (yield* whole).collections
+        assert.strictEqual(readFileSync(filename).readUInt32BE(60), 21)
+        assert.isFalse((yield* run(filename)).checks.some(({ detail }) => /older Clew/.test(detail)))
+        const { fixed } = yield* run(filename, { fix: true })
+        assert.isFalse(fixed.some((text) => /older version/.test(text)))
+      }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "existing" })))
+    })
   )
 
   it.scoped("makes a table of vectors again that is gone, with its vectors", () =>
