@@ -226,6 +226,43 @@ it.scoped("what one server writes, another finds, also without forcing it", () =
   })
 )
 
+it.scoped(
+  "a server that runs knows what is like what in a collection that has grown, as one that has just begun does",
+  () =>
+    Effect.gen(function* () {
+      const given = options()
+      yield* Effect.addFinalizer(() => Effect.promise(() => removed(given.prefix)))
+      const opened = Effect.flatMap(Layer.build(OpenSearch.layer(given)), (layer) => Effect.provide(whole, layer))
+      const store = yield* opened
+      // The packaged model's vectors have no direction in common.
+      yield* store.createCollection(name, { ...embedder, backend: "ollama" })
+      const draw = drawn(drawing(5))
+      const many = (of: string) => Array.from({ length: 60 }, (_, at) => draw(`${of}${at}`))
+      const towards = (direction: number, { passages, ...of }: PreparedDocument): PreparedDocument => ({
+        ...of,
+        passages: passages.map((passage) => ({
+          ...passage,
+          vector: Option.map(passage.vector, (vector) => vector.map((value, at) => (at === direction ? 1 : value)))
+        }))
+      })
+      const found = (of: Whole) =>
+        Effect.map(
+          ranked(of, { collection: name, vector: Float32Array.from({ length: width }, (_, at) => (at < 2 ? 1 : 0.1)) }),
+          (hits) => hits.map(({ document: { source }, score }) => [source, score])
+        )
+      yield* store.put(
+        name,
+        many("a").map((each) => towards(0, each))
+      )
+      yield* found(store)
+      yield* store.put(
+        name,
+        many("b").map((each) => towards(1, each))
+      )
+      assert.deepStrictEqual(yield* found(store), yield* found(yield* opened))
+    })
+)
+
 it.scoped("documents that go from a file to a cluster and back are the same", () =>
   Effect.gen(function* () {
     const { cluster, file } = yield* bothStores

@@ -52,8 +52,8 @@ export interface Cluster extends Requests {
   readonly refresh: "wait_for" | "true" | "false"
   /** What a write of heads asks for, of which searches must not find two generations for long. */
   readonly headRefresh: "true" | "false"
-  /** The means of vectors that were taken, by their index. */
-  readonly means: Map<string, Mean>
+  /** The means of vectors that were taken, and of which state, by their index. */
+  readonly means: Map<string, Mean & { readonly state: string }>
   /** Makes what was written to indexes found by searches. */
   readonly refreshed: (indexes: string) => Effect.Effect<void, Failed>
   /** The same before it is only read: a user that may not do it reads what was found a second ago. */

@@ -67,10 +67,11 @@ export const frequencies = (
 /** Vectors from which a collection's mean is taken. */
 const sampled = 1024
 
-/** The mean of a sample of a collection's vectors, taken once per process and index of passages. */
-export const meanIn = Effect.fnUntraced(function* (cluster: Cluster, { record }: Within) {
+/** The mean of a sample of a collection's vectors, taken again when those have changed, or many have grown by a fifth. */
+export const meanIn = Effect.fnUntraced(function* (cluster: Cluster, { counts: { passages }, record, terms }: Within) {
+  const state = passages > 4 * sampled ? `> ${Math.floor(4 * Math.log2(passages))}` : `${passages} ${terms}`
   const before = cluster.means.get(record.passages)
-  if (before !== undefined) return before
+  if (before?.state === state) return before
   const { hits } = yield* cluster.search(record.passages, {
     size: sampled,
     _source: ["v"],
@@ -81,7 +82,7 @@ export const meanIn = Effect.fnUntraced(function* (cluster: Cluster, { record }:
   const vectors = (hits.hits as ReadonlyArray<Answer>).flatMap(({ _source }) =>
     _source.v === undefined ? [] : [fromBytes(_source.v)]
   )
-  const mean = { vector: meanOf(vectors, record.embedder.dimensions), of: vectors.length }
+  const mean = { vector: meanOf(vectors, record.embedder.dimensions), of: vectors.length, state }
   if (vectors.length >= fewestForMean) cluster.means.set(record.passages, mean)
   return mean
 })
