@@ -320,7 +320,6 @@ describe("the sources", () => {
     "bin.ts signal": "the process's program: what ends it",
     "citations/verdict/words.ts operators": "filled once, below",
     "citations/verdict/words.ts units": "filled once, below",
-    "codes/encoder.ts kept": "cache of a pure function",
     "entities/names.ts known": "cache of a pure function",
     "http/connection.ts awaited": "the answers that a socket waits for, which go with it",
     "http/respond.ts statuses": "cache of a pure function",

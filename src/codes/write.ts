@@ -9,7 +9,7 @@ import {
   type VectorSource,
   codesFrom
 } from "./CodeStore.ts"
-import { type Coded, bytesOf, keptEncoder, meanOf } from "./encoder.ts"
+import { type Coded, bytesOf, encoder, meanOf } from "./encoder.ts"
 import { blockRows, concat, idsIn, pack, pick, slice, sorted, unpack } from "./layout.ts"
 
 /** A new centroid is computed when the number of vectors has grown by this factor since the last one. */
@@ -90,7 +90,7 @@ export const build = Effect.fnUntraced(function* <E>(
 ) {
   const set = yield* store.create(vectors, width)
   const { centroid, epoch } = yield* beginEpoch(store, set, vectors, { epoch: 1, rows: count })
-  const { encode } = keptEncoder(set)
+  const { encode } = encoder(set)
   let through = -1
   let rows = 0
   for (;;) {
@@ -121,7 +121,7 @@ export const insert = Effect.fnUntraced(function* <E>(
   }
   const set = found.value
   const { centroid, epoch } = yield* currentEpoch(store, set, vectors, rows.length)
-  yield* append(store, set, epoch, keptEncoder(set).encode(rows, centroid))
+  yield* append(store, set, epoch, encoder(set).encode(rows, centroid))
   yield* store.changed(set, rows.length)
 })
 
@@ -157,7 +157,7 @@ export const remove = Effect.fnUntraced(function* <E>(
     else {
       // Small remainders move to the latest centroid, where they can be merged with other blocks.
       const rows = yield* vectors.of([...rest.ids], set.width)
-      small.push(keptEncoder(set).encode(rows, latest.centroid))
+      small.push(encoder(set).encode(rows, latest.centroid))
     }
   }
   if (small.length > 0) yield* append(store, set, latest.epoch, concat(small))
