@@ -329,20 +329,7 @@ export const find = (cluster: Cluster, request: FindRequest) =>
   )
 
 /** How many passages of collections a filter leaves. */
-export const filteredCount = Effect.fnUntraced(function* (
-  { searches }: Cluster,
-  records: ReadonlyArray<CollectionRecord>,
-  query: Query
-) {
-  const found = yield* searches(
-    records.map(({ documents }) => ({
-      index: documents,
-      body: {
-        size: 0,
-        query: all([isHead, query]),
-        aggs: { passages: { sum: { field: "passages" } } }
-      }
-    }))
+export const filteredCount = (cluster: Cluster, records: ReadonlyArray<CollectionRecord>, query: Query) =>
+  Effect.map(countsOf(cluster, records, all([isHead, query])), (found) =>
+    found.reduce((sum, { passages }) => sum + passages, 0)
   )
-  return found.reduce<number>((sum, { aggregations }) => sum + aggregations.passages.value, 0)
-})
