@@ -1,4 +1,5 @@
 import { type Making, bitsOf, norm, turning } from "./rotation.ts"
+import { dot } from "../model/numbers.ts"
 
 /** Bytes of a row's code. */
 export const bytesOf = (width: number): number => bitsOf(width) / 8
@@ -96,8 +97,4 @@ export const encoder = (making: Making) => {
 }
 
 /** The cosine of a query and a centroid, which need not have length 1. */
-export const offset = (query: Float32Array, centroid: Float32Array): number => {
-  let dot = 0
-  for (let d = 0; d < query.length; d++) dot += query[d]! * centroid[d]!
-  return dot / norm(query)
-}
+export const offset = (query: Float32Array, centroid: Float32Array): number => dot(query, centroid) / norm(query)

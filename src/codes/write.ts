@@ -11,6 +11,7 @@ import {
 } from "./CodeStore.ts"
 import { type Coded, bytesOf, encoder, meanOf } from "./encoder.ts"
 import { blockRows, concat, idsIn, pack, pick, slice, sorted, unpack } from "./layout.ts"
+import { countBefore } from "../model/numbers.ts"
 
 /** A new centroid is computed when the number of vectors has grown by this factor since the last one. */
 const growth = 16
@@ -142,7 +143,7 @@ export const remove = Effect.fnUntraced(function* <E>(
   let removed = 0
   const small: Array<Coded> = []
   for (const block of yield* store.blocks(set.id)) {
-    const at = firstAtLeast(leaving, block.first)
+    const at = countBefore(leaving.length, (place) => leaving[place]! < block.first)
     if (at === leaving.length || leaving[at]! > block.last) continue
     const [body] = yield* store.bodies(set, [block])
     const left: Array<number> = []
@@ -163,14 +164,3 @@ export const remove = Effect.fnUntraced(function* <E>(
   if (small.length > 0) yield* append(store, set, latest.epoch, concat(small))
   if (removed > 0) yield* store.changed(set, -removed)
 })
-
-const firstAtLeast = (sorted: Float64Array, value: number): number => {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (sorted[middle]! < value) low = middle + 1
-    else high = middle
-  }
-  return low
-}

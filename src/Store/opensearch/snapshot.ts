@@ -11,7 +11,7 @@ import * as ranking from "../../ranking/rank.ts"
 import type { Language } from "../../terms/languages.ts"
 import { metadataOf, toShown } from "../core/document.ts"
 import { toPassage } from "../core/passage.ts"
-import { dot, meanOver, measureBy } from "../core/direction.ts"
+import { meanOver, measureBy } from "../core/direction.ts"
 import { Candidates, candidates, columns } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
@@ -24,6 +24,7 @@ import { type CollectionRecord, type Counts, countsOf, find as findRecord, toSum
 import { nearTerms } from "./spelling.ts"
 import { type Within, frequencies, meanIn, queryLanguageOf, termQuery } from "./within.ts"
 import { frequency, fromBytes, rowOf, stored } from "./sources.ts"
+import { dot } from "../../model/numbers.ts"
 
 const maskOf = (count: number): Mask => ({ bits: new Uint32Array(), count })
 
