@@ -39,7 +39,7 @@ const currentEpoch = Effect.fnUntraced(function* <E>(
   vectors: VectorSource<E>,
   more: number
 ) {
-  const latest = yield* store.latestCentroid(set)
+  const latest = (yield* store.centroids(set)).at(-1)
   const rows = set.rows + more
   return latest !== undefined && rows < latest.rows * growth
     ? latest

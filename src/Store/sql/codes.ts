@@ -126,28 +126,16 @@ export const codesOn = (sql: SqlClient.SqlClient): CodeStore<SqlError> => ({
 
   centroids: (set) =>
     Effect.map(
-      sql.unsafe<CentroidRow>("SELECT epoch, rows, centroid, crc FROM code_epochs WHERE set_id = ?", [set.id]),
+      sql.unsafe<CentroidRow>("SELECT epoch, rows, centroid, crc FROM code_epochs WHERE set_id = ? ORDER BY epoch", [
+        set.id
+      ]),
       (rows) => rows.map((row) => centroidOf(set, row))
-    ),
-
-  latestCentroid: (set) =>
-    Effect.map(
-      sql.unsafe<CentroidRow>(
-        "SELECT epoch, rows, centroid, crc FROM code_epochs WHERE set_id = ? ORDER BY epoch DESC LIMIT 1",
-        [set.id]
-      ),
-      ([row]) => (row === undefined ? undefined : centroidOf(set, row))
     ),
 
   addCentroid: (set, { centroid, epoch, rows }) => {
     const bytes = Buffer.from(centroid.buffer)
-    return sql.unsafe("INSERT INTO code_epochs (set_id, epoch, rows, centroid, crc) VALUES (?, ?, ?, ?, ?)", [
-      set,
-      epoch,
-      rows,
-      bytes,
-      crcOf(bytes, set, epoch)
-    ])
+    const row = { set_id: set, epoch, rows, centroid: bytes, crc: crcOf(bytes, set, epoch) }
+    return insertRows(sql, "code_epochs", [row])
   }
 })
 

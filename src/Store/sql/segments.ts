@@ -129,9 +129,6 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
 
   discard: (segment) => sql.unsafe(`UPDATE keyword_segments SET state = ${State.garbage} WHERE id = ?`, [segment]),
 
-  discardAll: (collection) =>
-    sql.unsafe(`UPDATE keyword_segments SET state = ${State.garbage} WHERE collection_id = ?`, [collection]),
-
   clear: Effect.fnUntraced(function* (segment, most) {
     const range = [key(segment, 0), key(segment + 1, 0)]
     const taken = yield* sql.unsafe(
