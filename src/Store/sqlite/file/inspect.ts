@@ -8,6 +8,7 @@ import { acquire, type Header, headerOf, isSamePlace, kindOf, type RawFile, rele
 import { StoreUnavailable } from "../../../Store.ts"
 import { belongs, markSql, walSalt, wasOverwritten } from "./marks.ts"
 import { schemaVersion } from "../schema.ts"
+import { first, only } from "../../sql/rows.ts"
 
 /** "Clew" in ASCII, the application's mark in SQLite's header. */
 export const applicationId = 0x436c6577
@@ -195,9 +196,9 @@ export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFi
     stat.mtimeNs === modified && stat.size === size
       ? Effect.void
       : Effect.gen(function* () {
-          const [row] = yield* sql.unsafe<{ readonly now: string }>("SELECT lower(hex(now)) AS now FROM file_mark")
+          const mark = yield* first<string>(sql, "SELECT lower(hex(now)) AS now FROM file_mark")
           const shrunk = stat.size < size ? stat.size : undefined
-          if (yield* attempt(() => wasOverwritten(filename, file.fd, { mark: row?.now, shrunk }))) {
+          if (yield* attempt(() => wasOverwritten(filename, file.fd, { mark, shrunk }))) {
             return yield* fail(overwritten(filename))
           }
           modified = stat.mtimeNs
@@ -205,10 +206,8 @@ export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFi
         })
   )
 
-  const sameSchema = Effect.flatMap(
-    sql.unsafe<{ readonly user_version: number }>("PRAGMA user_version"),
-    ([{ user_version: version } = { user_version: 0 }]) =>
-      version === schemaVersion ? Effect.void : fail(newer(filename, version))
+  const sameSchema = Effect.flatMap(only<number>(sql, "PRAGMA user_version"), (version) =>
+    version === schemaVersion ? Effect.void : fail(newer(filename, version))
   )
 
   const mark = Effect.asVoid(sql.unsafe(markSql.next))
