@@ -16,13 +16,20 @@ const suffix = ".as.ts"
 /** Options of all kernels: SIMD, a shared memory that the importer creates, no runtime. */
 const options = ["-O3", "--runtime", "stub", "--importMemory", "--sharedMemory", "--maximumMemory", "65536"].concat(
   ["simd", "threads", "bulk-memory"].flatMap((feature) => ["--enable", feature]),
-  ["--noExportMemory", "--use", "abort="]
+  ["--noExportMemory", "--use", "abort=", "--bindings", "raw"]
 )
 
 const isCurrent = (built, source) => {
   const made = statSync(built, { throwIfNoEntry: false })
   const parts = readdirSync(dirname(source)).filter((name) => name.endsWith(suffix))
-  return made !== undefined && parts.every((part) => made.mtimeMs > statSync(join(dirname(source), part)).mtimeMs)
+  const sources = [fileURLToPath(import.meta.url), ...parts.map((part) => join(dirname(source), part))]
+  return made !== undefined && sources.every((one) => made.mtimeMs > statSync(one).mtimeMs)
+}
+
+/** A kernel's exports as JavaScript calls them; a truth value is a number there. */
+const interfaceOf = (declarations) => {
+  const functions = [...declarations.matchAll(/export function (.*;)/g)]
+  return `export interface Kernel { ${functions.map(([, one]) => one.replaceAll("boolean", "number")).join(" ")} }`
 }
 
 const compile = async (source) => {
@@ -38,10 +45,11 @@ const compile = async (source) => {
     writeFile: (name, contents) => made.set(name, contents)
   })
   if (error !== null) throw new Error(`${file} does not compile: ${error.message}\n${stderr.toString()}`)
-  writeFileSync(built, `export default "${Buffer.from(made.get("out.wasm")).toString("base64")}"\n`)
+  const wasm = Buffer.from(made.get("out.wasm")).toString("base64")
+  writeFileSync(built, `export default "${wasm}"\n${interfaceOf(made.get("out.d.ts"))}\n`)
 }
 
-/** Compiles each kernel, `NAME.as.ts` (AssemblyScript), to `NAME.wasm.ts`, which exports the module's bytes in base64. */
+/** Compiles each kernel, `NAME.as.ts` (AssemblyScript), to `NAME.wasm.ts`, which exports the module's bytes in base64 and their type. */
 export const buildKernels = () => Promise.all(kernels.map(compile))
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildKernels()

@@ -13,6 +13,7 @@ import { type CitationMark, citationMarks, hasContent, lexicalSupport, stretches
 import { embeddedText } from "./chunking/embedded.ts"
 import { quoting } from "./citations/extractive.ts"
 import { verdictOf } from "./citations/verdict.ts"
+import { dot } from "./model/numbers.ts"
 
 export interface AskRequest extends DoorRequest {
   readonly model?: string | undefined
@@ -152,11 +153,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         const embedder = yield* collections.embedder(name, "urgent")
         const texts = pairs.flatMap(({ hit, sentence }) => [sentence, embeddedText(hit.document.title, hit.passage)])
         const vectors = yield* Effect.timeout(embedder.embedPassages(texts), patience)
-        return pairs.map((_, index) =>
-          Option.zipWith(vectors[2 * index]!, vectors[2 * index + 1]!, (a, b) =>
-            a.reduce((sum, value, at) => sum + value * b[at]!, 0)
-          )
-        )
+        return pairs.map((_, index) => Option.zipWith(vectors[2 * index]!, vectors[2 * index + 1]!, dot))
       },
       Effect.catchTags({
         EmbedderUnavailable: () => Effect.succeed([]),

@@ -7,6 +7,7 @@ import type { Network, NetworkEdge, NetworkNode } from "../entities/network.ts"
 import { rareIn } from "../entities/walk.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { GraphEntities, RankedEntity } from "../model/Graph.ts"
+import { Kept } from "../runtime/Kept.ts"
 
 const page = 1000
 
@@ -137,7 +138,7 @@ interface Ranking {
 
 /** Pages of a collection's entities by PageRank. Rankings are computed one at a time, and serve the following pages. */
 export const rankingEntities = Effect.fnUntraced(function* (store: GraphStore["Type"], counting: Store["Type"]) {
-  const known = new Map<CollectionName, Ranking>()
+  const known = new Kept<CollectionName, Ranking>(mostKept)
   const turn = yield* Effect.makeSemaphore(1)
 
   const rank = Effect.fnUntraced(function* (collection: CollectionName) {
@@ -154,9 +155,7 @@ export const rankingEntities = Effect.fnUntraced(function* (store: GraphStore["T
       .map(({ id, label, rank }) => ({ key: keyOf(label), name: label, documents: counts.get(id) ?? 0, rank }))
       .sort((a, b) => b.rank - a.rank || (a.key < b.key ? -1 : 1))
     const ranking: Ranking = { at, state, complete, entities }
-    known.delete(collection)
-    known.set(collection, ranking)
-    for (const name of [...known.keys()].slice(0, -mostKept)) known.delete(name)
+    known.add(collection, ranking)
     return ranking
   })
 

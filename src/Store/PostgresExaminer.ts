@@ -11,6 +11,7 @@ import { cured } from "./examine/mend.ts"
 import { fail, guarded, mending, orFailed, telling, warn } from "./examine/findings.ts"
 import * as structure from "./examine/structure.ts"
 import { type DatabaseOptions, open } from "./postgres/Database.ts"
+import { first } from "./sql/rows.ts"
 
 interface Server {
   readonly version: string
@@ -43,10 +44,11 @@ const server = (sql: SqlClient.SqlClient, schema: string): Effect.Effect<Readonl
     const replicas = yield* sql.unsafe<{ readonly name: string; readonly behind: number | null }>(
       "SELECT application_name::text AS name, extract(epoch FROM replay_lag)::float8 AS behind FROM pg_stat_replication"
     )
-    const [vector] = yield* sql.unsafe<{ readonly version: string }>(
+    const vector = yield* first<string>(
+      sql,
       "SELECT extversion::text AS version FROM pg_extension WHERE extname = 'vector'"
     )
-    const about = `PostgreSQL ${version}${vector === undefined ? "" : `, pgvector ${vector.version}`}`
+    const about = `PostgreSQL ${version}${vector === undefined ? "" : `, pgvector ${vector}`}`
     const late = replicas.filter(({ behind }) => (behind ?? 0) > mostLag)
     return [
       number < oldest ? fail("server", `${about}: Clew needs 14 or later`, "update the server") : ok("server", about),

@@ -20,6 +20,7 @@ import { guarded, telling } from "./examine/findings.ts"
 import { integrity } from "./examine/structure.ts"
 import { vectors } from "./examine/derived.ts"
 import { type Backup, BackupRefused, Backups, type Finding, type StoreUnavailable } from "../Store.ts"
+import { first, only } from "./sql/rows.ts"
 
 const refuse = (reason: string) => Effect.fail(new BackupRefused({ reason }))
 
@@ -66,9 +67,8 @@ const brokenIn = (sql: SqlClient.SqlClient) => Effect.map(integrity(sql), faultA
 /** What of an index cannot be made again from the rest and differs from what was stored; undefined: nothing. */
 const alteredIn = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
-    const [version] = yield* sql.unsafe<{ readonly user_version: number }>("PRAGMA user_version")
     // An older schema lacks some of the checksums.
-    if (version?.user_version !== schemaVersion) return undefined
+    if ((yield* only<number>(sql, "PRAGMA user_version")) !== schemaVersion) return undefined
     const told = telling(() => Effect.void)
     const findings = [
       ...(yield* guarded("documents", documents(sql, told))),
@@ -82,13 +82,14 @@ const alteredIn = (sql: SqlClient.SqlClient) =>
 /** A passage without a vector whose text should have one, in words; undefined: there is none. */
 const vectorlessIn = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   for (const { id, name } of yield* collections.all(sql)) {
-    const [row] = yield* sql.unsafe<{ readonly id: number }>(
+    const passage = yield* first<number>(
+      sql,
       `SELECT p.id FROM documents AS d CROSS JOIN passages AS p ON p.document_id = d.id
        WHERE d.collection_id = ? AND NOT EXISTS (SELECT 1 FROM vectors_${id} WHERE passage_id = p.id)
          AND NOT EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') LIMIT 1`,
       [id]
     )
-    if (row !== undefined) return `collection ${name}: the vector of passage ${row.id} is missing`
+    if (passage !== undefined) return `collection ${name}: the vector of passage ${passage} is missing`
   }
   return undefined
 })

@@ -1,34 +1,5 @@
 import { type SharedMemory, kernels, pageBytes, sharedMemory } from "../runtime/wasm.ts"
-import scan from "./scan.wasm.ts"
-
-/** The exports of the compiled `scan.as.ts`; addresses are in bytes. */
-interface Kernel {
-  readonly scan: (
-    block: number,
-    groups: number,
-    lines: number,
-    tables: number,
-    base: number,
-    step: number,
-    least: number,
-    mask: number,
-    maskWords: number,
-    finer: number,
-    stride: number,
-    state: number,
-    out: number
-  ) => void
-  readonly refine: (
-    query: number,
-    groups: number,
-    step: number,
-    bases: number,
-    wanted: number,
-    state: number,
-    out: number
-  ) => void
-  readonly cut: (state: number, out: number) => void
-}
+import scan, { type Kernel } from "./scan.wasm.ts"
 
 /** A memory with this many initial pages; it grows up to 4 GB, which are reserved but only used as it grows. */
 const makeMemory = (initial: number): SharedMemory => sharedMemory(initial, 65_536)

@@ -85,8 +85,7 @@ export interface CodeStore<E> {
   ) => Effect.Effect<unknown, E>
   readonly deleteBlocks: (versions: ReadonlyArray<number>) => Effect.Effect<unknown, E>
 
-  /** The centroids of a set, by epoch. */
+  /** The centroids of a set, the latest last. */
   readonly centroids: (set: Pick<CodeSet, "id" | "width">) => Effect.Effect<ReadonlyArray<Centroid>, E>
-  readonly latestCentroid: (set: Pick<CodeSet, "id" | "width">) => Effect.Effect<Centroid | undefined, E>
   readonly addCentroid: (set: number, centroid: Centroid) => Effect.Effect<unknown, E>
 }

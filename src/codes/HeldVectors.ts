@@ -1,19 +1,5 @@
 import { type SharedMemory, kernels, pageBytes, sharedMemory } from "../runtime/wasm.ts"
-import wasm from "./cosine.wasm.ts"
-
-/** The exports of the kernel; see cosine.as.ts. */
-interface Kernel {
-  readonly products: (
-    rows: number,
-    count: number,
-    base: number,
-    width: number,
-    query: number,
-    off: number,
-    out: number,
-    room: number
-  ) => void
-}
+import wasm, { type Kernel } from "./cosine.wasm.ts"
 
 const kernelOn = kernels<Kernel>(wasm)
 

@@ -1,4 +1,5 @@
 import { type Making, bitsOf, norm, turning } from "./rotation.ts"
+import { dot } from "../model/numbers.ts"
 
 /** Bytes of a row's code. */
 export const bytesOf = (width: number): number => bitsOf(width) / 8
@@ -95,25 +96,5 @@ export const encoder = (making: Making) => {
   }
 }
 
-type Encoder = ReturnType<typeof encoder>
-
-const mostKept = 8
-const kept = new Map<string, Encoder>()
-
-/** The same encoder each time, since V8 optimises the functions of a new one again. */
-export const keptEncoder = (making: Making): Encoder => {
-  const key = `${making.width}/${making.seed}`
-  const known = kept.get(key)
-  if (known !== undefined) return known
-  if (kept.size === mostKept) kept.clear()
-  const made = encoder(making)
-  kept.set(key, made)
-  return made
-}
-
 /** The cosine of a query and a centroid, which need not have length 1. */
-export const offset = (query: Float32Array, centroid: Float32Array): number => {
-  let dot = 0
-  for (let d = 0; d < query.length; d++) dot += query[d]! * centroid[d]!
-  return dot / norm(query)
-}
+export const offset = (query: Float32Array, centroid: Float32Array): number => dot(query, centroid) / norm(query)

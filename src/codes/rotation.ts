@@ -1,14 +1,12 @@
+import { dot } from "../model/numbers.ts"
+
 /** How a collection's codes are made: the vectors' width, and the seed of the rotation. */
 export interface Making {
   readonly width: number
   readonly seed: number
 }
 
-export const norm = (vector: Float32Array): number => {
-  let square = 0
-  for (let d = 0; d < vector.length; d++) square += vector[d]! * vector[d]!
-  return Math.sqrt(square)
-}
+export const norm = (vector: Float32Array): number => Math.sqrt(dot(vector, vector))
 
 /** Rotates vectors; each call overwrites `values`, the `bitsOf(width)` values of the last one. */
 export const turning = ({ seed, width }: Making) => {

@@ -9,8 +9,9 @@ import {
   type VectorSource,
   codesFrom
 } from "./CodeStore.ts"
-import { type Coded, bytesOf, keptEncoder, meanOf } from "./encoder.ts"
+import { type Coded, bytesOf, encoder, meanOf } from "./encoder.ts"
 import { blockRows, concat, idsIn, pack, pick, slice, sorted, unpack } from "./layout.ts"
+import { countBefore } from "../model/numbers.ts"
 
 /** A new centroid is computed when the number of vectors has grown by this factor since the last one. */
 const growth = 16
@@ -38,7 +39,7 @@ const currentEpoch = Effect.fnUntraced(function* <E>(
   vectors: VectorSource<E>,
   more: number
 ) {
-  const latest = yield* store.latestCentroid(set)
+  const latest = (yield* store.centroids(set)).at(-1)
   const rows = set.rows + more
   return latest !== undefined && rows < latest.rows * growth
     ? latest
@@ -90,7 +91,7 @@ export const build = Effect.fnUntraced(function* <E>(
 ) {
   const set = yield* store.create(vectors, width)
   const { centroid, epoch } = yield* beginEpoch(store, set, vectors, { epoch: 1, rows: count })
-  const { encode } = keptEncoder(set)
+  const { encode } = encoder(set)
   let through = -1
   let rows = 0
   for (;;) {
@@ -121,7 +122,7 @@ export const insert = Effect.fnUntraced(function* <E>(
   }
   const set = found.value
   const { centroid, epoch } = yield* currentEpoch(store, set, vectors, rows.length)
-  yield* append(store, set, epoch, keptEncoder(set).encode(rows, centroid))
+  yield* append(store, set, epoch, encoder(set).encode(rows, centroid))
   yield* store.changed(set, rows.length)
 })
 
@@ -142,7 +143,7 @@ export const remove = Effect.fnUntraced(function* <E>(
   let removed = 0
   const small: Array<Coded> = []
   for (const block of yield* store.blocks(set.id)) {
-    const at = firstAtLeast(leaving, block.first)
+    const at = countBefore(leaving.length, (place) => leaving[place]! < block.first)
     if (at === leaving.length || leaving[at]! > block.last) continue
     const [body] = yield* store.bodies(set, [block])
     const left: Array<number> = []
@@ -157,20 +158,9 @@ export const remove = Effect.fnUntraced(function* <E>(
     else {
       // Small remainders move to the latest centroid, where they can be merged with other blocks.
       const rows = yield* vectors.of([...rest.ids], set.width)
-      small.push(keptEncoder(set).encode(rows, latest.centroid))
+      small.push(encoder(set).encode(rows, latest.centroid))
     }
   }
   if (small.length > 0) yield* append(store, set, latest.epoch, concat(small))
   if (removed > 0) yield* store.changed(set, -removed)
 })
-
-const firstAtLeast = (sorted: Float64Array, value: number): number => {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (sorted[middle]! < value) low = middle + 1
-    else high = middle
-  }
-  return low
-}

@@ -1,6 +1,6 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Said, SaidRelation } from "../model/Graph.ts"
+import { Said, type SaidRelation } from "../model/Graph.ts"
 import { placeOf, tellsSomething } from "./extract.ts"
 import { keyOf } from "./mention.ts"
 
@@ -64,12 +64,7 @@ export const promptFor = ({ heading, text, title }: Asked): string =>
     text
   ].join("\n")
 
-const Answer = Schema.parseJson(
-  Schema.Struct({
-    entities: Schema.Array(Schema.String),
-    relations: Schema.Array(Schema.Struct({ subject: Schema.String, relation: Schema.String, object: Schema.String }))
-  })
-)
+const Answer = Schema.parseJson(Said)
 
 /** An answer, as a model gives it or in its stored form. */
 export const fromStored = Schema.decodeOption(Answer)
@@ -105,8 +100,4 @@ export const toSaid = (answer: string, { text, title }: Asked): Option.Option<Sa
     return { entities: [...names.values()], relations: [...said.values()] }
   })
 
-export const toStored = ({ entities, relations }: Said): string =>
-  JSON.stringify({
-    entities,
-    relations: relations.map(({ object, relation, subject }) => ({ subject, relation, object }))
-  })
+export const toStored: (said: Said) => string = Schema.encodeSync(Answer)

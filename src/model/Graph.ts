@@ -38,16 +38,11 @@ interface GraphMention {
 }
 
 /** A relation that a language model read in a passage, with names as written in the passage or its document's title. */
-export interface SaidRelation {
-  readonly subject: string
-  readonly relation: string
-  readonly object: string
-}
+const SaidRelation = Schema.Struct({ subject: Schema.String, relation: Schema.String, object: Schema.String })
+export type SaidRelation = typeof SaidRelation.Type
 
-export interface Said {
-  readonly entities: ReadonlyArray<string>
-  readonly relations: ReadonlyArray<SaidRelation>
-}
+export const Said = Schema.Struct({ entities: Schema.Array(Schema.String), relations: Schema.Array(SaidRelation) })
+export type Said = typeof Said.Type
 
 /** A passage that a language model has yet to read. */
 export interface UnaskedPassage {

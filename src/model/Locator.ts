@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { countBefore } from "./numbers.ts"
 
 /** The position of a passage in a file that is not text, in the terms of its format's readers. */
 export const Locator = Schema.Union(
@@ -150,15 +151,8 @@ export interface Mark {
 }
 
 /** How many marks start at or before an offset. */
-export const marksUpTo = (marks: ReadonlyArray<Mark>, offset: number): number => {
-  let [low, high] = [0, marks.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (marks[middle]!.start <= offset) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+export const marksUpTo = (marks: ReadonlyArray<Mark>, offset: number): number =>
+  countBefore(marks.length, (at) => marks[at]!.start <= offset)
 
 /** The mark for an offset: the last that starts at or before it. */
 export const markAt = (marks: ReadonlyArray<Mark>, offset: number): Mark | undefined =>

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import type { Head } from "./block.ts"
 import { holding } from "../runtime/afterwards.ts"
 import { type SharedMemory, gibibyte, kernels, pageBytes, sharedMemory } from "../runtime/wasm.ts"
-import wasm from "./kernel.wasm.ts"
+import wasm, { type Kernel } from "./kernel.wasm.ts"
 
 /** A place in the arena, and a callback for when it moves. */
 interface Held {
@@ -103,30 +103,6 @@ export interface Loaded {
   /** The last use of the arena that searched it. */
   used: number
   readonly postings: Map<string, Postings>
-}
-
-/** The exports of the kernel; see kernel.as.ts. */
-interface Kernel {
-  readonly begin: (heap: number, depth: number, base: number, slope: number, sums: number) => void
-  readonly bound: () => number
-  readonly rank: (
-    lists: number,
-    listCount: number,
-    lengths: number,
-    dead: number,
-    allowed: number,
-    also: number,
-    alsoScores: number,
-    alsoCount: number,
-    out: number,
-    room: number,
-    from: number,
-    until: number
-  ) => number
-  readonly find: (from: number, end: number, needle: number, length: number, out: number) => number
-  readonly nextSimilar: (similar: number) => number
-  readonly countLiving: (list: number, windows: number, dead: number) => number
-  readonly unpack: (from: number, end: number, list: number, count: number, passages: number, windows: number) => number
 }
 
 /**

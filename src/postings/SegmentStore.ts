@@ -82,8 +82,6 @@ export interface SegmentStore<E> {
   readonly completed: (segment: number, blocks: number) => Effect.Effect<unknown, E>
   /** Makes a segment garbage; its rows are deleted later. */
   readonly discard: (segment: number) => Effect.Effect<unknown, E>
-  /** The same for all segments of a collection, in any state. */
-  readonly discardAll: (collection: number) => Effect.Effect<unknown, E>
   /** Deletes a segment's rows, `most` at a time; true when all are gone. */
   readonly clear: (segment: number, most: number) => Effect.Effect<boolean, E>
 

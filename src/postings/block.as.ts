@@ -116,7 +116,8 @@ function mayBe(similar: Similar, term: usize, length: u32): bool {
 }
 
 /** Goes to the next term of a block that may be similar to a word. */
-export function nextSimilar(similar: Similar): u32 {
+export function nextSimilar(to: usize): u32 {
+  const similar = changetype<Similar>(to)
   const end = <usize>similar.end
   const term = changetype<usize>(similar) + termAt
   termLength = similar.length

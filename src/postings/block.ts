@@ -1,6 +1,7 @@
 import { damaged } from "../model/Damaged.ts"
 import { ByteReader, ByteWriter } from "./bytes.ts"
 import { Runs } from "./runs.ts"
+import { countBefore } from "../model/numbers.ts"
 
 /** A segment's metadata: its passages in order, the number of terms of each, and the first term of each block. */
 export interface Head {
@@ -42,17 +43,8 @@ export const decodeHead = (data: Buffer): Head => {
 }
 
 /** The block that may contain a term; -1 if the term is before the first. */
-export const blockOf = (firsts: ReadonlyArray<Buffer>, term: Uint8Array): number => {
-  let low = 0
-  let high = firsts.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const first = firsts[middle] as Buffer
-    if (compareTerms(first, first.length, term, term.length) <= 0) low = middle + 1
-    else high = middle
-  }
-  return low - 1
-}
+export const blockOf = (firsts: ReadonlyArray<Buffer>, term: Uint8Array): number =>
+  countBefore(firsts.length, (at) => Buffer.compare(firsts[at]!, term) <= 0) - 1
 
 /** A block is closed at this many bytes. A term's postings are never split, so it may be larger. */
 const blockBytes = 16 * 1024

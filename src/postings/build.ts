@@ -4,24 +4,7 @@ import type { Language } from "../terms/languages.ts"
 import { type SeenWords, scanOne, seenIn } from "../terms/scan.ts"
 import type { Block, Head } from "./block.ts"
 import { Runs } from "./runs.ts"
-import wasm from "./segment.wasm.ts"
-
-/** The exports of the kernel; see segment.as.ts. */
-interface Kernel {
-  readonly begin: (most: number) => void
-  readonly passage: (ordinal: number, language: number) => void
-  readonly length: () => number
-  readonly space: (units: number) => number
-  readonly scan: (units: number, field: number) => number
-  readonly resume: (from: number) => number
-  readonly emit: (bytes: number) => void
-  readonly learn: (end: number) => void
-  readonly sort: () => void
-  readonly nextBlock: () => number
-  readonly blockAt: () => number
-  readonly firstAt: () => number
-  readonly firstBytes: () => number
-}
+import wasm, { type Kernel } from "./segment.wasm.ts"
 
 /** A kernel that has grown beyond this is left to the garbage collector. */
 const mostBytes = 128 * 1024 * 1024

@@ -50,7 +50,8 @@ function begin(list: List, last: u32, next: u32, index: u32): void {
  * Unpacks the bytes of `count` postings into the places of a list, for a segment of `passages` in `windows`; false if
  * they are invalid, or name an ordinal of `passages` or more. Sets the number of large frequencies.
  */
-export function unpack(from: usize, end: usize, list: List, count: u32, passages: u32, windows: u32): bool {
+export function unpack(from: usize, end: usize, to: usize, count: u32, passages: u32, windows: u32): bool {
+  const list = changetype<List>(to)
   let at = from
   let next: u32 = 0
   let index: u32 = 0

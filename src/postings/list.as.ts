@@ -65,7 +65,8 @@ export function large(list: List, index: u32): u32 {
 }
 
 /** How many postings of windows belong to passages that are not dead. */
-export function countLiving(list: List, windows: u32, dead: usize): u32 {
+export function countLiving(described: usize, windows: u32, dead: usize): u32 {
+  const list = changetype<List>(described)
   let living: u32 = 0
   for (let place: u32 = 0; place < windows; place++) {
     enter(list, place)

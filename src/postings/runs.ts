@@ -1,5 +1,6 @@
 import { damaged } from "../model/Damaged.ts"
 import type { ByteReader, ByteWriter } from "./bytes.ts"
+import { countBefore } from "../model/numbers.ts"
 
 /** Passage ids are 32-bit numbers. */
 const mostId = 2 ** 32
@@ -29,28 +30,16 @@ export class Runs {
     return this.ordinals.at(-1) as number
   }
 
-  /** The last run that begins at or before a value; -1 if none does. */
-  private static search(values: ReadonlyArray<number>, count: number, value: number): number {
-    let low = 0
-    let high = count
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((values[middle] as number) <= value) low = middle + 1
-      else high = middle
-    }
-    return low - 1
-  }
-
   /** The ordinal of an id; -1 if it is missing. */
   ordinalOf(id: number): number {
-    const run = Runs.search(this.starts, this.starts.length, id)
+    const run = countBefore(this.starts.length, (at) => this.starts[at]! <= id) - 1
     if (run < 0) return -1
     const ordinal = (this.ordinals[run] as number) + id - (this.starts[run] as number)
     return ordinal < (this.ordinals[run + 1] as number) ? ordinal : -1
   }
 
   idOf(ordinal: number): number {
-    const run = Runs.search(this.ordinals, this.starts.length, ordinal)
+    const run = countBefore(this.starts.length, (at) => this.ordinals[at]! <= ordinal) - 1
     return (this.starts[run] as number) + ordinal - (this.ordinals[run] as number)
   }
 

@@ -9,21 +9,14 @@ import type { Embedder } from "../Embedder.ts"
 import { Embedders } from "../Embedders.ts"
 import { embeddedText } from "../chunking/embedded.ts"
 import { type Cure, Examiner, type Finding, type StoreUnavailable, type Told } from "../Store.ts"
+import { dot } from "../model/numbers.ts"
 
 const page = 256
 
 /** The least cosine of two vectors of one text by one model, which differ only by rounding. */
 const closeEnough = 0.999
 
-const cosine = (a: Vector, b: Vector): number => {
-  let [dot, aa, bb] = [0, 0, 0]
-  for (let i = 0; i < a.length; i++) {
-    dot += a[i]! * b[i]!
-    aa += a[i]! * a[i]!
-    bb += b[i]! * b[i]!
-  }
-  return dot / Math.sqrt(aa * bb)
-}
+const cosine = (a: Vector, b: Vector): number => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b))
 
 export interface Report {
   readonly checks: ReadonlyArray<Check>

@@ -4,9 +4,10 @@ import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Shown } from "../../src/ranking/Snapshot.ts"
+import { Kept } from "../../src/runtime/Kept.ts"
 import { whole } from "../../src/Store.ts"
 import { layer } from "../../src/Store/Sqlite.ts"
-import { KeptShown } from "../../src/Store/sql/shown.ts"
+import { shownKept } from "../../src/Store/sql/snapshot.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { indexFile } from "./opened.ts"
 import { ranked } from "../ranked.ts"
@@ -41,7 +42,7 @@ describe("what searches show of passages", () => {
   )
 
   it("is kept of the latest alone", () => {
-    const kept = new KeptShown()
+    const kept = new Kept<number, Shown>(shownKept.most, shownKept.sizeOf)
     const text = "x".repeat(100_000)
     for (let passage = 0; passage < 100; passage++) kept.add(passage, shownOf(text))
     assert.isUndefined(kept.get(0))

@@ -1,4 +1,5 @@
 import type { Vector } from "../../model/Passage.ts"
+import { dot } from "../../model/numbers.ts"
 
 /** A query's vector, and the mean of the vectors above which similarities are told; undefined: they are plain cosines. */
 export interface Direction {
@@ -10,12 +11,6 @@ export interface Direction {
 const taken = 0.7
 /** With a mean of this cosine to the query, the share of a similarity above it is rounding. */
 const mostUsual = 0.99
-
-export const dot = (a: Vector, b: Vector): number => {
-  let sum = 0
-  for (let d = 0; d < a.length; d++) sum += a[d]! * b[d]!
-  return sum
-}
 
 /**
  * How vectors x are scored: as 1 - (1 - c) * `scale`, where c is the cosine of x - `off` and `toward`, by whose products

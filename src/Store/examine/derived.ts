@@ -25,15 +25,12 @@ import { verify } from "../sql/keyword.ts"
 import * as collections from "../sql/collections.ts"
 import { dialectOf } from "../sql/dialect.ts"
 import * as rebuilding from "../sql/rebuild.ts"
-import { inList, list } from "../sql/rows.ts"
+import { inList, list, column, only } from "../sql/rows.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { fail, guarded, orOk, warn, wrongly } from "./findings.ts"
 
 const countOf = (sql: SqlClient.SqlClient, from: string, params: ReadonlyArray<unknown> = []) =>
-  Effect.map(
-    sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM ${from}`, params),
-    ([row]) => row!.count
-  )
+  only<number>(sql, `SELECT count(*) AS count FROM ${from}`, params)
 
 const rebuild = (kind: Rebuild["kind"], collection: number) => ({ _tag: "Rebuild", kind, collection }) as const
 
@@ -96,7 +93,8 @@ export const vectors = Effect.fnUntraced(function* (
       }
     }
   }
-  const others = yield* sql.unsafe<{ readonly id: number }>(
+  const others = yield* column<number>(
+    sql,
     `SELECT passage_id AS id FROM ${vectorTable(sql).of(id)} AS v WHERE NOT EXISTS (
        SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
        WHERE p.id = v.passage_id AND d.collection_id = ?)
@@ -105,7 +103,7 @@ export const vectors = Effect.fnUntraced(function* (
        AND EXISTS (SELECT 1 FROM ${vectorTable(sql).of(id)} AS v WHERE v.passage_id = vectorless.passage_id)`,
     [id]
   )
-  const wrong = [...altered, ...others.map((row) => row.id)]
+  const wrong = [...altered, ...others]
   return orOk(
     wrongly("vectors", `collection ${name}: altered vectors, or vectors without a passage`, wrong, {
       _tag: "Vectors",

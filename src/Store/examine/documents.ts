@@ -9,10 +9,9 @@ import { dialectOf } from "../sql/dialect.ts"
 import { metadataRows } from "../sql/filter.ts"
 import { mostDeciding } from "../sql/keyword.ts"
 import { type CheckedRow, type DocumentRow, documentCrc, headCrc, headingOf, passageCrc } from "../core/passage.ts"
-import { inList, list } from "../sql/rows.ts"
+import { inList, list, column, only } from "../sql/rows.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { mending, orOk, warn, wrongly } from "./findings.ts"
-import { listed } from "./structure.ts"
 
 const page = 50
 
@@ -67,7 +66,8 @@ export const isIntact = (row: DocumentRow, passages: ReadonlyArray<CheckedRow>):
 
 /** Every document and passage of the index: counts, texts, spans, metadata. */
 export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
-  const [counted] = yield* sql.unsafe<{ readonly count: number }>(
+  const count = yield* only<number>(
+    sql,
     `SELECT coalesce(sum(documents), 0) AS count FROM collections WHERE ${isPresent}`
   )
   const altered: Array<DocumentRow> = []
@@ -84,7 +84,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
     const last = rising(rows, after, "documents").at(-1)
     if (last === undefined) break
     after = last.id
-    yield* told("documents", { done: total, total: counted!.count })
+    yield* told("documents", { done: total, total: count })
     const ids = list(rows.map(({ id }) => id))
     const passages = new Map<number, Array<CheckedRow>>(rows.map(({ id }) => [id, []]))
     for (const row of yield* sql.unsafe<CheckedRow>(
@@ -115,7 +115,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
       }
     }
   }
-  const miscounted = yield* listed(
+  const miscounted = yield* column<string>(
     sql,
     `SELECT name AS what FROM collections AS c WHERE ${isPresent} AND (
        documents <> (SELECT count(*) FROM documents WHERE collection_id = c.id) OR passages <> (

@@ -11,7 +11,7 @@ import { metadataRows } from "../sql/filter.ts"
 import { allEdges } from "../sql/graph/byEntity.ts"
 import { type CheckedRow, passageCrc } from "../core/passage.ts"
 import { drop, step } from "../sql/rebuild.ts"
-import { inList, insertRows, list } from "../sql/rows.ts"
+import { inList, insertRows, list, column, only } from "../sql/rows.ts"
 import { sweepStep } from "../sql/sweep.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
@@ -85,10 +85,10 @@ const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     const passages = yield* sql.unsafe<CheckedRow>("SELECT * FROM passages WHERE document_id = ? ORDER BY start, id", [
       id
     ])
-    const [next] = yield* sql.unsafe<{ readonly first: number }>(
+    const first = yield* only<number>(
+      sql,
       "SELECT max((SELECT max(id) FROM passages), (SELECT seq FROM sqlite_sequence WHERE name = 'passages')) + 1 AS first"
     )
-    const { first } = next!
     yield* sql.unsafe(
       `DELETE FROM graph_passages WHERE passage_id IN (SELECT id FROM passages WHERE document_id = ?)`,
       [id]
@@ -195,9 +195,9 @@ const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: Reado
     const isFile = dialect.hasFiles
     for (const statement of [...(isFile ? corrections : nextNumbers), ...records(dialect)]) yield* sql.unsafe(statement)
     if (isFile) {
-      const without = yield* sql.unsafe<{ readonly id: number }>(tableless)
-      for (const { id } of without) yield* vectorTable(sql).create(id, "current")
-      const graphs = yield* sql.unsafe<{ readonly id: number }>(
+      for (const id of yield* column<number>(sql, tableless)) yield* vectorTable(sql).create(id, "current")
+      const graphs = yield* column<number>(
+        sql,
         `SELECT id FROM collections AS c WHERE ${isPresent}
            AND EXISTS (SELECT 1 FROM ${allEdges} AS e WHERE collection_id = c.id)`
       )
@@ -206,7 +206,7 @@ const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: Reado
         rebuild("postings", collection)
         rebuild("codes", collection)
       }
-      for (const { id } of graphs) if (moved.has(id)) rebuild("graph", id)
+      for (const id of graphs) if (moved.has(id)) rebuild("graph", id)
     }
     yield* recount(sql)
     done.push(

@@ -17,7 +17,7 @@ import type { StoredAnswer } from "../core/graph.ts"
 import type { CheckedRow, DocumentRow } from "../core/passage.ts"
 import { messageOf } from "../sql/errors.ts"
 import { drop } from "../sql/rebuild.ts"
-import { insertRows } from "../sql/rows.ts"
+import { insertRows, column, first } from "../sql/rows.ts"
 import { isPresent } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { schemaVersion } from "../sqlite/schema.ts"
@@ -54,7 +54,7 @@ const eachReadable = Effect.fnUntraced(function* <Row extends { readonly id: num
   use: (rows: ReadonlyArray<Row>) => Effect.Effect<unknown, SqlError, R>
 ) {
   const largest = (statement: string, params: ReadonlyArray<unknown>) =>
-    Effect.map(orElse(from.unsafe<{ readonly id: number | null }>(statement, params), []), ([row]) => row?.id ?? 0)
+    Effect.map(orElse(first<number | null>(from, statement, params), null), (id) => id ?? 0)
   const last = Math.max(
     yield* largest(`SELECT max(id) AS id FROM ${table}`, []),
     yield* largest("SELECT max(seq) AS id FROM sqlite_sequence WHERE name = ?", [table])
@@ -111,10 +111,7 @@ const inserted = (to: Sql, table: string, columns: ReadonlyArray<string>, row: V
 const insertedEach = (to: Sql, table: string, rows: ReadonlyArray<object>) =>
   Effect.forEach(rows, (row) => inserted(to, table, Object.keys(row), row as Values), { discard: true })
 
-const columnsOf = (sql: Sql, table: string) =>
-  Effect.map(sql.unsafe<{ readonly name: string }>("SELECT name FROM pragma_table_info(?)", [table]), (rows) =>
-    rows.map(({ name }) => name)
-  )
+const columnsOf = (sql: Sql, table: string) => column<string>(sql, "SELECT name FROM pragma_table_info(?)", [table])
 
 /** Copies a table whose rows are independent; leaves out rows that the new table rejects. */
 const copyTable = Effect.fnUntraced(function* (

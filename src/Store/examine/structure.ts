@@ -7,12 +7,9 @@ import { type Dialect, dialectOf, same } from "../sql/dialect.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { mending, orOk, salvaging, someOf, warn, wrongly } from "./findings.ts"
+import { column, only } from "../sql/rows.ts"
 
 const anew = "restore a backup with `clew restore`, or index into a new file"
-
-/** What a statement selects as `what`. */
-export const listed = (sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown> = []) =>
-  Effect.map(sql.unsafe<{ readonly what: string }>(statement, params), (rows) => rows.map(({ what }) => what))
 
 /** Whether SQLite reports damaged pages. If only indices are damaged, they can be rebuilt from the rows. */
 const isOfPages = (line: string): boolean =>
@@ -20,10 +17,10 @@ const isOfPages = (line: string): boolean =>
 
 /** SQLite's own checks of pages, indices and references, which block the thread. */
 export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const rows = yield* sql.unsafe<{ readonly integrity_check: string }>("PRAGMA integrity_check(20)")
-  const said = rows.map((row) => row.integrity_check).filter((line) => line !== "ok")
+  const lines = yield* column<string>(sql, "PRAGMA integrity_check(20)")
+  const said = lines.filter((line) => line !== "ok")
   yield* nextTurnOrEnd
-  const orphans = yield* listed(
+  const orphans = yield* column<string>(
     sql,
     `SELECT count(*) || ' of ' || "table" AS what FROM pragma_foreign_key_check GROUP BY "table"`
   )
@@ -66,7 +63,7 @@ export const schema = Effect.fnUntraced(function* (
 ) {
   const found = new Set((yield* objects(sql)).map(({ name }) => name))
   const missing = fresh.filter(({ name }) => !found.has(name))
-  const tables = yield* listed(sql, `SELECT 'vectors_' || id AS what FROM (${tableless})`)
+  const tables = yield* column<string>(sql, `SELECT 'vectors_' || id AS what FROM (${tableless})`)
   const names = (those: typeof fresh) => those.map(({ name }) => name)
   return orOk(
     [
@@ -109,7 +106,7 @@ const given = (sql: SqlClient.SqlClient): ReadonlyArray<readonly [table: string,
 /** Checks that numbers are not given twice. */
 export const sequences = (sql: SqlClient.SqlClient) =>
   Effect.map(
-    listed(
+    column<string>(
       sql,
       given(sql)
         .map(
@@ -152,7 +149,7 @@ const ofFile = [
 /** An index's own records: marks, runs, files and folders. */
 export const records = (sql: SqlClient.SqlClient) =>
   Effect.map(
-    listed(
+    column<string>(
       sql,
       [
         `SELECT 'the number of the last run' AS what WHERE coalesce((SELECT last FROM run_numbers), -1) < (${lastRun})`,
@@ -172,7 +169,7 @@ export const records = (sql: SqlClient.SqlClient) =>
 /** Files that were not read because of a limit. */
 export const limited = (sql: SqlClient.SqlClient) =>
   Effect.map(
-    listed(
+    column<string>(
       sql,
       `SELECT path || ' (' || reason || ')' AS what FROM files WHERE outcome = 'failed' AND reader GLOB 'limited to *'
          AND collection_id NOT IN (${hiddenCollections}) ORDER BY path LIMIT 100`
@@ -189,30 +186,27 @@ export const limited = (sql: SqlClient.SqlClient) =>
           ]
   )
 
-const figure = (sql: SqlClient.SqlClient, statement: string) =>
-  Effect.map(sql.unsafe<{ readonly figure: number }>(`SELECT (${statement}) AS figure`), ([row]) => row!.figure)
-
 /** Free space in the file, and unfinished work: merges, dropped rows, changes of embedder. */
 export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const impossible = yield* listed(
+  const impossible = yield* column<string>(
     sql,
     `SELECT id AS what FROM keyword_segments WHERE state = ${State.building}
        AND CASE WHEN json_valid(inputs) AND json_type(inputs) = 'array' AND json_array_length(inputs) > 0 THEN EXISTS (
          SELECT 1 FROM json_each(inputs) AS input WHERE NOT EXISTS (
            SELECT 1 FROM keyword_segments WHERE id = input.value AND state = ${State.live})) ELSE 1 END`
   )
-  const segments = yield* figure(sql, "SELECT count(*) FROM keyword_segments")
-  const live = yield* figure(sql, `SELECT count(*) FROM keyword_segments WHERE state = ${State.live}`)
-  const misnamed = yield* listed(
+  const segments = yield* only<number>(sql, "SELECT count(*) FROM keyword_segments")
+  const live = yield* only<number>(sql, `SELECT count(*) FROM keyword_segments WHERE state = ${State.live}`)
+  const misnamed = yield* column<string>(
     sql,
     `SELECT json_quote(name) AS what FROM collections NOT INDEXED
      WHERE id IN (${hiddenCollections}) AND name <> '~' || id ORDER BY id`
   )
-  const dropped = (yield* figure(sql, `SELECT count(*) FROM (${hiddenCollections})`)) - misnamed.length
-  const free = yield* figure(sql, "SELECT freelist_count FROM pragma_freelist_count")
-  const pages = yield* figure(sql, "SELECT page_count FROM pragma_page_count")
+  const dropped = (yield* only<number>(sql, `SELECT count(*) FROM (${hiddenCollections})`)) - misnamed.length
+  const free = yield* only<number>(sql, "SELECT freelist_count FROM pragma_freelist_count")
+  const pages = yield* only<number>(sql, "SELECT page_count FROM pragma_page_count")
   const share = Math.round((100 * free) / Math.max(1, pages))
-  const reindexes = yield* listed(
+  const reindexes = yield* column<string>(
     sql,
     "SELECT c.name AS what FROM reindexes AS r JOIN collections AS c ON c.id = r.collection_id"
   )

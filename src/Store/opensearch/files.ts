@@ -1,4 +1,5 @@
 import * as Effect from "effect/Effect"
+import * as Struct from "effect/Struct"
 import type { FileChange, IndexedRoot, KnownFile } from "../../model/File.ts"
 import { type TextRange, ranges } from "../core/identity.ts"
 import type { Answer } from "./client.ts"
@@ -159,39 +160,28 @@ const without = Effect.fnUntraced(function* (cluster: Cluster, at: At, paths: Re
   return new Set(paths.filter((_, place) => found[place]!.hits.hits.length === 0))
 })
 
+/** Files without any documents are forgotten, others become what `to` makes of them, unless a run has read them since. */
+const revise =
+  (to: (file: FileSource) => FileSource | undefined) =>
+  (cluster: Cluster, at: At, paths: ReadonlyArray<string>, since = Number.MAX_SAFE_INTEGER) =>
+    Effect.gen(function* () {
+      if (paths.length === 0) return
+      yield* cluster.refreshed(at.documents)
+      const empty = yield* without(cluster, at, paths)
+      yield* update(cluster, at, paths, (path, before) => {
+        if (before === undefined || before.run >= since) return undefined
+        return empty.has(path) ? null : to(before)
+      })
+    })
+
 /**
  * Marks the files of deleted documents to be read again, except those that a run has read since. Forgets files without
  * any documents.
  */
-export const doubt = Effect.fnUntraced(function* (
-  cluster: Cluster,
-  at: At,
-  paths: ReadonlyArray<string>,
-  since = Number.MAX_SAFE_INTEGER
-) {
-  if (paths.length === 0) return
-  yield* cluster.refreshed(at.documents)
-  const empty = yield* without(cluster, at, paths)
-  yield* update(cluster, at, paths, (path, before) => {
-    if (before === undefined || before.run >= since) return undefined
-    if (empty.has(path)) return null
-    const { stamp: _, ...rest } = before
-    return { ...rest, outcome: "unfinished", run: 0 }
-  })
-})
+export const doubt = revise((file) => ({ ...Struct.omit(file, "stamp"), outcome: "unfinished", run: 0 }))
 
-/** Forgets files without documents, unless run `before` or a later one has recorded them. */
-export const forget = Effect.fnUntraced(function* (
-  cluster: Cluster,
-  at: At,
-  paths: ReadonlyArray<string>,
-  before = Number.MAX_SAFE_INTEGER
-) {
-  if (paths.length === 0) return
-  yield* cluster.refreshed(at.documents)
-  const empty = yield* without(cluster, at, paths)
-  yield* update(cluster, at, [...empty], (_, file) => (file === undefined || file.run >= before ? undefined : null))
-})
+/** Forgets files without documents, unless a run has recorded them since. */
+export const forget = revise(() => undefined)
 
 /** Marks files to be read again whose documents were stored without a record of the file. */
 export const unfinished = (cluster: Cluster, at: At, paths: ReadonlyArray<string>, now: number) =>
@@ -220,22 +210,19 @@ export const recordRoots = ({ bulk }: Cluster, { documents }: At, roots: Readonl
     { refresh: "false", repeatable: true }
   )
 
-const rootsIn = Effect.fnUntraced(function* ({ refreshed, search }: Cluster, { documents }: At) {
+export const roots = Effect.fnUntraced(function* ({ refreshed, search }: Cluster, { documents }: At) {
   yield* refreshed(documents)
   const { hits } = yield* search(documents, { size: mostHits, query: { term: { kind: "root" } } })
-  return (hits.hits as ReadonlyArray<{ readonly _source: RootSource }>).map(({ _source }) => _source.own)
+  return (hits.hits as ReadonlyArray<{ readonly _source: RootSource }>)
+    .map(({ _source }) => _source.own)
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
 })
-
-export const roots = (cluster: Cluster, at: At) =>
-  Effect.map(rootsIn(cluster, at), (found): ReadonlyArray<IndexedRoot> =>
-    found.toSorted((a, b) => (a.path < b.path ? -1 : 1))
-  )
 
 const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
 
 /** Forgets the roots within ranges of paths. */
 export const forgetRoots = Effect.fnUntraced(function* (cluster: Cluster, at: At, within: ReadonlyArray<TextRange>) {
-  const gone = (yield* rootsIn(cluster, at)).filter(({ path }) =>
+  const gone = (yield* roots(cluster, at)).filter(({ path }) =>
     within.some(([from, to]) => !isBefore(path, from) && isBefore(path, to))
   )
   yield* cluster.bulk(

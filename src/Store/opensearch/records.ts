@@ -6,7 +6,7 @@ import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } 
 import { notFound } from "../core/calls.ts"
 import { Failed } from "./client.ts"
 import { type Cluster, mostHits } from "./Cluster.ts"
-import { isHead } from "./filter.ts"
+import { isHead, type Query } from "./filter.ts"
 
 /** What is kept of a collection: its embedder and the index of its passages, which change in one step. */
 export interface CollectionRecord {
@@ -166,8 +166,8 @@ export interface Counts {
   readonly passages: number
 }
 
-/** How many documents and passages searches find in each of these collections. */
-export const countsOf = (cluster: Cluster, records: ReadonlyArray<CollectionRecord>) =>
+/** How many documents that a query finds, and passages of theirs, searches find in each of these collections. */
+export const countsOf = (cluster: Cluster, records: ReadonlyArray<CollectionRecord>, query: Query = isHead) =>
   Effect.map(
     cluster.searches(
       records.map(({ documents }) => ({
@@ -175,7 +175,7 @@ export const countsOf = (cluster: Cluster, records: ReadonlyArray<CollectionReco
         body: {
           size: 0,
           track_total_hits: true,
-          query: isHead,
+          query,
           aggs: { passages: { sum: { field: "passages" } } }
         }
       }))

@@ -11,7 +11,7 @@ import * as ranking from "../../ranking/rank.ts"
 import type { Language } from "../../terms/languages.ts"
 import { metadataOf, toShown } from "../core/document.ts"
 import { toPassage } from "../core/passage.ts"
-import { dot, meanOver, measureBy } from "../core/direction.ts"
+import { meanOver, measureBy } from "../core/direction.ts"
 import { Candidates, candidates, columns } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
@@ -24,6 +24,7 @@ import { type CollectionRecord, type Counts, countsOf, find as findRecord, toSum
 import { nearTerms } from "./spelling.ts"
 import { type Within, frequencies, meanIn, queryLanguageOf, termQuery } from "./within.ts"
 import { frequency, fromBytes, rowOf, stored } from "./sources.ts"
+import { dot } from "../../model/numbers.ts"
 
 const maskOf = (count: number): Mask => ({ bits: new Uint32Array(), count })
 
@@ -329,20 +330,7 @@ export const find = (cluster: Cluster, request: FindRequest) =>
   )
 
 /** How many passages of collections a filter leaves. */
-export const filteredCount = Effect.fnUntraced(function* (
-  { searches }: Cluster,
-  records: ReadonlyArray<CollectionRecord>,
-  query: Query
-) {
-  const found = yield* searches(
-    records.map(({ documents }) => ({
-      index: documents,
-      body: {
-        size: 0,
-        query: all([isHead, query]),
-        aggs: { passages: { sum: { field: "passages" } } }
-      }
-    }))
+export const filteredCount = (cluster: Cluster, records: ReadonlyArray<CollectionRecord>, query: Query) =>
+  Effect.map(countsOf(cluster, records, all([isHead, query])), (found) =>
+    found.reduce((sum, { passages }) => sum + passages, 0)
   )
-  return found.reduce<number>((sum, { aggregations }) => sum + aggregations.passages.value, 0)
-})

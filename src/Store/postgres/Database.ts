@@ -16,6 +16,7 @@ import { make as makeClient, transaction } from "./client.ts"
 import { retryBusy, typed } from "./errors.ts"
 import { migrate, schemaVersion } from "./schema.ts"
 import { makeScoring } from "./scoring.ts"
+import { column, first, only } from "../sql/rows.ts"
 
 export interface DatabaseOptions {
   /** With user, password and TLS, as libpq writes it. */
@@ -33,12 +34,10 @@ export interface DatabaseOptions {
 }
 
 const bytesOf = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
-  Effect.map(
-    sql.unsafe<{ readonly bytes: number }>(
-      `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bytes FROM pg_class AS c
-       JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'`
-    ),
-    ([row]) => row!.bytes
+  only(
+    sql,
+    `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bytes FROM pg_class AS c
+     JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'`
   )
 
 /** Deletes dropped rows, merges all postings and computes codes again; the server's own vacuum frees the space. */
@@ -182,19 +181,17 @@ const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: 
     })
   }
   yield* sql.unsafe(`SET LOCAL search_path TO "${schema}"`)
-  const tables = yield* sql.unsafe<{ readonly name: string }>(
-    "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = ?",
-    [schema]
-  )
-  const isOurs = tables.some(({ name }) => name === "clew")
+  const tables = yield* column<string>(sql, "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = ?", [
+    schema
+  ])
+  const isOurs = tables.includes("clew")
   if (!isOurs && tables.length > 0) {
     return yield* new StoreUnavailable({
       reason: `The schema ${schema} has tables of another program, and was left untouched; set store.schema to another name`
     })
   }
   if (!isOurs && mode !== "create") return yield* none
-  const [row] = isOurs ? yield* sql.unsafe<{ readonly version: number }>("SELECT version FROM clew") : []
-  const version = row?.version ?? 0
+  const version = isOurs ? ((yield* first<number>(sql, "SELECT version FROM clew")) ?? 0) : 0
   yield* refuseNewer(schema, version)
   if (version === schemaVersion) return mode === "readonly" ? undefined : yield* mayWrite(sql, schema)
   if (mode === "readonly") {

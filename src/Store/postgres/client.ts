@@ -10,6 +10,7 @@ import type * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { Socket } from "node:net"
+import { Kept } from "../../runtime/Kept.ts"
 import { escaped, unescaped } from "../sql/dialect.ts"
 import { inSteps } from "../sql/steps.ts"
 import type { Ahead } from "./ahead.ts"
@@ -103,23 +104,15 @@ export const make = ({ pool, silence, url }: ClientOptions) =>
       types: types as never
     }),
     (client) => {
-      const kept = new Map<string, Translated>()
-      const translated = (statement: string): Translated => {
-        const known = kept.get(statement) ?? translate(statement)
-        kept.delete(statement)
-        kept.set(statement, known)
-        for (const oldest of kept.keys()) {
-          if (kept.size <= mostKept) break
-          kept.delete(oldest)
-        }
-        return known
-      }
+      const kept = new Kept<string, Translated>(mostKept)
       const { unsafe: plain } = client
       const unsafe = <A extends object>(
         statement: string,
         params: ReadonlyArray<unknown> = []
       ): Statement.Statement<A> => {
-        const { lists, text } = translated(statement)
+        const known = kept.get(statement) ?? translate(statement)
+        kept.add(statement, known)
+        const { lists, text } = known
         return plain<A>(
           text,
           params.map((value, at) => parameter(value, lists.get(at)))

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { checked } from "../crc.ts"
-import { inList, list } from "../sql/rows.ts"
+import { inList, list, column, first } from "../sql/rows.ts"
 import { type Scoring, inMemory } from "../sql/scoring.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 
@@ -23,11 +23,10 @@ export const makeScoring = (): Scoring =>
       state: () => true,
       setOf: (sql, collection) =>
         Effect.map(
-          sql.unsafe<{ readonly id: number }>(
-            "SELECT id FROM vector_sets WHERE collection_id = ? AND generation = 'current'",
-            [collection]
-          ),
-          ([set]) => set?.id ?? 0
+          first<number>(sql, "SELECT id FROM vector_sets WHERE collection_id = ? AND generation = 'current'", [
+            collection
+          ]),
+          (set = 0) => set
         ),
       some: (sql, collection, passages, use) =>
         Effect.map(
@@ -44,10 +43,7 @@ export const makeScoring = (): Scoring =>
             }
           }
         ),
-      whole: (sql, collection) =>
-        Effect.map(sql.unsafe<Row>(`SELECT passage_id FROM ${vectorTable(sql).of(collection)} AS v`), (rows) =>
-          rows.map(({ passage_id }) => passage_id)
-        )
+      whole: (sql, collection) => column(sql, `SELECT passage_id FROM ${vectorTable(sql).of(collection)} AS v`)
     },
     heldBytes
   )

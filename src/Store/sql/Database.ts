@@ -13,19 +13,12 @@ import type { Scoring } from "./scoring.ts"
 import { type VectorOptions, defaults } from "./vectors.ts"
 
 /** How a connection searches, and what it keeps in memory for that. */
-export interface Searching {
-  readonly codes: Scanner
-  readonly masks: Masks
-  readonly facets: Facets
-  readonly scoring: Scoring
-  readonly backgrounds: ReturnType<typeof makeBackgrounds>
-  readonly vectors: VectorOptions
-}
-
-export const makeSearching = (codes: Scanner, scoring: Scoring, vectors: VectorOptions = defaults): Searching => {
+export const makeSearching = (codes: Scanner, scoring: Scoring, vectors: VectorOptions = defaults) => {
   const masks = new Masks()
   return { codes, masks, facets: new Facets(masks), scoring, backgrounds: makeBackgrounds(), vectors }
 }
+
+export type Searching = ReturnType<typeof makeSearching>
 
 type Run = <A, E, R>(
   effect: Effect.Effect<A, E | SqlError, R>

@@ -5,6 +5,7 @@ import { facetLimits, type Facet, type Facets as Counted } from "../../model/Fac
 import type { Filter } from "../../model/Filter.ts"
 import type { Mask } from "../../model/Passage.ts"
 import type { Searched } from "../../ranking/Snapshot.ts"
+import { Kept } from "../../runtime/Kept.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { dialectOf } from "./dialect.ts"
 import { MetadataValues, Numbers, ofCollections, type OwnValues, ownValues } from "../core/facetValues.ts"
@@ -53,7 +54,7 @@ const mostAnswers = 64
 export class Facets {
   private readonly known = new Map<string, Known>()
   private readonly present = new WeakMap<PassageRanges, Present>()
-  private readonly answers = new Map<string, Counted>()
+  private readonly answers = new Kept<string, Counted>(mostAnswers)
 
   constructor(private readonly masks: Masks) {}
 
@@ -73,12 +74,8 @@ export class Facets {
       [list(asked.map(({ id }) => id))]
     )
     const key = JSON.stringify([states.map(({ changes, id }) => [id, changes]), names, filter && inOrder(filter)])
-    const answer = filter === undefined ? undefined : this.answers.get(key)
-    if (answer !== undefined) {
-      this.answers.delete(key)
-      this.answers.set(key, answer)
-      return answer
-    }
+    const answer = filter === undefined ? undefined : this.answers.use(key)
+    if (answer !== undefined) return answer
     const counts = new Map<string, Uint32Array>(names.map((name) => [name, new Uint32Array()]))
     const inCollections: Array<Facet["values"][number]> = []
     for (const collection of asked) {
@@ -100,11 +97,7 @@ export class Facets {
         ? ofCollections(inCollections)
         : (this.known.get(name)?.values.facet(counts.get(name)!) ?? { values: [], others: 0 })
     const found: Counted = Object.fromEntries([...counts.keys()].map((name) => [name, facetOf(name)]))
-    if (filter !== undefined) this.answers.set(key, found)
-    for (const [oldest] of this.answers) {
-      if (this.answers.size <= mostAnswers) break
-      this.answers.delete(oldest)
-    }
+    if (filter !== undefined) this.answers.add(key, found)
     this.forget()
     return found
   })

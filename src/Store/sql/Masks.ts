@@ -3,6 +3,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { type Filter, filtersUnder, isEmptyFilter } from "../../model/Filter.ts"
 import type { Mask } from "../../model/Passage.ts"
+import { Kept } from "../../runtime/Kept.ts"
 import { type Where, allDocuments, documentsOf, forEachId, manyGlobs, matching } from "./filter.ts"
 import { compiled } from "../core/clauses.ts"
 import { dialectOf } from "./dialect.ts"
@@ -10,21 +11,19 @@ import { forEachNumber } from "./rows.ts"
 
 const mostBytes = 32 * 1024 * 1024
 
+/** A key can be a thousand times longer than its mask. */
+const bytesOf = ({ bits }: Mask, key: string): number => 2 * key.length + bits.byteLength
+
 /**
  * A connection's masks of filters, each computed once per state of the collection; the last used are kept. They are
  * made from documents' ids, read from indices as one text, since transferring rows costs more than finding them.
  */
 export class Masks {
   private readonly documents = new Map<number, PassageRanges>()
-  private readonly kept = new Map<string, Mask>()
-  private bytes = 0
+  readonly kept = new Kept<string, Mask>(mostBytes, bytesOf)
 
   /** Up to this many matching documents are looked up one by one. */
   constructor(private readonly few = 10_000) {}
-
-  get size(): number {
-    return this.bytes
-  }
 
   /** Undefined: all passages. Call it in the snapshot that is searched. */
   readonly of = Effect.fnUntraced(function* (
@@ -39,19 +38,15 @@ export class Masks {
       [collection]
     )
     const key = JSON.stringify([collection, state!.changes, inOrder(filter)])
-    const known = this.kept.get(key)
-    if (known !== undefined) {
-      this.kept.delete(key)
-      this.kept.set(key, known)
-      return known
-    }
+    const known = this.kept.use(key)
+    if (known !== undefined) return known
     const documents = yield* documentsMatching(sql, collection, filter)
     // Looking up a few documents costs less than reading the ranges of all.
     const mask =
       documents.length <= this.few
         ? yield* rangesOf(sql, collection, documents)
         : (yield* this.documentsOf(sql, collection, state!.documents)).passagesOf(documents)
-    this.keep(key, mask)
+    this.kept.add(key, mask)
     return mask
   })
 
@@ -68,20 +63,7 @@ export class Masks {
     this.documents.set(collection, documents)
     return documents
   })
-
-  private keep(key: string, mask: Mask): void {
-    this.kept.set(key, mask)
-    this.bytes += bytesOf(key, mask)
-    for (const [oldest, other] of this.kept) {
-      if (this.bytes <= mostBytes) break
-      this.kept.delete(oldest)
-      this.bytes -= bytesOf(oldest, other)
-    }
-  }
 }
-
-/** A key can be a thousand times longer than its mask. */
-const bytesOf = (key: string, { bits }: Mask): number => 2 * key.length + bits.byteLength
 
 /** Makes filters equal that differ only in the order of their keys. */
 export const inOrder = (filter: Filter): unknown =>

@@ -42,7 +42,7 @@ export const makeBackgrounds = () => {
     const state = JSON.stringify([embedder, ...(epoch === null ? [changes, last] : [set.id, epoch])])
     const before = known.get(id)
     if (before?.state === state) return before
-    const latest = epoch === null ? undefined : yield* codesOn(sql).latestCentroid(set)
+    const latest = epoch === null ? undefined : (yield* codesOn(sql).centroids(set)).at(-1)
     const sample = latest === undefined ? yield* vectorsOf(sql, id).spread(codesFrom, embedder.dimensions) : []
     const mean: Known = {
       state,

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { checked, crcOf } from "../crc.ts"
 import { dialectOf } from "./dialect.ts"
-import { inList, insertRows, list } from "./rows.ts"
+import { inList, insertRows, list, column, only } from "./rows.ts"
 import { makeHidden } from "./sweep.ts"
 import { unchanged } from "./unchanged.ts"
 import {
@@ -57,10 +57,7 @@ export const codesOn = (sql: SqlClient.SqlClient): CodeStore<SqlError> => ({
       )
     ),
 
-  collections: Effect.map(
-    sql.unsafe<{ readonly collection_id: number }>("SELECT collection_id FROM code_sets"),
-    (rows) => new Set(rows.map((row) => row.collection_id))
-  ),
+  collections: Effect.map(column<number>(sql, "SELECT collection_id FROM code_sets"), (ids) => new Set(ids)),
 
   create: ({ collection, generation }, width) =>
     Effect.map(
@@ -126,28 +123,16 @@ export const codesOn = (sql: SqlClient.SqlClient): CodeStore<SqlError> => ({
 
   centroids: (set) =>
     Effect.map(
-      sql.unsafe<CentroidRow>("SELECT epoch, rows, centroid, crc FROM code_epochs WHERE set_id = ?", [set.id]),
+      sql.unsafe<CentroidRow>("SELECT epoch, rows, centroid, crc FROM code_epochs WHERE set_id = ? ORDER BY epoch", [
+        set.id
+      ]),
       (rows) => rows.map((row) => centroidOf(set, row))
-    ),
-
-  latestCentroid: (set) =>
-    Effect.map(
-      sql.unsafe<CentroidRow>(
-        "SELECT epoch, rows, centroid, crc FROM code_epochs WHERE set_id = ? ORDER BY epoch DESC LIMIT 1",
-        [set.id]
-      ),
-      ([row]) => (row === undefined ? undefined : centroidOf(set, row))
     ),
 
   addCentroid: (set, { centroid, epoch, rows }) => {
     const bytes = Buffer.from(centroid.buffer)
-    return sql.unsafe("INSERT INTO code_epochs (set_id, epoch, rows, centroid, crc) VALUES (?, ?, ?, ?, ?)", [
-      set,
-      epoch,
-      rows,
-      bytes,
-      crcOf(bytes, set, epoch)
-    ])
+    const row = { set_id: set, epoch, rows, centroid: bytes, crc: crcOf(bytes, set, epoch) }
+    return insertRows(sql, "code_epochs", [row])
   }
 })
 
@@ -165,13 +150,7 @@ export const vectorsIn = (sql: SqlClient.SqlClient, table: string, key: SetKey):
   ...key,
 
   countUpTo: (limit) =>
-    Effect.map(
-      sql.unsafe<{ readonly count: number }>(
-        `SELECT count(*) AS count FROM (SELECT 1 FROM ${table} AS v LIMIT ?) AS few`,
-        [limit]
-      ),
-      ([row]) => row!.count
-    ),
+    only(sql, `SELECT count(*) AS count FROM (SELECT 1 FROM ${table} AS v LIMIT ?) AS few`, [limit]),
 
   after: (passage, limit, width) =>
     Effect.map(
@@ -198,12 +177,13 @@ export const vectorsIn = (sql: SqlClient.SqlClient, table: string, key: SetKey):
     if (first === null || last === null) return []
     const step = Math.max(1, (last - first + 1) / count)
     const ids = Array.from({ length: Math.min(count, last - first + 1) }, (_, i) => Math.floor(first + i * step))
-    const rows = yield* sql.unsafe<{ readonly vector: Uint8Array }>(
+    const vectors = yield* column<Uint8Array>(
+      sql,
       `SELECT (SELECT vector FROM ${table} AS v WHERE passage_id >= j.value ORDER BY passage_id LIMIT 1) AS vector
        FROM json_each(?) AS j`,
       [list(ids)]
     )
-    return rows.map(({ vector }) => vectorOf(vector, width))
+    return vectors.map((vector) => vectorOf(vector, width))
   })
 })
 

@@ -10,11 +10,11 @@ import {
 import type { Deleted } from "../../model/Stored.ts"
 import type { CollectionNotFound } from "../../Store.ts"
 import { notFound } from "../core/calls.ts"
+import { State } from "../../postings/SegmentStore.ts"
 import { hide } from "./sweep.ts"
 import { isPresent } from "./tables.ts"
 import { unchanged } from "./unchanged.ts"
 import { vectorTable } from "./vectorTable.ts"
-import { segmentsOn } from "./segments.ts"
 
 /** An embedder's identity as columns. */
 export interface EmbedderRow {
@@ -136,7 +136,7 @@ export const create = Effect.fnUntraced(function* (
 /** Hides the collection from everyone at once; its rows are swept in steps. */
 export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: CollectionName) {
   const { documents, id, passages } = yield* find(sql, name)
-  yield* segmentsOn(sql).discardAll(id)
+  yield* sql.unsafe(`UPDATE keyword_segments SET state = ${State.garbage} WHERE collection_id = ?`, [id])
   for (const table of ["reindexes", "rebuilds", "roots"]) {
     yield* sql.unsafe(`DELETE FROM ${table} WHERE collection_id = ?`, [id])
   }

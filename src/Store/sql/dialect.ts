@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { sortable, unsortable } from "../core/clauses.ts"
+import { first, only } from "./rows.ts"
 
 /**
  * Where PostgreSQL and SQLite differ. All other statements are the same: they write parameters as `?` and lists of numbers
@@ -73,10 +74,7 @@ const sqlite: Dialect = {
   key: (column) => column,
   hasFiles: true,
   nextIds: (sql, table) =>
-    Effect.map(
-      sql.unsafe<{ readonly seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = ?", [table]),
-      ([row]) => (row?.seq ?? 0) + 1
-    ),
+    Effect.map(first<number>(sql, "SELECT seq FROM sqlite_sequence WHERE name = ?", [table]), (last = 0) => last + 1),
   // Space in the file for deleting on a full disk, which frees space only in the end: enough for the documents of an
   // index of some hundred megabytes.
   reserve: `INSERT INTO reserve (id, body) SELECT 1, zeroblob(${256 * 1024}) WHERE NOT EXISTS (SELECT 1 FROM reserve)`,
@@ -122,15 +120,13 @@ const postgres: Dialect = {
   indexed: (column) => [`left(${column}, ${indexedCharacters})`, column],
   caseless: caselessStart,
   nextIds: (sql, table, count) =>
-    Effect.map(
-      count === 0
-        ? sql.unsafe<{ readonly next: number }>("SELECT next FROM row_ids WHERE name = ?", [table])
-        : sql.unsafe<{ readonly next: number }>(
-            "UPDATE row_ids SET next = next + ? WHERE name = ? RETURNING next - ? AS next",
-            [count, table, count]
-          ),
-      ([row]) => row!.next
-    ),
+    count === 0
+      ? only(sql, "SELECT next FROM row_ids WHERE name = ?", [table])
+      : only(sql, "UPDATE row_ids SET next = next + ? WHERE name = ? RETURNING next - ? AS next", [
+          count,
+          table,
+          count
+        ]),
   reserve: undefined,
   changes: undefined
 }

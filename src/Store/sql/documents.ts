@@ -9,7 +9,7 @@ import { type KnownRow, toKnown } from "../core/document.ts"
 import { identified } from "../core/identity.ts"
 import { type Prunable, type PruneOptions, pruneStep } from "../core/pruning.ts"
 import { dialectOf } from "./dialect.ts"
-import { inList, list } from "./rows.ts"
+import { inList, list, column } from "./rows.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Filter } from "../../model/Filter.ts"
 import type { Deleted, DocumentRef } from "../../model/Stored.ts"
@@ -29,20 +29,18 @@ export const remove = Effect.fnUntraced(function* (
   recorded: { readonly since?: number | undefined; readonly paths?: ReadonlySet<string> } = {}
 ) {
   if (ids.length === 0) return { documents: 0, passages: 0 } satisfies Deleted
-  const rows = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM passages WHERE document_id ${inList}`, [
-    list(ids)
-  ])
-  const passages = rows.map((row) => row.id)
+  const passages = yield* column<number>(sql, `SELECT id FROM passages WHERE document_id ${inList}`, [list(ids)])
   yield* postings.remove(segmentsOn(sql), collection, passages)
   yield* vectors.remove(sql, collection, passages)
   yield* reindex.forget(sql, collection, passages)
   yield* graph.remove(sql, collection, passages)
-  const origins = yield* sql.unsafe<{ readonly origin: string }>(
+  const origins = yield* column<string>(
+    sql,
     `SELECT DISTINCT origin FROM documents WHERE origin IS NOT NULL AND id ${inList}`,
     [list(ids)]
   )
   yield* sql.unsafe(`DELETE FROM documents WHERE id ${inList}`, [list(ids)])
-  const doubtful = origins.flatMap(({ origin }) => (recorded.paths?.has(origin) === true ? [] : [origin]))
+  const doubtful = origins.filter((origin) => recorded.paths?.has(origin) !== true)
   yield* files.doubt(sql, collection, doubtful, recorded.since)
   const deleted: Deleted = { documents: ids.length, passages: passages.length }
   yield* collections.addToCounts(sql, collection, { documents: -deleted.documents, passages: -deleted.passages })
@@ -84,34 +82,16 @@ export const removeMatching = Effect.fnUntraced(function* (
     filter,
     yield* globbed(sql, collection, filter)
   )
-  const rows = yield* sql.unsafe<{ readonly id: number }>(`SELECT d.id FROM documents AS d WHERE ${where} LIMIT ?`, [
-    ...params,
-    limit
-  ])
-  return yield* remove(
-    sql,
-    collection,
-    rows.map((row) => row.id)
-  )
+  const ids = yield* column<number>(sql, `SELECT d.id FROM documents AS d WHERE ${where} LIMIT ?`, [...params, limit])
+  return yield* remove(sql, collection, ids)
 })
 
 /** Deletes the documents whose `doc_id` or `source` is exactly the value. */
-export const removeWhere = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  column: "doc_id" | "source",
-  value: string
-) {
-  const rows = yield* sql.unsafe<{ readonly id: number }>(
-    `SELECT id FROM documents WHERE collection_id = ? AND ${column} = ?`,
-    [collection, value]
+export const removeWhere = (sql: SqlClient.SqlClient, collection: number, name: "doc_id" | "source", value: string) =>
+  Effect.flatMap(
+    column<number>(sql, `SELECT id FROM documents WHERE collection_id = ? AND ${name} = ?`, [collection, value]),
+    (ids) => remove(sql, collection, ids)
   )
-  return yield* remove(
-    sql,
-    collection,
-    rows.map((row) => row.id)
-  )
-})
 
 /** One step of a deletion by paths, in the caller's transaction. */
 export const prune = (

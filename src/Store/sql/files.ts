@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type { FileChange, FileOutcome, IndexedRoot, KnownFile } from "../../model/File.ts"
 import { type TextRange, ranges } from "../core/identity.ts"
 import { dialectOf, same } from "./dialect.ts"
-import { inList, list } from "./rows.ts"
+import { inList, list, only } from "./rows.ts"
 
 interface Row {
   readonly id: number
@@ -223,7 +223,4 @@ export const forgetRoots = (sql: SqlClient.SqlClient, collection: number, within
 
 /** The next run's number. The caller holds the write lock, so nobody else gets it. */
 export const beginRun = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
-  Effect.map(
-    sql.unsafe<{ readonly last: number }>("UPDATE run_numbers SET last = last + 1 WHERE id = 1 RETURNING last"),
-    ([row]) => row!.last
-  )
+  only(sql, "UPDATE run_numbers SET last = last + 1 WHERE id = 1 RETURNING last")

@@ -10,7 +10,7 @@ import { documentLanguage } from "../../terms/detect.ts"
 import { type Language, isLanguage } from "../../terms/languages.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { headingOf } from "../core/passage.ts"
-import { inList, list } from "./rows.ts"
+import { inList, list, first } from "./rows.ts"
 import { segmentsOn } from "./segments.ts"
 
 export type { KeywordRow }
@@ -43,11 +43,8 @@ export const verify = Effect.fnUntraced(function* (
   read: { readonly pause?: Effect.Effect<void>; readonly through?: (passages: number) => Effect.Effect<void> } = {}
 ) {
   let count = 0
-  const [counted] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
-    collection
-  ])
   return yield* verifying.verify(segmentsOn(sql), collection, {
-    passages: counted?.passages,
+    passages: yield* first<number>(sql, "SELECT passages FROM collections WHERE id = ?", [collection]),
     pause: read.pause,
     after: (passage, most) =>
       Effect.map(

@@ -5,7 +5,7 @@ import { isEmptyFilter } from "../../model/Filter.ts"
 import { dialectOf } from "./dialect.ts"
 import { containing, documentsWhere, globbed, type Where } from "./filter.ts"
 import { type SummaryRow, toListed } from "../core/document.ts"
-import { inList, list } from "./rows.ts"
+import { inList, list, first, only } from "./rows.ts"
 
 /** Up to this many matches of a filter are sorted directly. */
 const fewMatch = 1000
@@ -32,16 +32,17 @@ export const page = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, colle
     ids === undefined
       ? matching
       : { sql: `${matching.sql} AND d.id ${inList}`, params: [...matching.params, list(ids)] }
-  const [few] =
+  const few =
     isEmptyFilter(filter) && ids === undefined
-      ? []
-      : yield* sql.unsafe<{ readonly count: number }>(
+      ? undefined
+      : yield* only<number>(
+          sql,
           `SELECT count(*) AS count FROM (SELECT 1 FROM documents AS d WHERE ${where.sql} LIMIT ${fewMatch}) AS few`,
           where.params
         )
   // A few matches are found by the filter and then sorted; with many, walking all documents in order soon fills the
   // page.
-  const isSorted = few !== undefined && few.count < fewMatch
+  const isSorted = few !== undefined && few < fewMatch
   const direction = falling ? "DESC" : "ASC"
   const beyond = falling ? "<" : ">"
 
@@ -54,13 +55,13 @@ export const page = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, colle
     )
 
   const bySource = Effect.gen(function* () {
-    const [last] =
+    const last =
       after === undefined
-        ? []
-        : yield* sql.unsafe<{ readonly name: string }>(
-            "SELECT name FROM documents WHERE collection_id = ? AND doc_id = ?",
-            [collection, after]
-          )
+        ? undefined
+        : yield* first<string>(sql, "SELECT name FROM documents WHERE collection_id = ? AND doc_id = ?", [
+            collection,
+            after
+          ])
     if (after !== undefined && last === undefined) return []
     // As values, both are found in the index; a row from a subquery would only bound the first.
     const keys = (name: string): ReadonlyArray<string> => (isSorted ? [`${name} || ''`] : dialect.indexed(name))
@@ -68,10 +69,13 @@ export const page = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, colle
     return yield* rowsIn(
       {
         keys: sorted.map((key) => `${key} ${direction}`).join(", "),
-        after: last && {
-          sql: `(${sorted.join(", ")}) ${beyond} (${[...keys("?"), "?"].join(", ")})`,
-          params: [...keys("").map(() => last.name), after!]
-        }
+        after:
+          last === undefined
+            ? undefined
+            : {
+                sql: `(${sorted.join(", ")}) ${beyond} (${[...keys("?"), "?"].join(", ")})`,
+                params: [...keys("").map(() => last), after!]
+              }
       },
       limit
     )

@@ -5,7 +5,7 @@ import * as collections from "./collections.ts"
 import { type SummaryRow, toSampled, toSome, toStored, toSummary } from "../core/document.ts"
 import { type CheckedRow, type DocumentRow, checkDocument, checkHead, checkPassage } from "../core/passage.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
-import { list } from "./rows.ts"
+import { list, column } from "./rows.ts"
 import { isPresent, hiddenCollections } from "./tables.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
@@ -133,14 +133,16 @@ export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
   const [swept] = yield* sql.unsafe(`${hiddenCollections} LIMIT 1`)
   const held = (key: string) =>
     swept === undefined ? `EXISTS (SELECT 1 FROM metadata_values WHERE key = ${key})` : isHeld(key)
-  const unknown = yield* sql.unsafe<{ readonly key: string }>(
+  const unknown = yield* column<string>(
+    sql,
     `SELECT value AS key FROM ${dialectOf(sql).texts("t")}
      WHERE NOT (${held("t.value")})`,
     [list(keys)]
   )
   if (unknown.length === 0) return { unknown: [], known: [] }
   // Each lookup jumps from one key to the next in the index, past all rows of the key itself.
-  const known = yield* sql.unsafe<{ readonly key: string }>(
+  const known = yield* column<string>(
+    sql,
     `WITH RECURSIVE k (key) AS (
        SELECT min(key) FROM metadata_values
        UNION ALL
@@ -148,7 +150,7 @@ export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
      ) SELECT key FROM k WHERE key IS NOT NULL AND (${held("k.key")}) LIMIT ?`,
     [mostKnown]
   )
-  return { unknown: unknown.map(({ key }) => key), known: known.map(({ key }) => key).sort() }
+  return { unknown, known: known.toSorted() }
 })
 
 /** Counts of an index, or of one of its collections. */

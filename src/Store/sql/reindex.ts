@@ -5,7 +5,7 @@ import { type CollectionSummary, type EmbedderIdentity, sameEmbedder } from "../
 import type { Reindexed, ReindexPosition, ReindexState } from "../../model/Stored.ts"
 import { ReindexTakenOver } from "../../Store.ts"
 import { embedderColumns, embedderParams, type EmbedderRow, fromRow, toRow } from "./collections.ts"
-import { inList, list, passagesAfter, textColumns } from "./rows.ts"
+import { inList, list, passagesAfter, textColumns, column } from "./rows.ts"
 import { type TextRow, toText } from "../core/passage.ts"
 import { vectorTable } from "./vectorTable.ts"
 import * as vectors from "./vectors.ts"
@@ -106,11 +106,12 @@ export const add = Effect.fnUntraced(function* (
   }
   const last = embedded.at(-1)
   if (last === undefined) return
-  const left = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM passages WHERE id > ? AND id ${inList}`, [
-    reached,
-    list(embedded.map(({ id }) => id))
-  ])
-  const there = new Set(left.map(({ id }) => id))
+  const there = new Set(
+    yield* column<number>(sql, `SELECT id FROM passages WHERE id > ? AND id ${inList}`, [
+      reached,
+      list(embedded.map(({ id }) => id))
+    ])
+  )
   yield* vectors.insert(
     sql,
     collection.id,

@@ -38,6 +38,22 @@ export const insertRows = (
 export const inList = "IN (SELECT value FROM json_each(?))"
 export const list = (values: ReadonlyArray<string | number>): string => JSON.stringify(values)
 
+/** The first column of all rows that a statement gives. */
+export const column = <A>(
+  sql: SqlClient.SqlClient,
+  statement: string,
+  params: ReadonlyArray<unknown> = []
+): Effect.Effect<ReadonlyArray<A>, SqlError> =>
+  Effect.map(sql.unsafe<Record<string, A>>(statement, params), (rows) => rows.map((row) => Object.values(row)[0]!))
+
+/** The same of the first row; undefined if there is none. */
+export const first = <A>(sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown> = []) =>
+  Effect.map(column<A>(sql, statement, params), ([value]) => value)
+
+/** The same of a statement that always gives a row. */
+export const only = <A>(sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown> = []) =>
+  Effect.map(column<A>(sql, statement, params), ([value]) => value!)
+
 const comma = 44
 const zero = 48
 

@@ -5,7 +5,7 @@ import { HeldVectors } from "../../codes/HeldVectors.ts"
 import { damaged } from "../../model/Damaged.ts"
 import { type Scored, byScoreAndId } from "../../model/Passage.ts"
 import { type Direction, measureBy } from "../core/direction.ts"
-import { list } from "./rows.ts"
+import { list, first } from "./rows.ts"
 
 /** Some passages, or all so many of a collection. */
 export type Among = ArrayLike<number> | { readonly all: number }
@@ -76,14 +76,15 @@ const checkVectorless = Effect.fnUntraced(function* (
   collection: number,
   passages: ReadonlyArray<number>
 ) {
-  const [missing] = yield* sql.unsafe<{ readonly id: number }>(
+  const missing = yield* first<number>(
+    sql,
     `SELECT p.id FROM json_each(?) AS asked CROSS JOIN passages AS p ON p.id = asked.value
        CROSS JOIN documents AS d ON d.id = p.document_id
      WHERE d.collection_id = ?
        AND NOT EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') LIMIT 1`,
     [list(passages), collection]
   )
-  if (missing !== undefined) damaged(`the vector of passage ${missing.id} is missing`)
+  if (missing !== undefined) damaged(`the vector of passage ${missing} is missing`)
 })
 
 /** Scores vectors in memory, which holds those read last, of each width up to `mostBytes`. */

@@ -6,7 +6,7 @@ import { type BlockRef, type Segment, type SegmentStore, State, chunkOrdinals } 
 import { decodeHead, encodeHead } from "../../postings/block.ts"
 import { unique } from "../../postings/tombstones.ts"
 import { checked, crcOf } from "../crc.ts"
-import { inList, insertRows, list } from "./rows.ts"
+import { inList, insertRows, list, column, only } from "./rows.ts"
 import { unchanged } from "./unchanged.ts"
 
 const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs, format, terms_version, languages`
@@ -89,33 +89,31 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
     ),
 
   rebuilding: Effect.map(
-    sql.unsafe<{ readonly collection_id: number }>("SELECT collection_id FROM rebuilds WHERE kind = 'postings'"),
-    (rows) => new Set(rows.map((row) => row.collection_id))
+    column<number>(sql, "SELECT collection_id FROM rebuilds WHERE kind = 'postings'"),
+    (ids) => new Set(ids)
   ),
 
   add: (segment) =>
-    Effect.map(
-      sql.unsafe<{ readonly id: number }>(
-        `INSERT INTO keyword_segments
-           (collection_id, state, stamp, passages, terms, version, first_id, last_id, blocks, inputs, format, terms_version, languages)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-        [
-          segment.collection_id,
-          segment.state ?? (segment.inputs === undefined ? State.live : State.building),
-          segment.stamp ?? unique(),
-          segment.passages,
-          segment.terms,
-          unique(),
-          segment.first_id,
-          segment.last_id,
-          segment.blocks,
-          segment.inputs === undefined ? null : list(segment.inputs),
-          segment.format,
-          segment.terms_version,
-          segment.languages
-        ]
-      ),
-      ([row]) => row!.id
+    only(
+      sql,
+      `INSERT INTO keyword_segments
+         (collection_id, state, stamp, passages, terms, version, first_id, last_id, blocks, inputs, format, terms_version, languages)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+      [
+        segment.collection_id,
+        segment.state ?? (segment.inputs === undefined ? State.live : State.building),
+        segment.stamp ?? unique(),
+        segment.passages,
+        segment.terms,
+        unique(),
+        segment.first_id,
+        segment.last_id,
+        segment.blocks,
+        segment.inputs === undefined ? null : list(segment.inputs),
+        segment.format,
+        segment.terms_version,
+        segment.languages
+      ]
     ),
 
   advanced: (segment, through, blocks) =>
@@ -128,9 +126,6 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
     ),
 
   discard: (segment) => sql.unsafe(`UPDATE keyword_segments SET state = ${State.garbage} WHERE id = ?`, [segment]),
-
-  discardAll: (collection) =>
-    sql.unsafe(`UPDATE keyword_segments SET state = ${State.garbage} WHERE collection_id = ?`, [collection]),
 
   clear: Effect.fnUntraced(function* (segment, most) {
     const range = [key(segment, 0), key(segment + 1, 0)]
@@ -209,13 +204,11 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
     ),
 
   blockStarts: (segment, bytes) =>
-    Effect.map(
-      sql.unsafe<{ readonly start: Buffer }>(
-        "SELECT substr(data, 1, ?) AS start FROM keyword_postings WHERE id > ? AND id < ? ORDER BY id",
-        [bytes, key(segment, 0), key(segment + 1, 0)]
-      ),
-      (rows) => rows.map(({ start }) => start)
-    ),
+    column(sql, "SELECT substr(data, 1, ?) AS start FROM keyword_postings WHERE id > ? AND id < ? ORDER BY id", [
+      bytes,
+      key(segment, 0),
+      key(segment + 1, 0)
+    ]),
 
   tombstones: (segment, chunk) =>
     Effect.map(

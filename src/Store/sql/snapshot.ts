@@ -26,7 +26,6 @@ import { dialectOf } from "./dialect.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { inList, list } from "./rows.ts"
 import { segmentsInSnapshot } from "./segments.ts"
-import { keptShown } from "./shown.ts"
 import { unchangedOf } from "./unchanged.ts"
 import * as vectors from "./vectors.ts"
 
@@ -53,6 +52,9 @@ const toShown = (row: HitRow): Shown => {
     }
   }
 }
+
+/** Some three thousand passages, by their characters and about what one takes besides. */
+export const shownKept = { most: 6_000_000, sizeOf: ({ hit }: Shown): number => 700 + hit.passage.text.length }
 
 const snapshotOn = (
   sql: SqlClient.SqlClient,
@@ -170,31 +172,27 @@ const snapshotOn = (
 
   facets: (asked, names, filter) => searching.facets.of(sql, asked, names, filter),
 
-  shown: Effect.fnUntraced(function* (passages) {
-    const kept = keptShown(sql)
-    const found = new Map<number, Shown>()
-    const unread: Array<number> = []
-    for (const passage of passages) {
-      const known = kept?.get(passage)
-      if (known === undefined) unread.push(passage)
-      else found.set(passage, known)
-    }
-    if (unread.length === 0) return found
-    const rows = yield* sql.unsafe<HitRow>(
-      `SELECT p.*, d.head_crc, d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line, d.language,
-              ${fileColumns(sql)}
-       FROM passages AS p JOIN documents AS d ON d.id = p.document_id ${fileJoin(sql)}
-       WHERE p.id ${inList}`,
-      [list(unread)]
+  shown: (passages) =>
+    Effect.tap(
+      unchangedOf(
+        sql,
+        "shown",
+        passages,
+        (unread) =>
+          Effect.map(
+            sql.unsafe<HitRow>(
+              `SELECT p.*, d.head_crc, d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line, d.language,
+                      ${fileColumns(sql)}
+               FROM passages AS p JOIN documents AS d ON d.id = p.document_id ${fileJoin(sql)}
+               WHERE p.id ${inList}`,
+              [list(unread)]
+            ),
+            (rows) => new Map(rows.map((row) => [row.id, toShown(row)]))
+          ),
+        shownKept
+      ),
+      (found) => learned(Array.from(found.values(), ({ language }) => language))
     )
-    for (const row of rows) {
-      const shown = toShown(row)
-      found.set(row.id, shown)
-      kept?.add(row.id, shown)
-    }
-    yield* learned(Array.from(found.values(), ({ language }) => language))
-    return found
-  })
 })
 
 /** The list of a request. Run it in one snapshot. */

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { damaged } from "../../model/Damaged.ts"
 import { dialectOf } from "./dialect.ts"
 import { allEdges, deleteEdges } from "./graph/byEntity.ts"
-import { changedRows, inList, list } from "./rows.ts"
+import { changedRows, inList, list, column, first, only } from "./rows.ts"
 import { hiddenCollections } from "./tables.ts"
 import { vectorTable } from "./vectorTable.ts"
 
@@ -14,12 +14,13 @@ export const hide = (sql: SqlClient.SqlClient, collection: number): Effect.Effec
 
 /** A new hidden collection, for swept parts of a collection that stays. */
 export const makeHidden = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const [row] = yield* sql.unsafe<{ readonly id: number }>(
+  const id = yield* only<number>(
+    sql,
     `INSERT INTO collections (name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
      VALUES ('~', '', '', 0, '', '', 0) RETURNING id`
   )
-  yield* hide(sql, row!.id)
-  return row!.id
+  yield* hide(sql, id)
+  return id
 })
 
 /** Most rows of each kind that a step deletes; of `texts`, documents and their passages together. */
@@ -27,14 +28,10 @@ const most = { vectors: 256, blocks: 16, edges: 1024, files: 512, texts: 256 }
 
 /** The next collection to sweep; a name that only looks hidden because of damage does not count. */
 const next = (sql: SqlClient.SqlClient) =>
-  Effect.flatMap(sql.unsafe<{ readonly id: number }>(`${hiddenCollections} ORDER BY name LIMIT 100`), (hidden) =>
-    Effect.map(
-      sql.unsafe<{ readonly id: number }>(
-        `SELECT id FROM collections WHERE id ${inList} AND name || '' = '~' || id LIMIT 1`,
-        [list(hidden.map(({ id }) => id))]
-      ),
-      ([row]) => row?.id
-    )
+  Effect.flatMap(column<number>(sql, `${hiddenCollections} ORDER BY name LIMIT 100`), (hidden) =>
+    first<number>(sql, `SELECT id FROM collections WHERE id ${inList} AND name || '' = '~' || id LIMIT 1`, [
+      list(hidden)
+    ])
   )
 
 /** Whether anything is still to be swept. */
@@ -44,14 +41,11 @@ export const isDue = (sql: SqlClient.SqlClient) => Effect.map(next(sql), (id) =>
 const parts: ReadonlyArray<(sql: SqlClient.SqlClient, collection: number) => Effect.Effect<boolean, SqlError>> = [
   (sql, collection) => vectorTable(sql).sweep(collection, most.vectors),
   Effect.fnUntraced(function* (sql, collection) {
-    const [set] = yield* sql.unsafe<{ readonly id: number }>(
-      "SELECT id FROM code_sets WHERE collection_id = ? LIMIT 1",
-      [collection]
-    )
+    const set = yield* first<number>(sql, "SELECT id FROM code_sets WHERE collection_id = ? LIMIT 1", [collection])
     if (set === undefined) return false
     const blocks = `SELECT version FROM code_blocks WHERE set_id = ? LIMIT ?`
-    const taken = yield* changedRows(sql, `DELETE FROM code_blocks WHERE version IN (${blocks})`, [set.id, most.blocks])
-    if (taken < most.blocks) yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [set.id])
+    const taken = yield* changedRows(sql, `DELETE FROM code_blocks WHERE version IN (${blocks})`, [set, most.blocks])
+    if (taken < most.blocks) yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [set])
     return true
   }),
   Effect.fnUntraced(function* (sql, collection) {
@@ -116,10 +110,7 @@ export const sweepStep = Effect.fn("Store.sweepStep")(function* (sql: SqlClient.
   const collection = yield* next(sql)
   if (collection === undefined) return false
   const counting = dialectOf(sql).changes
-  const changes =
-    counting === undefined
-      ? Effect.succeed(undefined)
-      : Effect.map(sql.unsafe<{ readonly count: number }>(counting), ([row]) => row!.count)
+  const changes = counting === undefined ? Effect.succeed(undefined) : only<number>(sql, counting)
   for (const part of parts) {
     const before = yield* changes
     if (!(yield* part(sql, collection))) continue

@@ -1,5 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import { Kept } from "../../runtime/Kept.ts"
 
 /** Milliseconds after which a database counts as changed, even if nobody has written. */
 const longest = 600_000
@@ -52,37 +53,39 @@ export const unchanged = <A, E, R>(
       : Effect.tap(read, (found) => Effect.sync(() => known.set(name, found)))
   })
 
-/** How many of each kind `unchangedOf` keeps; the oldest give way. */
-const mostKept = 10_000
+/** What is kept of each kind: how much in all, and how much one takes. */
+interface Bound<A> {
+  readonly most: number
+  readonly sizeOf: (one: A) => number
+}
+
+const tenThousand: Bound<unknown> = { most: 10_000, sizeOf: () => 1 }
 
 /** The same for some ids, of which only those that are not known are read; without those that have nothing. */
 export const unchangedOf = <A, E, R>(
   sql: SqlClient.SqlClient,
   name: string,
   ids: ReadonlyArray<number>,
-  read: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, A>, E, R>
+  read: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, A>, E, R>,
+  { most, sizeOf }: Bound<A> = tenThousand
 ): Effect.Effect<ReadonlyMap<number, A>, E, R> =>
   Effect.suspend(() => {
     const known = knownOf(sql)
     if (known === undefined) return read(ids)
-    const kept = (known.get(name) as Map<number, A | undefined> | undefined) ?? new Map<number, A | undefined>()
+    const kept =
+      (known.get(name) as Kept<number, A | null> | undefined) ??
+      new Kept<number, A | null>(most, (one) => (one === null ? 1 : sizeOf(one)))
     known.set(name, kept)
     const found = new Map<number, A>()
-    const add = (id: number, one: A | undefined) => {
-      if (one !== undefined) found.set(id, one)
+    const unknown: Array<number> = []
+    for (const id of ids) {
+      const one = kept.get(id)
+      if (one === undefined) unknown.push(id)
+      else if (one !== null) found.set(id, one)
     }
-    const unknown = ids.filter((id) => !kept.has(id))
-    for (const id of ids) add(id, kept.get(id))
     if (unknown.length === 0) return Effect.succeed(found)
     return Effect.map(read(unknown), (rows) => {
-      for (const id of unknown) {
-        kept.set(id, rows.get(id))
-        add(id, rows.get(id))
-      }
-      for (const oldest of kept.keys()) {
-        if (kept.size <= mostKept) break
-        kept.delete(oldest)
-      }
-      return found
+      for (const id of unknown) kept.add(id, rows.get(id) ?? null)
+      return new Map([...found, ...rows])
     })
   })

@@ -14,6 +14,7 @@ import type { Database } from "./Database.ts"
 import { sweepStep } from "./sweep.ts"
 import { isPresent } from "./tables.ts"
 import { vectorsOf } from "./vectors.ts"
+import { column } from "./rows.ts"
 
 /** Computes the codes of a collection's vectors again, around the centroid of the current ones. */
 const requantise = (sql: SqlClient.SqlClient, collection: number) =>
@@ -41,8 +42,8 @@ export const rebuildAll = Effect.fnUntraced(function* (
 ) {
   const merge = write(mergeStep(sql, { ...step, extent: "whole" }))
   yield* Effect.repeat(Effect.zipLeft(merge, between), { while: (more) => more })
-  const collections = yield* write(sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`))
-  for (const { id } of collections) yield* write(requantise(sql, id))
+  const collections = yield* write(column<number>(sql, `SELECT id FROM collections WHERE ${isPresent}`))
+  for (const id of collections) yield* write(requantise(sql, id))
 })
 
 const patienceMs = 5000

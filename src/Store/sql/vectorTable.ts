@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { changedRows, inList, insertRows, list } from "./rows.ts"
+import { changedRows, inList, insertRows, list, first, only } from "./rows.ts"
 
 /** A collection's vectors; `next` are those of the embedder it is changing to. */
 export type Generation = "current" | "next"
@@ -75,20 +75,20 @@ const sets = (sql: SqlClient.SqlClient): VectorTable => {
   const idOf = (collection: number, generation: Generation) =>
     `(SELECT id FROM vector_sets WHERE collection_id = ${collection} AND generation = '${generation}')`
   const create = (collection: number, generation: Generation) =>
-    sql.unsafe<{ readonly id: number }>(
-      "INSERT INTO vector_sets (collection_id, generation) VALUES (?, ?) RETURNING id",
-      [collection, generation]
-    )
+    only<number>(sql, "INSERT INTO vector_sets (collection_id, generation) VALUES (?, ?) RETURNING id", [
+      collection,
+      generation
+    ])
   return {
     of: (collection, generation = "current") =>
       `(SELECT passage_id, vector, crc FROM vectors WHERE set_id = ${idOf(collection, generation)})`,
     create,
     retire: Effect.fnUntraced(function* (collection, generation, hidden) {
-      const [set] = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM ${idOf(collection, generation)} AS s`)
+      const set = yield* first<number>(sql, `SELECT id FROM ${idOf(collection, generation)} AS s`)
       if (set === undefined) return false
       yield* sql.unsafe("UPDATE vector_sets SET collection_id = ?, generation = 'current' WHERE id = ?", [
         yield* hidden,
-        set.id
+        set
       ])
       return true
     }),
@@ -98,13 +98,13 @@ const sets = (sql: SqlClient.SqlClient): VectorTable => {
       ]),
     insert: Effect.fnUntraced(function* (collection, generation, rows) {
       if (rows.length === 0) return
-      const [known] = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM ${idOf(collection, generation)} AS s`)
+      const known = yield* first<number>(sql, `SELECT id FROM ${idOf(collection, generation)} AS s`)
       // Damage may have taken it, with its vectors: doctor finds those, and puts them here.
-      const [set] = known === undefined ? yield* create(collection, generation) : [known]
+      const set_id = known ?? (yield* create(collection, generation))
       yield* insertRows(
         sql,
         "vectors",
-        rows.map((row) => ({ set_id: set!.id, ...row }))
+        rows.map((row) => ({ set_id, ...row }))
       )
     }),
     remove: (collection, generation, passages) =>
@@ -112,18 +112,15 @@ const sets = (sql: SqlClient.SqlClient): VectorTable => {
         list(passages)
       ]),
     sweep: Effect.fnUntraced(function* (collection, most) {
-      const [set] = yield* sql.unsafe<{ readonly id: number }>(
-        "SELECT id FROM vector_sets WHERE collection_id = ? LIMIT 1",
-        [collection]
-      )
+      const set = yield* first<number>(sql, "SELECT id FROM vector_sets WHERE collection_id = ? LIMIT 1", [collection])
       if (set === undefined) return false
       const some = "SELECT passage_id FROM vectors WHERE set_id = ? ORDER BY passage_id LIMIT ?"
       const taken = yield* changedRows(sql, `DELETE FROM vectors WHERE set_id = ? AND passage_id IN (${some})`, [
-        set.id,
-        set.id,
+        set,
+        set,
         most
       ])
-      if (taken < most) yield* sql.unsafe("DELETE FROM vector_sets WHERE id = ?", [set.id])
+      if (taken < most) yield* sql.unsafe("DELETE FROM vector_sets WHERE id = ?", [set])
       return true
     })
   }

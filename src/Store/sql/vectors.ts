@@ -10,7 +10,7 @@ import { type Direction, measureBy } from "../core/direction.ts"
 import { crcOf } from "../crc.ts"
 import { idsOf } from "./Masks.ts"
 import * as codeSets from "./codes.ts"
-import { insertRows, list } from "./rows.ts"
+import { insertRows, list, column } from "./rows.ts"
 import type { Among, Scoring } from "./scoring.ts"
 import { makeHidden } from "./sweep.ts"
 import { type Generation, vectorTable } from "./vectorTable.ts"
@@ -242,14 +242,12 @@ const firstOf = (
 ): Effect.Effect<ReadonlyArray<number>, SqlError> =>
   ids.length <= mostTied(depth)
     ? Effect.succeed(ids)
-    : Effect.map(
-        sql.unsafe<{ readonly id: number }>(
-          `SELECT p.id FROM json_each(?) AS asked CROSS JOIN passages AS p ON p.id = asked.value
-             CROSS JOIN documents AS d ON d.id = p.document_id CROSS JOIN collections AS c ON c.id = d.collection_id
-           ORDER BY d.doc_id, c.name, p.ordinal LIMIT ?`,
-          [list(ids), depth]
-        ),
-        (rows) => rows.map(({ id }) => id)
+    : column(
+        sql,
+        `SELECT p.id FROM json_each(?) AS asked CROSS JOIN passages AS p ON p.id = asked.value
+           CROSS JOIN documents AS d ON d.id = p.document_id CROSS JOIN collections AS c ON c.id = d.collection_id
+         ORDER BY d.doc_id, c.name, p.ordinal LIMIT ?`,
+        [list(ids), depth]
       )
 
 /** Passages by falling scores. Of too many that tie with the one at `depth`, only the first and those asked for. */

@@ -15,6 +15,7 @@ import * as Guard from "./file/inspect.ts"
 import { type Place, eraOf, statOf } from "./file/place.ts"
 import { Scanner } from "../../codes/Scanner.ts"
 import * as Turn from "../../runtime/Turn.ts"
+import { only } from "../sql/rows.ts"
 
 export { Database }
 
@@ -52,8 +53,8 @@ export const open = (options: DatabaseOptions) =>
       read: (effect) => turn(typed(filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect)))),
       write: connection.write,
       about: Effect.map(
-        sql.unsafe<{ readonly version: string }>("SELECT sqlite_version() AS version"),
-        ([row]) => ({ backend: "sqlite", version: row!.version, capabilities: inFile }) as const
+        only<string>(sql, "SELECT sqlite_version() AS version"),
+        (version) => ({ backend: "sqlite", version, capabilities: inFile }) as const
       ),
       bytes: bytesOf(sql),
       upkeep: {

@@ -9,6 +9,7 @@ import type { Compacted } from "../../model/Stored.ts"
 import { step } from "../../postings/mergeStep.ts"
 import { sharingWrites } from "../../runtime/EventLoop.ts"
 import type { Database } from "../sql/Database.ts"
+import { only } from "../sql/rows.ts"
 
 type Connection = Pick<typeof Database.Service, "sql" | "write"> & {
   /** Runs statements outside of transactions. */
@@ -16,29 +17,18 @@ type Connection = Pick<typeof Database.Service, "sql" | "write"> & {
 }
 
 export const bytesOf = (sql: SqlClient.SqlClient) =>
-  Effect.map(
-    sql.unsafe<{ readonly bytes: number }>(
-      "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size"
-    ),
-    ([size]) => size?.bytes ?? 0
-  )
+  only<number>(sql, "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size")
 
 /** Larger indexes are not rewritten in memory if the disk has no room. */
 const mostInMemory = 2 ** 30
 
 /** Whether the disk was full when the index was opened, which then has no journal on it. */
 const isWithoutRoom = ({ sql, typed }: Pick<Connection, "sql" | "typed">) =>
-  Effect.map(
-    typed(sql.unsafe<{ readonly journal_mode: string }>("PRAGMA journal_mode")),
-    ([journal]) => journal?.journal_mode === "memory"
-  )
+  Effect.map(typed(only<string>(sql, "PRAGMA journal_mode")), (mode) => mode === "memory")
 
 /** Writes the WAL into the file and empties it; false: somebody reads from it. */
 const emptyWal = ({ sql, typed }: Pick<Connection, "sql" | "typed">) =>
-  Effect.map(
-    typed(sql.unsafe<{ readonly busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)")),
-    ([checkpoint]) => checkpoint?.busy !== 1
-  )
+  Effect.map(typed(only<number>(sql, "PRAGMA wal_checkpoint(TRUNCATE)")), (busy) => busy !== 1)
 
 /** What to give instead if the work fails on a full disk, where it needs room but is not what frees it. */
 const ifThereIsRoom =
@@ -49,11 +39,7 @@ const ifThereIsRoom =
     )
 
 /** A number that changes whenever another connection writes. */
-const writtenByOthers = ({ sql, typed }: Connection) =>
-  Effect.map(
-    typed(retryBusy(sql.unsafe<{ readonly data_version: number }>("PRAGMA data_version"))),
-    ([row]) => row?.data_version
-  )
+const writtenByOthers = ({ sql, typed }: Connection) => typed(retryBusy(only<number>(sql, "PRAGMA data_version")))
 
 /**
  * Does deferred work, such as merging, for some seconds at most, and only while no other process writes: whoever writes

@@ -12,6 +12,7 @@ import { type Place, type RawFile, hasMoved, roomFor, statOf } from "./file/plac
 import { type Mode, applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
 import * as SqliteClient from "./client.ts"
 import type { VectorOptions } from "../sql/vectors.ts"
+import { only } from "../sql/rows.ts"
 
 export interface DatabaseOptions {
   readonly filename: string
@@ -50,10 +51,7 @@ const scarceBytes = 32 * 1024 * 1024
 
 const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
 
-const pragma = (sql: SqlClient.SqlClient, name: string) =>
-  Effect.map(retryBusy(sql.unsafe<Record<string, number>>(`PRAGMA ${name}`)), (rows) =>
-    Number(Object.values(rows[0] ?? {})[0])
-  )
+const pragma = (sql: SqlClient.SqlClient, name: string) => retryBusy(only<number>(sql, `PRAGMA ${name}`))
 
 /** SQLite's connection, closed with the scope. */
 export const client = (filename: string, readonly: boolean) =>

@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { keepLinkage } from "../sql/graph/linkage.ts"
 import { indexes, rebuildGraphs, tables } from "../sql/tables.ts"
+import { column } from "../sql/rows.ts"
 
 /** The schema this program writes, kept in the database's `user_version`. */
 export const schemaVersion = 22
@@ -73,11 +74,10 @@ const addColumns = Effect.fnUntraced(function* (
   table: string,
   columns: ReadonlyArray<string>
 ) {
-  const found = yield* sql.unsafe<{ readonly name: string }>("SELECT name FROM pragma_table_xinfo(?)", [table])
-  const known = new Set(found.map(({ name }) => name))
+  const known = yield* column<string>(sql, "SELECT name FROM pragma_table_xinfo(?)", [table])
   for (const column of columns) {
     const [name] = column.replaceAll('"', "").split(" ", 1)
-    if (!known.has(name!)) yield* sql.unsafe(`ALTER TABLE ${table} ADD COLUMN ${column}`)
+    if (!known.includes(name!)) yield* sql.unsafe(`ALTER TABLE ${table} ADD COLUMN ${column}`)
   }
 })
 
@@ -94,21 +94,22 @@ export const migrate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, fr
   for (const statement of statements) yield* sql.unsafe(statement)
   if (from > 0) {
     const tablesThat = (are: string) =>
-      sql.unsafe<{ readonly name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND ${are}`)
+      column<string>(sql, `SELECT name FROM sqlite_schema WHERE type = 'table' AND ${are}`)
     const fts5 = yield* tablesThat("sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'")
-    for (const { name } of fts5) yield* sql.unsafe(`DROP TABLE ${name}`)
+    for (const name of fts5) yield* sql.unsafe(`DROP TABLE ${name}`)
     const vectors = yield* tablesThat("name GLOB 'vectors_[0-9]*'")
-    for (const { name } of vectors) yield* addColumns(sql, name, ["crc INTEGER"])
+    for (const name of vectors) yield* addColumns(sql, name, ["crc INTEGER"])
     for (const [before, statement] of fills) if (from < before) yield* sql.unsafe(statement)
     // From then on a passage without a vector is recorded, and one that is not has lost it.
     const filled =
       from >= 18
         ? []
-        : yield* sql.unsafe<{ readonly id: number }>(
+        : yield* column<number>(
+            sql,
             `SELECT id FROM collections AS c
        WHERE name < '~' AND EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'vectors_' || c.id)`
           )
-    for (const { id } of filled) {
+    for (const id of filled) {
       yield* sql.unsafe(fillVectorless(id))
       yield* keepLinkage(sql, id)
     }

@@ -5,7 +5,7 @@ import { roomFor } from "../../codes/HeldVectors.ts"
 import { damaged } from "../../model/Damaged.ts"
 import { crcOf } from "../crc.ts"
 import type { Scored } from "../../model/Passage.ts"
-import { list } from "../sql/rows.ts"
+import { list, only } from "../sql/rows.ts"
 import { knownOf, unchanged } from "../sql/unchanged.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { blob } from "../sql/vectors.ts"
@@ -60,12 +60,13 @@ const readWhole = Effect.fnUntraced(function* (
     count += read
     if (read < batch) break
   }
-  const [without] = yield* sql.unsafe<{ readonly count: number }>(
+  const without = yield* only<number>(
+    sql,
     `SELECT count(*) AS count FROM vectorless AS v CROSS JOIN passages AS p ON p.id = v.passage_id
        CROSS JOIN documents AS d ON d.id = p.document_id WHERE v.generation = 'current' AND d.collection_id = ?`,
     [collection]
   )
-  const missing = passages - count - without!.count
+  const missing = passages - count - without
   if (missing > 0) damaged(`${missing} of ${passages} vectors are missing`)
 })
 

@@ -1,21 +1,6 @@
 import { gibibyte, kernels, pageBytes, sharedMemory } from "../../runtime/wasm.ts"
-import wasm from "./products.wasm.ts"
+import wasm, { type Kernel } from "./products.wasm.ts"
 import type { Numbers } from "./safetensors.ts"
-
-/** The exports of the kernel; see products.as.ts. */
-interface Kernel {
-  readonly square: (row: number, width: number) => number
-  readonly cosines: (
-    rows: number,
-    squares: number,
-    list: number,
-    count: number,
-    wanted: number,
-    width: number,
-    out: number
-  ) => void
-  readonly pool: (count: number, offsets: number, weights: number, dimensions: number, sums: number) => void
-}
 
 export const kernelOn = kernels<Kernel>(wasm)
 

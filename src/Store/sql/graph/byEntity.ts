@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { relations, unpack } from "../../../entities/mention.ts"
 import type { GraphTextRow } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
-import { insertRows } from "../rows.ts"
+import { insertRows, only } from "../rows.ts"
 
 /** A passage's relation to an entity, as a row. */
 export interface Edge {
@@ -60,11 +60,10 @@ export const insertEdges = Effect.fnUntraced(function* (
     return yield* insertRows(sql, "graph_mentions", edges)
   }
   yield* insertRows(sql, "graph_recent", edges)
-  const [recent] = yield* sql.unsafe<{ readonly count: number }>(
-    "SELECT count(*) AS count FROM graph_recent WHERE collection_id = ?",
-    [collection]
-  )
-  if (recent!.count < mostOf(passages)) return
+  const recent = yield* only<number>(sql, "SELECT count(*) AS count FROM graph_recent WHERE collection_id = ?", [
+    collection
+  ])
+  if (recent < mostOf(passages)) return
   yield* sql.unsafe(
     `INSERT INTO graph_mentions SELECT * FROM graph_recent WHERE collection_id = ?
      ORDER BY collection_id, entity, relation, passage_id`,

@@ -3,66 +3,43 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { mostPlaces, toEntity } from "../../../entities/walk.ts"
 import { rising } from "../../../model/Damaged.ts"
-import type { Entity, GraphPassage } from "../../../model/Graph.ts"
+import type { GraphPassage } from "../../../model/Graph.ts"
 import type { Mask, Vector } from "../../../model/Passage.ts"
 import { expandBy, type GraphPassageRow, toGraphPassage, type Walking, type WayRow } from "../../core/graph.ts"
 import type { Searching } from "../Database.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, list } from "../rows.ts"
-import { knownOf } from "../unchanged.ts"
+import { unchangedOf } from "../unchanged.ts"
 import { allEdges } from "./byEntity.ts"
 import { mentionsIn } from "./edges.ts"
 import { titled } from "./linkage.ts"
 
-/** Most phrases that are kept until somebody writes; few of them are entities. */
-const mostKept = 5000
-
-/** What phrases were found to be: entities, or none. */
-const knownPhrases = (sql: SqlClient.SqlClient, collection: number): Map<number, Entity | undefined> => {
-  const known = knownOf(sql)
-  const name = `phrases of ${collection}`
-  const before = known?.get(name) as Map<number, Entity | undefined> | undefined
-  const phrases = before !== undefined && before.size <= mostKept ? before : new Map<number, Entity | undefined>()
-  known?.set(name, phrases)
-  return phrases
-}
-
 /** The collection's entities among these hashes, each with a bounded number of places, the defining ones first. */
-export const entitiesOf = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  hashes: ReadonlyArray<number>
-) {
-  const kept = knownPhrases(sql, collection)
-  const unread = hashes.filter((hash) => !kept.has(hash))
-  if (unread.length > 0) {
-    const rows = yield* sql.unsafe<{ readonly entity: number; readonly places: string }>(
-      `SELECT asked.value AS entity,
-              (SELECT ${dialectOf(sql).jsonRows("relation, passage_id, ordinal")} FROM
-                (SELECT relation, passage_id, ordinal FROM ${allEdges} AS e
-                 WHERE collection_id = ? AND entity = asked.value
-                 ORDER BY relation, passage_id LIMIT ${mostPlaces + 1}) AS m) AS places
-       FROM json_each(?) AS asked
-       WHERE EXISTS (SELECT 1 FROM ${allEdges} AS e WHERE collection_id = ? AND entity = asked.value)`,
-      // Most phrases of a question are nothing that the graph knows.
-      [collection, list(unread), collection]
-    )
-    for (const hash of unread) kept.set(hash, undefined)
-    for (const { entity, places } of rows) {
-      const parsed = JSON.parse(places) as ReadonlyArray<readonly [relation: number, passage: number, ordinal: number]>
-      kept.set(
-        entity,
-        toEntity(parsed.map(([relation, passage, ordinal]) => ({ relation, passage, document: passage - ordinal })))
+export const entitiesOf = (sql: SqlClient.SqlClient, collection: number, hashes: ReadonlyArray<number>) =>
+  Effect.map(
+    unchangedOf(sql, `phrases of ${collection}`, hashes, (unread) =>
+      Effect.map(
+        sql.unsafe<{ readonly entity: number; readonly places: string }>(
+          `SELECT asked.value AS entity,
+                  (SELECT ${dialectOf(sql).jsonRows("relation, passage_id, ordinal")} FROM
+                    (SELECT relation, passage_id, ordinal FROM ${allEdges} AS e
+                     WHERE collection_id = ? AND entity = asked.value
+                     ORDER BY relation, passage_id LIMIT ${mostPlaces + 1}) AS m) AS places
+           FROM json_each(?) AS asked
+           WHERE EXISTS (SELECT 1 FROM ${allEdges} AS e WHERE collection_id = ? AND entity = asked.value)`,
+          // Most phrases of a question are nothing that the graph knows.
+          [collection, list(unread), collection]
+        ),
+        (rows) => new Map(rows.map(({ entity, places }) => [entity, toEntity(placesIn(places))]))
       )
-    }
-  }
-  const found = new Map<number, Entity>()
-  for (const hash of hashes) {
-    const entity = kept.get(hash)
-    if (entity !== undefined) found.set(hash, entity)
-  }
-  return found
-})
+    ),
+    (found) => new Map(hashes.flatMap((hash) => (found.has(hash) ? [[hash, found.get(hash)!]] : [])))
+  )
+
+const placesIn = (json: string) =>
+  (JSON.parse(json) as ReadonlyArray<readonly [relation: number, passage: number, ordinal: number]>).map(
+    ([relation, passage, ordinal]) => ({ relation, passage, document: passage - ordinal })
+  )
 
 const select = `SELECT p.*, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.title, d.line, g.mentions, a.answer
   FROM graph_passages AS g CROSS JOIN passages AS p ON p.id = g.passage_id CROSS JOIN documents AS d ON d.id = p.document_id

@@ -4,20 +4,11 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import {
-  acquire,
-  type Header,
-  headerOf,
-  isSamePlace,
-  kindOf,
-  type RawFile,
-  release,
-  statAgain,
-  statOf
-} from "./place.ts"
+import { acquire, type Header, headerOf, isSamePlace, kindOf, type RawFile, release, statOf } from "./place.ts"
 import { StoreUnavailable } from "../../../Store.ts"
 import { belongs, markSql, walSalt, wasOverwritten } from "./marks.ts"
 import { schemaVersion } from "../schema.ts"
+import { first, only } from "../../sql/rows.ts"
 
 /** "Clew" in ASCII, the application's mark in SQLite's header. */
 export const applicationId = 0x436c6577
@@ -195,32 +186,28 @@ export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFi
 
   const attempt = <A>(use: () => A) => trying(filename, use)
 
-  const atItsPlace = (look: typeof statOf) =>
-    Effect.flatMap(
-      attempt(() => look(filename)),
-      (stat) => (stat === undefined || !isSamePlace(stat, file) ? fail(replaced(filename)) : Effect.succeed(stat))
-    )
+  const atItsPlace = Effect.flatMap(
+    attempt(() => statOf(filename)),
+    (stat) => (stat === undefined || !isSamePlace(stat, file) ? fail(replaced(filename)) : Effect.succeed(stat))
+  )
 
   // The file only changes when a WAL is copied back, so this check is rare.
-  const asItWas = (look: typeof statOf) =>
-    Effect.flatMap(atItsPlace(look), (stat) =>
-      stat.mtimeNs === modified && stat.size === size
-        ? Effect.void
-        : Effect.gen(function* () {
-            const [row] = yield* sql.unsafe<{ readonly now: string }>("SELECT lower(hex(now)) AS now FROM file_mark")
-            const shrunk = stat.size < size ? stat.size : undefined
-            if (yield* attempt(() => wasOverwritten(filename, file.fd, { mark: row?.now, shrunk }))) {
-              return yield* fail(overwritten(filename))
-            }
-            modified = stat.mtimeNs
-            size = stat.size
-          })
-    )
+  const asItWas = Effect.flatMap(atItsPlace, (stat) =>
+    stat.mtimeNs === modified && stat.size === size
+      ? Effect.void
+      : Effect.gen(function* () {
+          const mark = yield* first<string>(sql, "SELECT lower(hex(now)) AS now FROM file_mark")
+          const shrunk = stat.size < size ? stat.size : undefined
+          if (yield* attempt(() => wasOverwritten(filename, file.fd, { mark, shrunk }))) {
+            return yield* fail(overwritten(filename))
+          }
+          modified = stat.mtimeNs
+          size = stat.size
+        })
+  )
 
-  const sameSchema = Effect.flatMap(
-    sql.unsafe<{ readonly user_version: number }>("PRAGMA user_version"),
-    ([{ user_version: version } = { user_version: 0 }]) =>
-      version === schemaVersion ? Effect.void : fail(newer(filename, version))
+  const sameSchema = Effect.flatMap(only<number>(sql, "PRAGMA user_version"), (version) =>
+    version === schemaVersion ? Effect.void : fail(newer(filename, version))
   )
 
   const mark = Effect.asVoid(sql.unsafe(markSql.next))
@@ -228,9 +215,9 @@ export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFi
   let markedNow = false
 
   return {
-    reading: asItWas(statAgain),
+    reading: asItWas,
     writing: Effect.gen(function* () {
-      yield* asItWas(statOf)
+      yield* asItWas
       yield* sameSchema
       const before = yield* salt
       markedNow = before === undefined || before !== marked
@@ -238,7 +225,7 @@ export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFi
     }),
     written: (again) =>
       Effect.gen(function* () {
-        yield* atItsPlace(statOf)
+        yield* atItsPlace
         const after = yield* salt
         // The commit began a new WAL.
         if (after !== marked && !markedNow) yield* again(mark)

@@ -11,22 +11,6 @@ export interface Place {
 export const statOf = (filename: string): fs.BigIntStats | undefined =>
   fs.statSync(filename, { bigint: true, throwIfNoEntry: false })
 
-let last: { readonly filename: string; readonly stat: fs.BigIntStats | undefined } | undefined
-
-/** The same, which `statAgain` returns until something else can run. */
-export const statOnce = (filename: string): fs.BigIntStats | undefined => {
-  const stat = statOf(filename)
-  last = { filename, stat }
-  queueMicrotask(() => {
-    last = undefined
-  })
-  return stat
-}
-
-/** The stat that `statOnce` has just taken, or a new one. */
-export const statAgain = (filename: string): fs.BigIntStats | undefined =>
-  last?.filename === filename ? last.stat : statOf(filename)
-
 export const isSamePlace = (a: Place, b: Place): boolean => a.ino === b.ino && a.dev === b.dev
 
 /** The kind of a path that is not a regular file: opening it could block forever. */
