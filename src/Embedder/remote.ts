@@ -1,12 +1,10 @@
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as FiberId from "effect/FiberId"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as Option from "effect/Option"
@@ -15,8 +13,9 @@ import type * as Scope from "effect/Scope"
 import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
-import type { Turns } from "../runtime/Turn.ts"
 import { counter, labelling } from "../runtime/metrics.ts"
+import { shared } from "../runtime/once.ts"
+import type { Turns } from "../runtime/Turn.ts"
 import { again, isBusy, type Passing } from "../vendors/again.ts"
 import { queryTimeout } from "./Breakers.ts"
 import type { Prefixes } from "../Embedders.ts"
@@ -403,29 +402,18 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       } satisfies EmbedderIdentity
     })
     let known: EmbedderIdentity | undefined
-    const asking = new Map<Patience, Deferred.Deferred<EmbedderIdentity, EmbedderUnavailable>>()
 
     /**
      * Only a vector shows the dimensions: asked for once, and again after a failure, or once forgotten. Concurrent callers
      * of the same patience share the request.
      */
-    const identityOf = (patience: Patience) =>
-      Effect.suspend(() => {
-        if (known !== undefined) return Effect.succeed(known)
-        const before = asking.get(patience)
-        if (before !== undefined) return Deferred.await(before)
-        const answer = Deferred.unsafeMake<EmbedderIdentity, EmbedderUnavailable>(FiberId.none)
-        asking.set(patience, answer)
-        return identify(patience).pipe(
-          Effect.tap((found) => Effect.sync(() => (known = found))),
-          Effect.onExit(() => Effect.sync(() => asking.delete(patience))),
-          Effect.intoDeferred(answer),
-          // Not in the first caller's fiber: others still wait for it if that caller goes.
-          Effect.interruptible,
-          Effect.forkIn(scope),
-          Effect.zipRight(Deferred.await(answer))
-        )
-      })
+    const identityOf = (patience: Patience) => {
+      const asked = shared(
+        scope,
+        Effect.tap(identify(patience), (found) => Effect.sync(() => (known = found)))
+      )
+      return Effect.suspend(() => (known === undefined ? asked : Effect.succeed(known)))
+    }
     const [identity, patient] = [identityOf("urgent"), identityOf("patient")]
 
     const forget = Effect.sync(() => (known = undefined))
