@@ -20,20 +20,10 @@ import { again, isBusy, type Passing } from "../vendors/again.ts"
 import { queryTimeout } from "./Breakers.ts"
 import type { Prefixes } from "../Embedders.ts"
 
-/** A failed request. `retryable`: the same request may succeed later. */
-export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
-  reason: Schema.String,
-  retryable: Schema.Boolean,
-  /** HTTP status; undefined without a response. */
-  status: Schema.optional(Schema.Number),
-  /** The server's Retry-After, in milliseconds. */
-  waitMs: Schema.optional(Schema.Number),
+/** A failed request. */
+interface RequestFailed extends Passing {
   /** It timed out, or has more texts than the current batch size: fewer texts may succeed. */
-  tooMany: Schema.optional(Schema.Boolean)
-}) {
-  static of(this: void, { reason, retryable, status, waitMs }: Passing & { readonly reason: string }): RequestFailed {
-    return new RequestFailed({ reason, retryable, status, waitMs })
-  }
+  readonly tooMany?: boolean
 }
 
 /** A vector as a server sends it: null, or with null in it, where the model's numbers are none that JSON has. */
@@ -112,7 +102,7 @@ const makeRequests = (options: RequestsOptions) => {
       if (wait <= 0) return Effect.void
       if (urgency === "patient" || wait <= queryMs) return Effect.sleep(Duration.millis(wait))
       const reason = `it asks for a pause of ${Math.ceil(wait / 1000)} s (Retry-After)`
-      return Effect.fail(new RequestFailed({ reason, retryable: false, status: 429 }))
+      return Effect.fail<RequestFailed>({ reason, retryable: false, status: 429 })
     })
 
   /** Pauses all requests for the server's Retry-After. */
@@ -148,12 +138,15 @@ const makeRequests = (options: RequestsOptions) => {
       turns[urgency](
         Effect.suspend(() =>
           texts.length > most
-            ? Effect.fail(new RequestFailed({ reason: "too many texts at once", retryable: false, tooMany: true }))
+            ? Effect.fail<RequestFailed>({ reason: "too many texts at once", retryable: false, tooMany: true })
             : measured(embed(texts)).pipe(
                 Effect.timeoutFail({
                   duration: Duration.millis(timeoutMs),
-                  onTimeout: () =>
-                    new RequestFailed({ reason: `no answer within ${timeoutMs} ms`, retryable: false, tooMany: true })
+                  onTimeout: (): RequestFailed => ({
+                    reason: `no answer within ${timeoutMs} ms`,
+                    retryable: false,
+                    tooMany: true
+                  })
                 }),
                 Effect.tapError((error) => (error.tooMany === true ? shrink(texts.length) : heed(error)))
               )
@@ -162,8 +155,10 @@ const makeRequests = (options: RequestsOptions) => {
     ).pipe(
       Effect.filterOrFail(
         ({ vectors }) => vectors.length === texts.length,
-        ({ vectors }) =>
-          new RequestFailed({ reason: `gave ${vectors.length} vectors for ${texts.length} texts`, retryable: false })
+        ({ vectors }): RequestFailed => ({
+          reason: `gave ${vectors.length} vectors for ${texts.length} texts`,
+          retryable: false
+        })
       ),
       again({
         times: (error) => attempts[urgency][isBusy(error) ? "busy" : "other"],
@@ -236,7 +231,7 @@ const makeRequests = (options: RequestsOptions) => {
     if (lacks === undefined || answers.some(Either.isRight)) return vectors
     return Effect.if(isTaken, {
       onTrue: () => parted ?? vectors,
-      onFalse: () => Effect.fail(new RequestFailed({ reason: `whatever the text, ${lacks.left}`, retryable: false }))
+      onFalse: () => Effect.fail<RequestFailed>({ reason: `whatever the text, ${lacks.left}`, retryable: false })
     })
   }
 
