@@ -107,12 +107,7 @@ export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
         jobs: yield* jobs.list,
         stages: yield* stageTimes,
         slow: yield* search.slow,
-        checks: found.map(({ detail, name, next, status }) => ({
-          name,
-          status,
-          detail: withoutInside(detail),
-          fix: next
-        }))
+        checks: found.map(({ next, ...check }) => ({ ...check, detail: withoutInside(check.detail), fix: next }))
       } satisfies HealthReport
     })
 
