@@ -1,4 +1,5 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -11,7 +12,7 @@ import { hashOf, keyOf } from "./entities/mention.ts"
 import type { Network } from "./entities/network.ts"
 import { weightOf } from "./entities/walk.ts"
 import { type CollectionName, defaultCollection } from "./model/Collection.ts"
-import type { Asked, Entity, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
+import type { Asked, Entity, GraphBuilt, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
 
 /** The collection's graph has no entity of this name. */
 export class EntityNotFound extends Schema.TaggedError<EntityNotFound>()(
@@ -105,9 +106,31 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
     })
 
     return {
-      /** Adds passages that are not in the graph yet, step by step. If interrupted, the next run resumes. */
-      build: (collection: CollectionName) =>
-        asking.stepping((after) => store.extendGraph(collection, after, buildPage)),
+      /**
+       * Adds passages that are not in the graph yet, step by step, then lets a model read them if it is to; `told` hears how
+       * many it has seen. If interrupted, the next run resumes.
+       */
+      build: Effect.fn("Graph.build")(function* <E, R, E2, R2>(
+        collection: CollectionName,
+        told: (seen: number) => Effect.Effect<void, E, R>,
+        read?: Effect.Effect<Asked, E2, R2>
+      ) {
+        const started = yield* Clock.currentTimeMillis
+        const steps = asking.stepping((after) => store.extendGraph(collection, after, buildPage))
+        const { added, seen } = yield* Stream.runFoldEffect(steps, { added: 0, seen: 0 }, (sum, step) => {
+          const next = { added: sum.added + step.added, seen: sum.seen + step.seen }
+          return Effect.as(told(next.seen), next)
+        })
+        const llm = read && (yield* read)
+        return {
+          collection,
+          added_chunks: added,
+          chunks: seen,
+          linkage: yield* store.linkage(collection),
+          ...(llm && { llm }),
+          build_time_ms: (yield* Clock.currentTimeMillis) - started
+        } satisfies GraphBuilt as GraphBuilt
+      }),
 
       asking: asked,
 

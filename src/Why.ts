@@ -1,13 +1,11 @@
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import { Search } from "./Search.ts"
 import { Store } from "./Store.ts"
 import { citation } from "./citations/prompt.ts"
 import { way } from "./citations/remarks.ts"
 import { filterHint } from "./filterHint.ts"
+import type { Wanted } from "./find.ts"
 import type { CollectionName } from "./model/Collection.ts"
-import { DocumentId } from "./model/Document.ts"
 import { limits } from "./model/Limits.ts"
 import type { DoorRequest } from "./model/Query.ts"
 import type { Hit, Similar } from "./model/SearchResult.ts"
@@ -24,12 +22,6 @@ const wordsOf = (query: string): ReadonlyArray<string> => {
   return [...new Set(words)]
     .filter((word) => !splitQuery(word).content.every((term) => isFunction.has(term)))
     .slice(0, mostWords)
-}
-
-/** A document by its collection. */
-export interface Wanted {
-  readonly collection: CollectionName
-  readonly docId: DocumentId
 }
 
 /** A document's rank for a question in one way of searching, and the results above it. */
@@ -123,29 +115,6 @@ export const toWhyReport = (
   ...(hybrid.own?.via === undefined ? {} : { via: way(hybrid.own.via) }),
   ...(hybrid.into === undefined ? {} : { folded_into: citation(hybrid.into) }),
   ahead: hybrid.ahead.map((hit) => ({ place: citation(hit), score: hit.score }))
-})
-
-const asId = Schema.decodeOption(DocumentId)
-
-/** The document with exactly this source, or this id, in the first of the collections that has it. */
-export const find = Effect.fnUntraced(function* (
-  names: ReadonlyArray<CollectionName>,
-  { docId, source = "" }: { readonly docId?: DocumentId | undefined; readonly source?: string | undefined }
-) {
-  const store = yield* Store
-  // Not every source is an id.
-  const id = docId ?? Option.getOrElse(asId(source.trim()), () => DocumentId.make("-"))
-  const byId = { docId: id, derivedId: id }
-  for (const collection of names) {
-    const [found = Option.none()] = yield* Effect.catchTag(
-      store.lookup(collection, [docId === undefined ? { source, derivedId: id } : byId]),
-      "DocumentConflict",
-      // The id of a document without this source.
-      () => store.lookup(collection, [byId])
-    )
-    if (Option.isSome(found)) return { collection, docId: found.value.docId } satisfies Wanted
-  }
-  return undefined
 })
 
 /** What the last run that met a file says of it; undefined if none has. */

@@ -113,7 +113,6 @@ const discover = Effect.fnUntraced(function* ({ config, cwd, env }: Place) {
     const where = describeOrigin(named.origin)
     const bytes = yield* Effect.mapError(fs.readFile(file), (error): ConfigProblem => ({
       where,
-      found: file,
       detail: `${file || "the path is empty"}: ${unreadable(error)}`
     }))
     return Option.some<ConfigFile>({ path: file, trusted: true, bytes })

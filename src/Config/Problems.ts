@@ -11,12 +11,7 @@ export const ConfigProblem = Schema.Struct({
   where: Schema.String,
   /** The key as in TOML, with its section. */
   key: Schema.optional(Schema.String),
-  /** The value as written; left out if it may be a secret. */
-  found: Schema.optional(Schema.String),
-  allowed: Schema.optional(Schema.String),
-  /** The nearest known keys or variables. */
-  nearest: Schema.optional(Schema.Array(Schema.String)),
-  /** All of the above in one sentence, without `where`. */
+  /** What is wrong, and how to fix it, in one sentence. */
   detail: Schema.String
 })
 export type ConfigProblem = typeof ConfigProblem.Type
@@ -90,16 +85,16 @@ const unknownKey = (where: string, path: ReadonlyArray<string>, isSection: boole
   }
   if (isSection) {
     const nearest = nearestOf(first, sections)
-    const allowed = sections.join(", ")
-    const hint = nearest.length > 0 ? `did you mean [${nearest.join("] or [")}]?` : `the sections are ${allowed}`
-    return { where, key, allowed, nearest, detail: `unknown section [${key}]; ${hint}` }
+    const hint =
+      nearest.length > 0 ? `did you mean [${nearest.join("] or [")}]?` : `the sections are ${sections.join(", ")}`
+    return { where, key, detail: `unknown section [${key}]; ${hint}` }
   }
   const section = second === undefined ? undefined : first
   const nearest = nearestKeys(section, second ?? first)
   const allowed = keys.flatMap((known) => (known.section === section ? [known.name] : [])).join(", ")
   const place = section === undefined ? "the keys outside a section are" : `[${section}] has`
   const hint = nearest.length > 0 ? `did you mean ${either(nearest)}?` : `${place} ${allowed}`
-  return { where, key, allowed, nearest, detail: `unknown key ${key}; ${hint}` }
+  return { where, key, detail: `unknown key ${key}; ${hint}` }
 }
 
 export const unknownVariable = (variable: string): ConfigProblem => {
@@ -108,7 +103,7 @@ export const unknownVariable = (variable: string): ConfigProblem => {
     nearest.length > 0
       ? `did you mean ${either(nearest)}?`
       : "a key is set by CLEW_<SECTION>_<KEY>, like CLEW_PIPELINE_CHUNK_SIZE"
-  return { where: `environment variable ${variable}`, nearest, detail: `unknown; ${hint}` }
+  return { where: `environment variable ${variable}`, detail: `unknown; ${hint}` }
 }
 
 /** Keys that say where documents are sent, and who may read them. */
@@ -170,7 +165,7 @@ const fromIssue = (tree: Tree, issue: ParseResult.ArrayFormatterIssue): ConfigPr
   const allowed =
     known === undefined ? `a section, written [${key}]` : known.kind === "table" ? known.allowed : issue.message
   const detail = value === undefined ? `${key} must be ${allowed}` : `${key} is ${found}, but must be ${allowed}`
-  return { where, key, found, allowed, detail }
+  return { where, key, detail }
 }
 
 /** Every problem that decoding found, one per key, in the order of the file. */

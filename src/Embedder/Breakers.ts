@@ -1,10 +1,10 @@
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import { type Breaker, makeBreaker } from "../runtime/breaker.ts"
+import { shared } from "../runtime/once.ts"
 
 type Service = Context.Tag.Service<typeof Embedder>
 
@@ -45,7 +45,6 @@ export class Breakers extends Effect.Service<Breakers>()("clew/Breakers", {
       const { gate, isFresh, watch } = breakerOf(name)
       const probe = Effect.zipRight(raw.identity, raw.embedQuery("ready"))
       let identified = false
-      let checking: Fiber.RuntimeFiber<unknown, EmbedderUnavailable> | undefined
 
       // The identity is cached, which does not prove that it answers now.
       const first = (ask: typeof raw.identity) =>
@@ -57,17 +56,8 @@ export class Breakers extends Effect.Service<Breakers>()("clew/Breakers", {
         onTimeout: () =>
           new EmbedderUnavailable({ reason: `${name}: no answer within ${Duration.toMillis(patience)} ms` })
       })
-      const ask = Effect.suspend(() => {
-        if (checking !== undefined) return Fiber.join(checking)
-        // Continues after the first caller's timeout, so that a slow embedder is recognised.
-        return Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(Effect.forkIn(Effect.interruptible(watch(probe, probe)), scope), (fiber) => {
-            checking = fiber
-            fiber.addObserver(() => (checking = undefined))
-            return restore(Fiber.join(fiber))
-          })
-        )
-      })
+      // Continues after the first caller's timeout, so that a slow embedder is recognised.
+      const ask = shared(scope, watch(probe, probe))
 
       return {
         ...raw,

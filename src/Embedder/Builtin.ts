@@ -3,7 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as path from "node:path"
 import { Embedder, EmbedderUnavailable } from "../Embedder.ts"
-import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
+import { inTurns } from "../runtime/EventLoop.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
 import { once } from "../runtime/once.ts"
@@ -45,27 +45,21 @@ const loadFolder = (folder: string, making: number | undefined) =>
 const slabVectors = 1024
 
 /** Allocates vectors in shared memory, many per block, so that they reach the storing thread without a copy. */
-const embedAll = Effect.fn("Builtin.embedPassages")(function* (
-  { dimensions, embed }: StaticModel,
-  prefix: string,
-  texts: ReadonlyArray<string>
-) {
-  const vectors: Array<Option.Option<Vector>> = []
-  let slab: Vector = new Float32Array(0)
-  let until = performance.now() + turnMs
-  for (const text of texts) {
-    if (slab.length === 0) {
-      const left = Math.min(slabVectors, texts.length - vectors.length)
-      slab = new Float32Array(new SharedArrayBuffer(4 * dimensions * left))
+const embedAll = ({ dimensions, embed }: StaticModel, prefix: string, texts: ReadonlyArray<string>) =>
+  inTurns(function* () {
+    const vectors: Array<Option.Option<Vector>> = []
+    let slab: Vector = new Float32Array(0)
+    for (const text of texts) {
+      if (slab.length === 0) {
+        const left = Math.min(slabVectors, texts.length - vectors.length)
+        slab = new Float32Array(new SharedArrayBuffer(4 * dimensions * left))
+      }
+      vectors.push(Option.fromNullable(embed(prefix + text, slab)))
+      slab = slab.subarray(dimensions)
+      yield
     }
-    vectors.push(Option.fromNullable(embed(prefix + text, slab)))
-    slab = slab.subarray(dimensions)
-    if (performance.now() < until) continue
-    yield* nextTurn
-    until = performance.now() + turnMs
-  }
-  return vectors
-})
+    return vectors
+  }).pipe(Effect.withSpan("Builtin.embedPassages"))
 
 /**
  * Static token embeddings on this machine, loaded once at first use; after a failure the next use retries. A model

@@ -8,6 +8,7 @@ import { Embedder, EmbedderUnavailable, PackagedEmbedder } from "../Embedder.ts"
 import * as Embedders from "../Embedders.ts"
 import { type EmbedderIdentity, describeEmbedder } from "../model/Collection.ts"
 import { packagedModel } from "../packaged/model.ts"
+import { once } from "../runtime/once.ts"
 import { type Turns, makeTurns } from "../runtime/Turn.ts"
 import { Breakers, queryTimeout } from "./Breakers.ts"
 import * as Builtin from "./Builtin.ts"
@@ -19,8 +20,7 @@ import { prefixesOf } from "./prefixes.ts"
  */
 const automatic = (config: RemoteConfig, builtin: Embedder["Type"]) =>
   Effect.gen(function* () {
-    // Uninterruptible, since one interrupted caller would leave its interruption as the result for all.
-    const ollama = yield* Effect.cached(Effect.uninterruptible(remote(config, "ollama")))
+    const ollama = once(remote(config, "ollama"))
     const said = yield* Ref.make("")
     const picked = Effect.gen(function* () {
       const { choose } = yield* Effect.promise(() => import("../vendors/Ollama.ts"))

@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
 import { type OllamaServer, call, digestOf, toKeepAlive } from "../vendors/Ollama.ts"
-import { Numbers, RequestFailed, type ServerOptions, makeRemote } from "./remote.ts"
+import { Numbers, type ServerOptions, makeRemote } from "./remote.ts"
 
 export interface OllamaOptions extends OllamaServer, ServerOptions {
   /** How long the model stays loaded, in Ollama's notation; a number is seconds. */
@@ -28,15 +28,12 @@ export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Serv
         ...(dimensions === undefined ? {} : { dimensions }),
         ...(keepAlive === undefined ? {} : { keep_alive: toKeepAlive(keepAlive) })
       })
-    ).pipe(
-      Effect.map(({ embeddings, prompt_eval_count }) => ({ vectors: embeddings, tokens: prompt_eval_count })),
-      Effect.mapError(RequestFailed.of)
-    )
+    ).pipe(Effect.map(({ embeddings, prompt_eval_count }) => ({ vectors: embeddings, tokens: prompt_eval_count })))
 
   return makeRemote({
     ...options,
     backend: "ollama",
-    digest: Effect.mapError(digestOf(options, model), RequestFailed.of),
+    digest: digestOf(options, model),
     embed: (texts) => request(texts, false),
     embedCut: (text) => request([text], true)
   })

@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
 import { type OpenAiError, type OpenAiServer, answerOf, endpoint, post } from "../vendors/OpenAi.ts"
-import { Numbers, RequestFailed, type ServerOptions, makeRemote } from "./remote.ts"
+import { Numbers, type ServerOptions, makeRemote } from "./remote.ts"
 
 export interface OpenAiOptions extends OpenAiServer, ServerOptions {}
 
@@ -51,7 +51,6 @@ export const make = (
       embed: (input) =>
         request(input).pipe(
           Effect.flatMap(answer),
-          Effect.mapError(RequestFailed.of),
           Effect.map(({ data, usage }) => ({
             vectors: [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding),
             tokens: usage?.prompt_tokens

@@ -1,12 +1,10 @@
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as FiberId from "effect/FiberId"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as Option from "effect/Option"
@@ -15,26 +13,17 @@ import type * as Scope from "effect/Scope"
 import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
-import type { Turns } from "../runtime/Turn.ts"
 import { counter, labelling } from "../runtime/metrics.ts"
+import { shared } from "../runtime/once.ts"
+import type { Turns } from "../runtime/Turn.ts"
 import { again, isBusy, type Passing } from "../vendors/again.ts"
 import { queryTimeout } from "./Breakers.ts"
 import type { Prefixes } from "../Embedders.ts"
 
-/** A failed request. `retryable`: the same request may succeed later. */
-export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
-  reason: Schema.String,
-  retryable: Schema.Boolean,
-  /** HTTP status; undefined without a response. */
-  status: Schema.optional(Schema.Number),
-  /** The server's Retry-After, in milliseconds. */
-  waitMs: Schema.optional(Schema.Number),
+/** A failed request. */
+interface RequestFailed extends Passing {
   /** It timed out, or has more texts than the current batch size: fewer texts may succeed. */
-  tooMany: Schema.optional(Schema.Boolean)
-}) {
-  static of(this: void, { reason, retryable, status, waitMs }: Passing & { readonly reason: string }): RequestFailed {
-    return new RequestFailed({ reason, retryable, status, waitMs })
-  }
+  readonly tooMany?: boolean
 }
 
 /** A vector as a server sends it: null, or with null in it, where the model's numbers are none that JSON has. */
@@ -113,7 +102,7 @@ const makeRequests = (options: RequestsOptions) => {
       if (wait <= 0) return Effect.void
       if (urgency === "patient" || wait <= queryMs) return Effect.sleep(Duration.millis(wait))
       const reason = `it asks for a pause of ${Math.ceil(wait / 1000)} s (Retry-After)`
-      return Effect.fail(new RequestFailed({ reason, retryable: false, status: 429 }))
+      return Effect.fail<RequestFailed>({ reason, retryable: false, status: 429 })
     })
 
   /** Pauses all requests for the server's Retry-After. */
@@ -149,12 +138,15 @@ const makeRequests = (options: RequestsOptions) => {
       turns[urgency](
         Effect.suspend(() =>
           texts.length > most
-            ? Effect.fail(new RequestFailed({ reason: "too many texts at once", retryable: false, tooMany: true }))
+            ? Effect.fail<RequestFailed>({ reason: "too many texts at once", retryable: false, tooMany: true })
             : measured(embed(texts)).pipe(
                 Effect.timeoutFail({
                   duration: Duration.millis(timeoutMs),
-                  onTimeout: () =>
-                    new RequestFailed({ reason: `no answer within ${timeoutMs} ms`, retryable: false, tooMany: true })
+                  onTimeout: (): RequestFailed => ({
+                    reason: `no answer within ${timeoutMs} ms`,
+                    retryable: false,
+                    tooMany: true
+                  })
                 }),
                 Effect.tapError((error) => (error.tooMany === true ? shrink(texts.length) : heed(error)))
               )
@@ -163,8 +155,10 @@ const makeRequests = (options: RequestsOptions) => {
     ).pipe(
       Effect.filterOrFail(
         ({ vectors }) => vectors.length === texts.length,
-        ({ vectors }) =>
-          new RequestFailed({ reason: `gave ${vectors.length} vectors for ${texts.length} texts`, retryable: false })
+        ({ vectors }): RequestFailed => ({
+          reason: `gave ${vectors.length} vectors for ${texts.length} texts`,
+          retryable: false
+        })
       ),
       again({
         times: (error) => attempts[urgency][isBusy(error) ? "busy" : "other"],
@@ -237,7 +231,7 @@ const makeRequests = (options: RequestsOptions) => {
     if (lacks === undefined || answers.some(Either.isRight)) return vectors
     return Effect.if(isTaken, {
       onTrue: () => parted ?? vectors,
-      onFalse: () => Effect.fail(new RequestFailed({ reason: `whatever the text, ${lacks.left}`, retryable: false }))
+      onFalse: () => Effect.fail<RequestFailed>({ reason: `whatever the text, ${lacks.left}`, retryable: false })
     })
   }
 
@@ -403,29 +397,18 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       } satisfies EmbedderIdentity
     })
     let known: EmbedderIdentity | undefined
-    const asking = new Map<Patience, Deferred.Deferred<EmbedderIdentity, EmbedderUnavailable>>()
 
     /**
      * Only a vector shows the dimensions: asked for once, and again after a failure, or once forgotten. Concurrent callers
      * of the same patience share the request.
      */
-    const identityOf = (patience: Patience) =>
-      Effect.suspend(() => {
-        if (known !== undefined) return Effect.succeed(known)
-        const before = asking.get(patience)
-        if (before !== undefined) return Deferred.await(before)
-        const answer = Deferred.unsafeMake<EmbedderIdentity, EmbedderUnavailable>(FiberId.none)
-        asking.set(patience, answer)
-        return identify(patience).pipe(
-          Effect.tap((found) => Effect.sync(() => (known = found))),
-          Effect.onExit(() => Effect.sync(() => asking.delete(patience))),
-          Effect.intoDeferred(answer),
-          // Not in the first caller's fiber: others still wait for it if that caller goes.
-          Effect.interruptible,
-          Effect.forkIn(scope),
-          Effect.zipRight(Deferred.await(answer))
-        )
-      })
+    const identityOf = (patience: Patience) => {
+      const asked = shared(
+        scope,
+        Effect.tap(identify(patience), (found) => Effect.sync(() => (known = found)))
+      )
+      return Effect.suspend(() => (known === undefined ? asked : Effect.succeed(known)))
+    }
     const [identity, patient] = [identityOf("urgent"), identityOf("patient")]
 
     const forget = Effect.sync(() => (known = undefined))

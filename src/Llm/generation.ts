@@ -112,11 +112,10 @@ export const whileBusy = (longestMs: number) =>
 const tooLong = /context.{0,10}(?:length|size|window)|too (?:long|large)|maximum.{0,20}tokens/i
 
 /** Whether the server refuses a prompt that is longer than the model's window. */
-export const isTooLong = ({ reason, status }: Passing & { readonly reason: string }): boolean =>
-  status !== undefined && tooLong.test(reason)
+export const isTooLong = ({ reason, status }: Passing): boolean => status !== undefined && tooLong.test(reason)
 
 /** The reason of a failure, with what to do if the prompt is too long, or the server was still busy after all retries. */
-export const reasonOf = (error: Passing & { readonly reason: string }): string =>
+export const reasonOf = (error: Passing): string =>
   isTooLong(error)
     ? `${error.reason}; lower llm.context_tokens to the model's window, or llm.max_tokens`
     : isBusy(error)

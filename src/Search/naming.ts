@@ -1,10 +1,9 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Collections } from "../Collections.ts"
-import type { Store } from "../Store.ts"
-import { DocumentId } from "../model/Document.ts"
+import { find } from "../find.ts"
+import { Store } from "../Store.ts"
 import { type Cited, citedIn, linesCited } from "../model/Locator.ts"
 import type { DoorSimilarRequest } from "../model/Query.ts"
 import type { StoredDocument } from "../model/Stored.ts"
@@ -20,20 +19,12 @@ export class PassageNotFound extends Schema.TaggedError<PassageNotFound>()(
   }
 }
 
-const asId = Schema.decodeOption(DocumentId)
-
 /** What a request may name: a source, or the doc_id that results show in place of one, and both with a line or a place. */
-const referencesOf = ({ cited: given, docId, source = "" }: DoorSimilarRequest) => {
-  if (docId !== undefined) return [{ ref: { docId, derivedId: docId }, cited: given }]
-  const cited = citedIn(source)
-  // Not every source is an id.
-  const refOf = (source: string) => ({
-    source,
-    derivedId: Option.getOrElse(asId(source), () => DocumentId.make("-"))
-  })
+const referencesOf = ({ cited: given, docId, source }: DoorSimilarRequest) => {
+  const cited = docId === undefined ? citedIn(source ?? "") : undefined
   return [
-    { ref: refOf(source), cited: undefined },
-    ...(cited === undefined ? [] : [{ ref: refOf(cited.source), cited }])
+    { by: { docId, source }, cited: docId === undefined ? undefined : given },
+    ...(cited === undefined ? [] : [{ by: { source: cited.source }, cited }])
   ]
 }
 
@@ -52,21 +43,11 @@ export const naming = (documents: typeof Store.Service, searched: (typeof Collec
   const named = Effect.fnUntraced(function* (request: DoorSimilarRequest) {
     const refs = referencesOf(request)
     for (const { name } of yield* searched(request.home ?? request.collection)) {
-      for (const { cited, ref } of refs) {
-        const [known = Option.none()] = yield* Effect.catchTag(
-          documents.lookup(name, [ref]),
-          "DocumentConflict",
-          // The id of a document without this source.
-          ({ message }) =>
-            Effect.catchTag(
-              documents.lookup(name, [{ docId: ref.derivedId, derivedId: ref.derivedId }]),
-              "DocumentConflict",
-              () => new PassageNotFound({ reason: message })
-            )
-        )
-        if (Option.isNone(known)) continue
+      for (const { by, cited } of refs) {
+        const known = yield* Effect.provideService(find([name], by), Store, documents)
+        if (known === undefined) continue
         const document = yield* Effect.catchTag(
-          documents.get(name, known.value.docId),
+          documents.get(name, known.docId),
           "DocumentNotFound",
           ({ message }) => new PassageNotFound({ reason: message })
         )

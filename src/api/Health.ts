@@ -2,6 +2,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
+import { Check } from "../model/Check.ts"
 import { flag, int, list, number, text } from "../model/fields.ts"
 import { Right } from "../model/Key.ts"
 import { Stats, Watching } from "../model/Stats.ts"
@@ -38,12 +40,8 @@ const Slow = Schema.Struct({
 export type Slow = typeof Slow.Type
 
 const HealthCheck = Schema.Struct({
-  name: text("What was checked"),
-  status: Schema.Literal("ok", "warn", "fail").annotations({
-    description: "fail: answers may be wrong or missing; warn: something to know"
-  }),
-  detail: text("What was found"),
-  fix: Schema.optional(text("What to do about it"))
+  ...Struct.omit(Check.fields, "next"),
+  fix: Check.fields.next
 }).annotations({ identifier: "HealthCheck", description: "A finding" })
 
 export const HealthReport = Schema.Struct({

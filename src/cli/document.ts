@@ -1,14 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Collections } from "../Collections.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import { whyPassedOver } from "../files/Walker.ts"
 import { documentsEnding, similarSources } from "../filterHint.ts"
+import { find } from "../find.ts"
 import { isBelow } from "../files/below.ts"
-import { DocumentId } from "../model/Document.ts"
 import { citedIn } from "../model/Locator.ts"
 import { Store } from "../Store.ts"
 import { recorded } from "../Why.ts"
@@ -18,26 +17,15 @@ import { Place, displayPath } from "./engine.ts"
 /** How many documents a message names if several match. */
 const named = 5
 
-const asId = Schema.decodeOption(DocumentId)
-
 /** The document with a source (a relative path or as stored), an id, or the end of a source. */
 export const lookFor = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
-  const store = yield* Store
   const { cwd } = yield* Place
   const collections = yield* (yield* Collections).among(collection)
   const names = [...new Set([path.resolve(cwd, source), source])]
   for (const { name } of collections) {
     for (const each of names) {
-      // Not every name is an id; a source is looked up all the same.
-      const id = Option.getOrElse(asId(each.trim()), () => DocumentId.make("-"))
-      // One by one: two names of one document in a batch would be a conflict.
-      const [found = Option.none()] = yield* Effect.catchTag(
-        store.lookup(name, [{ source: each, derivedId: id }]),
-        "DocumentConflict",
-        // The id of a document without this source.
-        () => store.lookup(name, [{ docId: id, derivedId: id }])
-      )
-      if (Option.isSome(found)) return [{ collection: name, docId: found.value.docId, source }]
+      const found = yield* find([name], { source: each })
+      if (found !== undefined) return [{ ...found, source }]
     }
   }
   return yield* documentsEnding(

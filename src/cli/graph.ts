@@ -1,7 +1,5 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import * as Struct from "effect/Struct"
 import { resolve } from "node:path"
 import { Graph } from "../Graph.ts"
@@ -81,34 +79,21 @@ const build = Cli.define(
     const collection = flags.collection ?? defaultCollection
     yield* inIndex("change", function* () {
       const graph = yield* Graph
-      const started = yield* Clock.currentTimeMillis
       const isShown = !flags.quiet && err.isTerminal
-      const done = yield* Stream.runFoldEffect(graph.build(collection), { added: 0, seen: 0 }, (sum, step) =>
-        Effect.gen(function* () {
-          const next = { added: sum.added + step.added, seen: sum.seen + step.seen }
-          if (isShown) yield* noteInPlace(`clew: ${count(next.seen, "passage")} checked`)
-          return next
-        })
+      const show = (text: string) => (isShown ? noteInPlace(text) : Effect.void)
+      const built = yield* graph.build(
+        collection,
+        (seen) => show(`clew: ${count(seen, "passage")} checked`),
+        flags.llm ? Effect.zipRight(show(""), ask(collection, flags.quiet, flags.model)) : undefined
       )
-      if (isShown) yield* noteInPlace("")
-      const llm = flags.llm ? yield* ask(collection, flags.quiet, flags.model) : undefined
-      if (isShown && llm !== undefined) yield* noteInPlace("")
-      const linkage = yield* graph.linkage(collection)
-      const took = (yield* Clock.currentTimeMillis) - started
+      yield* show("")
       yield* printResult(
         GraphBuilt,
-        {
-          collection,
-          added_chunks: done.added,
-          chunks: done.seen,
-          linkage,
-          llm,
-          build_time_ms: took
-        },
+        built,
 
-        `Added ${count(done.added, "passage")} of ${count(done.seen, "passage")} in ${durationText(took)}. ` +
-          `${linkageText(linkage)}.` +
-          (llm === undefined ? "" : askedText(llm))
+        `Added ${count(built.added_chunks, "passage")} of ${count(built.chunks, "passage")} in ${durationText(built.build_time_ms)}. ` +
+          `${linkageText(built.linkage)}.` +
+          (built.llm === undefined ? "" : askedText(built.llm))
       )
     })
   }

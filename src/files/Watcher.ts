@@ -7,7 +7,7 @@ import * as Stream from "effect/Stream"
 import { StoreConfig, WatchConfig } from "../Config.ts"
 import { Store, UpkeepStore } from "../Store.ts"
 import type { CollectionName } from "../model/Collection.ts"
-import type { WatchStatus } from "../model/Stats.ts"
+import type { Watching } from "../model/Stats.ts"
 import type { Deleted } from "../model/Stored.ts"
 import type { Cause, FileEvent, WatchEvent } from "./FileEvent.ts"
 import { FileEvents } from "./FileEvents.ts"
@@ -122,7 +122,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
     const upkeep = yield* UpkeepStore
     const config = yield* WatchConfig
     const { path: database } = yield* StoreConfig
-    let status: (() => WatchStatus) | undefined
+    let status: (() => Watching) | undefined
 
     const run = <R>(options: WatchOptions, tell: (event: WatchEvent) => Effect.Effect<void, never, R>) =>
       Effect.gen(function* () {
@@ -131,13 +131,13 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         const failures = new Map<string, string>()
         /** The last report for each path whose losses are held. */
         const held = new Map<string, string>()
-        let state: WatchStatus["state"] = "waiting"
+        let state: Watching["state"] = "waiting"
         let last: { readonly at: number; readonly ms: number } | undefined
         status = () => ({
           paths: roots,
           state,
-          lastScanAt: last?.at,
-          lastScanMs: last?.ms,
+          last_scan_at: last?.at,
+          last_scan_ms: last?.ms,
           waiting: hints.waiting,
           failed: failures.size,
           held: [...held.keys()]

@@ -94,15 +94,7 @@ const citations = (
   event(
     "citations",
     JSON.stringify({
-      citations: verdicts.map(({ end, exists, n, sentence, start, support, verdict }) => ({
-        index: n,
-        start,
-        end,
-        sentence,
-        exists,
-        support,
-        verdict
-      })),
+      citations: verdicts.map(({ n, ...rest }) => ({ index: n, ...rest })),
       ...more
     } satisfies CitationsEvent)
   )

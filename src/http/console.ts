@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { RouteNotFound } from "../api/errors.ts"
 import { ServerConfig } from "../Config.ts"
+import { once } from "../runtime/once.ts"
 import { inPackage } from "../runtime/packaged.ts"
 
 /** The page loads its own files alone, runs none of a document, and talks only to this server. */
@@ -54,7 +55,7 @@ export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const { console } = yield* ServerConfig
     if (!console) return
-    const loaded = yield* Effect.cached(Effect.uninterruptible(load))
+    const loaded = once(load)
     const page = Effect.flatMap(loaded, (files) => files?.page ?? nothingHere)
     const forBrowsers = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
       /\btext\/html\b/i.test(headers["accept"] ?? "") ? page : nothingHere

@@ -6,7 +6,6 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Collections, orEmpty, untilMade } from "../Collections.ts"
-import { LimitsConfig } from "../Config.ts"
 import { Indexer } from "../Indexer.ts"
 import { Search } from "../Search.ts"
 import { type CollectionNotFound, DocumentNotFound, Store, UpkeepStore } from "../Store.ts"
@@ -146,18 +145,11 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
     const store = yield* Store
     const indexer = yield* Indexer
     const search = yield* Search
-    const { maxBatch } = yield* LimitsConfig
 
     const jobs = yield* Jobs
     const audit = yield* makeAudit
 
     const index = Effect.fnUntraced(function* ({ collection, documents }: IndexRequest, told: Told) {
-      if (documents.length > maxBatch) {
-        return yield* badField(
-          "documents",
-          `a batch may have at most ${maxBatch} documents (limits.max_batch), got ${documents.length}`
-        )
-      }
       const total = documents.length
       const [took, outcomes] = yield* Effect.timed(
         indexer.index(documents, collection, (done) => told({ done, total, unit: "documents" }))

@@ -9,7 +9,7 @@ import { Watcher } from "../files/Watcher.ts"
 import { type Check, fail, ok, warn } from "../model/Check.ts"
 import { type CollectionSummary, describeEmbedder } from "../model/Collection.ts"
 import { rights } from "../model/Key.ts"
-import { toWatching, type Watching } from "../model/Stats.ts"
+import type { Watching } from "../model/Stats.ts"
 import { Reranker } from "../Reranker.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
@@ -88,7 +88,7 @@ export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
 
     const report = Effect.gen(function* () {
       const { embedder, reranker, store: index } = yield* checks
-      const watched = Option.toArray(Option.map(yield* watcher.status, toWatching))
+      const watched = Option.toArray(yield* watcher.status)
       const found: ReadonlyArray<Check> = [
         ofPart("store", index),
         ofPart("embedder", embedder),
@@ -107,12 +107,7 @@ export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
         jobs: yield* jobs.list,
         stages: yield* stageTimes,
         slow: yield* search.slow,
-        checks: found.map(({ detail, name, next, status }) => ({
-          name,
-          status,
-          detail: withoutInside(detail),
-          fix: next
-        }))
+        checks: found.map(({ next, ...check }) => ({ ...check, detail: withoutInside(check.detail), fix: next }))
       } satisfies HealthReport
     })
 

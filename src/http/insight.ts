@@ -5,6 +5,7 @@ import { Api } from "../api/Api.ts"
 import type { CompareRequest, CompareResponse, WhyParams } from "../api/Insight.ts"
 import { Collections, orEmpty } from "../Collections.ts"
 import { similarSources } from "../filterHint.ts"
+import { find } from "../find.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { type Hit, ownPassage } from "../model/SearchResult.ts"
 import { indexedSince } from "../model/Since.ts"
@@ -12,7 +13,7 @@ import { suggested } from "../model/Suggestion.ts"
 import type { WhyReport } from "../model/Why.ts"
 import { Search } from "../Search.ts"
 import { GraphStore, Store } from "../Store.ts"
-import { find, recorded, toWhyReport, why } from "../Why.ts"
+import { recorded, toWhyReport, why } from "../Why.ts"
 import { withoutInside, withoutPaths } from "./respond.ts"
 import { byContract, toSearchResponse } from "./search.ts"
 
@@ -104,7 +105,6 @@ export const layer = HttpApiBuilder.group(Api, "insight", (handlers) =>
       .handle("why", ({ urlParams }) =>
         explain(urlParams).pipe(
           Effect.provide(services),
-          Effect.catchTag("DocumentConflict", (error) => Effect.die(error)),
           // Deleted since it was found.
           Effect.catchTag("DocumentNotFound", ({ docId, message: reason }) =>
             Effect.succeed<WhyReport>({ source: urlParams.source ?? docId, indexed: false, reason })

@@ -16,6 +16,7 @@ import type { Options } from "../mcp/Http.ts"
 import { code } from "../mcp/RpcError.ts"
 import type { Needs } from "../mcp/Tool.ts"
 import { RateLimiter } from "../RateLimiter.ts"
+import { once } from "../runtime/once.ts"
 import { Access } from "./Access.ts"
 import { makeAudit } from "./audit.ts"
 import { clientOf } from "./edge.ts"
@@ -49,14 +50,11 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
       }
       const engine = yield* Effect.context<Needs | SearchConfig | Scope.Scope>()
       // Servers that no agent asks start faster without the SDK.
-      const loaded = yield* Effect.cached(
-        // A caller that goes away must not leave its interruption as the result for all.
-        Effect.uninterruptible(
-          Effect.gen(function* () {
-            const { make, refuse } = yield* Effect.promise(() => import("../mcp/Http.ts"))
-            return { refuse, answer: yield* make(given) }
-          }).pipe(Effect.provide(engine))
-        )
+      const loaded = once(
+        Effect.gen(function* () {
+          const { make, refuse } = yield* Effect.promise(() => import("../mcp/Http.ts"))
+          return { refuse, answer: yield* make(given) }
+        }).pipe(Effect.provide(engine))
       )
       const shutdown = Deferred.await(closing)
       const late = Effect.zipRight(shutdown, Effect.sleep(Duration.times(grace, 0.8)))

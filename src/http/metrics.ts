@@ -10,7 +10,7 @@ import * as Tracer from "effect/Tracer"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import type { IndexResponse } from "../api/Documents.ts"
 import { LogConfig } from "../Config.ts"
-import type { WatchStatus } from "../model/Stats.ts"
+import type { Watching } from "../model/Stats.ts"
 import { counter } from "../runtime/metrics.ts"
 import { IdleSpan, namesOf, ofNames } from "../runtime/tracing.ts"
 
@@ -268,8 +268,8 @@ export const processSamples = Effect.gen(function* () {
 })
 
 /** Metrics of a watcher; those of the last scan only after the first scan. */
-export const watchSamples = (status: WatchStatus): ReadonlyArray<Sample> => {
-  const { failed, held, lastScanAt, lastScanMs, paths, state, waiting } = status
+export const watchSamples = (status: Watching): ReadonlyArray<Sample> => {
+  const { failed, held, last_scan_at: lastScanAt, last_scan_ms: lastScanMs, paths, state, waiting } = status
   const watch = (name: string, help: string, value: number, labels?: Labels) =>
     gauge(`clew_watch_${name}`, help, value, labels)
   const present =

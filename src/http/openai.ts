@@ -26,7 +26,7 @@ import { QueryText } from "../model/Query.ts"
 import { type Hit, toFreshness } from "../model/SearchResult.ts"
 import { packagedDimensions, packagedModel } from "../packaged/model.ts"
 import { Tokenizer } from "../packaged/Tokenizer.ts"
-import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
+import { inTurns } from "../runtime/EventLoop.ts"
 import { endOf, headersOf, originOf } from "./ask.ts"
 import { eventStream } from "./events.ts"
 import { failed, idOf, openAiError } from "./respond.ts"
@@ -223,9 +223,6 @@ export const chatLayer = HttpApiBuilder.group(Api, "chat", (handlers) =>
   })
 )
 
-/** Texts that are embedded and counted in one go. */
-const slice = 16
-
 type Vector = EmbeddingList["data"][number]["embedding"]
 
 const floats = (vector: Float32Array): Vector => Array.from(vector)
@@ -252,22 +249,18 @@ export const embeddingsLayer = HttpApiBuilder.group(Api, "embeddings", (handlers
         const texts = typeof input === "string" ? [input] : input
         const { count } = yield* tokenizer.load
         const encode = encodingFormat === "base64" ? base64 : floats
+        const vectors = yield* embedPassages(texts)
         const data: Array<EmbeddingList["data"][number]> = []
-        let tokens = 0
-        let until = performance.now() + turnMs
-        for (let at = 0; at < texts.length; at += slice) {
-          const some = texts.slice(at, at + slice)
-          for (const vector of yield* embedPassages(some)) {
-            const embedding = encode(Option.getOrElse(vector, () => new Float32Array(packagedDimensions)))
-            data.push({ object: "embedding", index: data.length, embedding })
-          }
-          for (const text of some) {
+        const tokens = yield* inTurns(function* () {
+          let tokens = 0
+          for (const [index, text] of texts.entries()) {
+            const embedding = encode(Option.getOrElse(vectors[index]!, () => new Float32Array(packagedDimensions)))
+            data.push({ object: "embedding", index, embedding })
             tokens += count(text)
-            if (performance.now() < until) continue
-            yield* nextTurn
-            until = performance.now() + turnMs
+            yield
           }
-        }
+          return tokens
+        })
         const list: EmbeddingList = {
           object: "list",
           data,

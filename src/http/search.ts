@@ -1,8 +1,6 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
 import { Api } from "../api/Api.ts"
 import { badField, InvalidRequest } from "../api/errors.ts"
 import type { GraphBuildRequest } from "../api/Graph.ts"
@@ -13,7 +11,6 @@ import { asGlob } from "../filterHint.ts"
 import { Judgements } from "../measuring/Judgements.ts"
 import { Judging } from "../measuring/Judging.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import type { GraphBuilt } from "../model/Graph.ts"
 import type { Judgement } from "../model/Judgement.ts"
 import { limits } from "../model/Limits.ts"
 import {
@@ -86,31 +83,12 @@ export const graphLayer = HttpApiBuilder.group(Api, "graph", (handlers) =>
     const graph = yield* Graph
     const jobs = yield* Jobs
 
-    const build = Effect.fnUntraced(function* (
-      { collection = defaultCollection, llm = false, model }: typeof GraphBuildRequest.Type,
-      told: Told
-    ) {
-      const started = yield* Clock.currentTimeMillis
-      const { added, seen } = yield* Stream.runFoldEffect(
-        graph.build(collection),
-        { added: 0, seen: 0 },
-        (sum, step) => {
-          const next = { added: sum.added + step.added, seen: sum.seen + step.seen }
-          return Effect.as(told({ done: next.seen, unit: "passages" }), next)
-        }
-      )
-      const read = llm
-        ? yield* graph.ask(collection, model, (done, total) => told({ done, total, unit: "calls" }))
-        : undefined
-      return {
+    const build = ({ collection = defaultCollection, llm = false, model }: typeof GraphBuildRequest.Type, told: Told) =>
+      graph.build(
         collection,
-        added_chunks: added,
-        chunks: seen,
-        linkage: yield* graph.linkage(collection),
-        ...(read === undefined ? {} : { llm: read }),
-        build_time_ms: (yield* Clock.currentTimeMillis) - started
-      } satisfies GraphBuilt
-    })
+        (done) => told({ done, unit: "passages" }),
+        llm ? graph.ask(collection, model, (done, total) => told({ done, total, unit: "calls" })) : undefined
+      )
 
     return handlers
       .handle("buildGraph", ({ payload, request }) =>

@@ -9,7 +9,6 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { Api } from "../api/Api.ts"
@@ -18,6 +17,7 @@ import { Collections } from "../Collections.ts"
 import { isOpen, ServerConfig, TelemetryConfig } from "../Config.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
+import { once } from "../runtime/once.ts"
 import { logUnhandled } from "../runtime/Unhandled.ts"
 import { version } from "../version.ts"
 import { Access, layerMiddleware } from "./Access.ts"
@@ -62,27 +62,13 @@ const docsPage = Effect.gen(function* () {
 /** GET /openapi.json and GET /docs, which need no key. */
 export const docs = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
-    const document = yield* Effect.cached(
-      // A caller that goes away must not leave its interruption as the result for all.
-      Effect.uninterruptible(
-        Effect.sync(() =>
-          HttpServerResponse.text(JSON.stringify(OpenApi.fromApi(Api)), { contentType: "application/json" })
-        )
+    const document = once(
+      Effect.sync(() =>
+        HttpServerResponse.text(JSON.stringify(OpenApi.fromApi(Api)), { contentType: "application/json" })
       )
     )
     yield* router.get("/openapi.json", document)
-    let loading: Fiber.RuntimeFiber<HttpServerResponse.HttpServerResponse, unknown> | undefined
-    // In a separate fiber, which continues when the first caller goes away.
-    const load = Effect.suspend(() =>
-      loading === undefined
-        ? Effect.tap(Effect.forkDaemon(docsPage), (fiber) => Effect.sync(() => (loading = fiber)))
-        : Effect.succeed(loading)
-    )
-    const again = Effect.sync(() => (loading = undefined))
-    yield* router.get(
-      "/docs",
-      Effect.flatMap(load, (fiber) => Effect.tapErrorCause(Fiber.join(fiber), () => again))
-    )
+    yield* router.get("/docs", once(docsPage))
   })
 )
 

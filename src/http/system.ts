@@ -12,7 +12,7 @@ import { Embedders } from "../Embedders.ts"
 import { Watcher } from "../files/Watcher.ts"
 import { Graph } from "../Graph.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
-import { toEmbedding, toStats, toWatching } from "../model/Stats.ts"
+import { toEmbedding, toStats } from "../model/Stats.ts"
 import { Reranker } from "../Reranker.ts"
 import { Store } from "../Store.ts"
 import { version } from "../version.ts"
@@ -104,7 +104,7 @@ export const makeState = Effect.gen(function* () {
         read_only: readOnly,
         version,
         uptime_seconds: Math.floor(process.uptime()),
-        watch: Option.getOrUndefined(Option.map(yield* watcher.status, toWatching))
+        watch: Option.getOrUndefined(yield* watcher.status)
       }
       return toStats(stats, yield* store.sizes(), figures, one && withoutFolders(one))
     })

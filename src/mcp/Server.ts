@@ -8,6 +8,7 @@ import * as Runtime from "effect/Runtime"
 import { type Caller, mustHave, owner, workingFor } from "../Caller.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { pathText } from "../model/kinds.ts"
+import { once } from "../runtime/once.ts"
 import { working } from "../runtime/Turn.ts"
 import { named } from "../runtime/Unhandled.ts"
 import type { ClientLog } from "./ClientLog.ts"
@@ -183,16 +184,13 @@ export const make = (options: {
       watching
     } = options
     const own = yield* Effect.runtime()
-    // Uninterruptible, since one cancelled request would leave its interruption as the result for all.
-    const loaded = yield* Effect.cached(
-      Effect.uninterruptible(
-        Effect.gen(function* () {
-          const { readOnly, topK, writePaths } = yield* config
-          const served = readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
-          const module = yield* Effect.promise(() => import("./methods.ts"))
-          return module.methods({ version, readOnly, writePaths, topK, tools: served, overview } satisfies Settings)
-        })
-      )
+    const loaded = once(
+      Effect.gen(function* () {
+        const { readOnly, topK, writePaths } = yield* config
+        const served = readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
+        const module = yield* Effect.promise(() => import("./methods.ts"))
+        return module.methods({ version, readOnly, writePaths, topK, tools: served, overview } satisfies Settings)
+      })
     )
 
     const subscribe = (watches: Watches, uri: string) =>

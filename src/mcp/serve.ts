@@ -8,7 +8,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
-import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
@@ -17,6 +16,7 @@ import type { Socket } from "node:net"
 import type { Readable } from "node:stream"
 import type { Watcher } from "../files/Watcher.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
+import { shared } from "../runtime/once.ts"
 import { logUnhandled } from "../runtime/Unhandled.ts"
 import * as ClientLog from "./ClientLog.ts"
 import { type Hello, longestHello, type Meeting, refusal, type Welcome } from "./meeting.ts"
@@ -35,34 +35,15 @@ export const lazyLayer = <A, E>(layer: Layer.Layer<A, E>) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     let built: Context.Context<A> | undefined
-    let building: Deferred.Deferred<Context.Context<A>, E> | undefined
-
     const build = Effect.gen(function* () {
       const own = yield* Scope.fork(scope, ExecutionStrategy.sequential)
-      return yield* Layer.buildWithScope(layer, own).pipe(
-        Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(own, exit)))
+      built = yield* Layer.buildWithScope(layer, own).pipe(
+        Effect.onError((cause) => Scope.close(own, Exit.failCause(cause)))
       )
+      return built
     })
-    // In a separate fiber: a caller interrupted while it waits would cancel it for all others.
-    const begin = (waiting: Deferred.Deferred<Context.Context<A>, E>) =>
-      Effect.interruptible(build).pipe(
-        Effect.onExit((exit) =>
-          Effect.sync(() => {
-            building = undefined
-            if (Exit.isSuccess(exit)) built = exit.value
-          })
-        ),
-        Effect.intoDeferred(waiting),
-        Effect.forkIn(scope)
-      )
-    const context = Effect.uninterruptibleMask((restore) =>
-      Effect.suspend(() => {
-        if (built !== undefined) return Effect.succeed(built)
-        if (building !== undefined) return restore(Deferred.await(building))
-        const waiting = (building = Deferred.unsafeMake<Context.Context<A>, E>(FiberId.none))
-        return Effect.zipRight(begin(waiting), restore(Deferred.await(waiting)))
-      })
-    )
+    const building = shared(scope, build)
+    const context = Effect.suspend(() => (built === undefined ? building : Effect.succeed(built)))
     return {
       use: <B, E2>(effect: Effect.Effect<B, E2, A>): Effect.Effect<B, E | E2> =>
         Effect.flatMap(context, (services) => Effect.provide(effect, services)),

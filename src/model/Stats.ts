@@ -1,22 +1,8 @@
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import { flag, int, list, number, text } from "./fields.ts"
 import type { CollectionSummary, EmbedderIdentity } from "./Collection.ts"
 import type { Figure, StoreStats } from "./Stored.ts"
-
-/** The state of a watcher. */
-export interface WatchStatus {
-  readonly paths: ReadonlyArray<string>
-  /** `waiting`: another process watches. */
-  readonly state: "waiting" | "starting" | "events" | "polling"
-  /** When the last scan ended, in milliseconds since 1970. */
-  readonly lastScanAt?: number | undefined
-  readonly lastScanMs?: number | undefined
-  /** Changed files that have not been scanned yet. */
-  readonly waiting: number
-  readonly failed: number
-  /** Paths whose documents are kept because they are missing or have lost most of their files. */
-  readonly held: ReadonlyArray<string>
-}
 
 /** How the serving process follows files. */
 export const Watching = Schema.Struct({
@@ -35,16 +21,6 @@ export const Watching = Schema.Struct({
 }).annotations({ identifier: "Watching", description: "How files are followed" })
 export type Watching = typeof Watching.Type
 
-export const toWatching = ({ failed, held, lastScanAt, lastScanMs, paths, state, waiting }: WatchStatus): Watching => ({
-  paths,
-  state,
-  last_scan_at: lastScanAt,
-  last_scan_ms: lastScanMs,
-  waiting,
-  failed,
-  held
-})
-
 /** A collection's embedder, as the interfaces show it. */
 export const Embedding = Schema.Struct({
   backend: text("builtin, onnx, ollama or openai"),
@@ -52,15 +28,9 @@ export const Embedding = Schema.Struct({
   dimensions: int("Dimensions of a vector")
 }).annotations({ identifier: "Embedding", description: "The embedder" })
 
-export const toEmbedding = ({
-  backend,
-  dimensions,
-  model
-}: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">): typeof Embedding.Type => ({
-  backend,
-  model,
-  dimensions
-})
+export const toEmbedding = (
+  embedder: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">
+): typeof Embedding.Type => Struct.pick(embedder, "backend", "model", "dimensions")
 
 /** A change of embedder under way, as the interfaces show it. */
 const Reindexing = Schema.Struct({

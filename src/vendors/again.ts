@@ -4,6 +4,8 @@ import * as Random from "effect/Random"
 
 /** A server's error that may be temporary. */
 export interface Passing {
+  readonly reason: string
+  /** The same request may succeed later. */
   readonly retryable: boolean
   /** The server's Retry-After, in milliseconds. */
   readonly waitMs?: number | undefined

@@ -136,11 +136,11 @@ it.scoped("scans again where something changed while it was at it", () =>
     yield* change("/notes/b.md", "/notes/c.md")
     yield* pass(10 * seconds)
     assert.deepStrictEqual(times(), [0, 500])
-    assert.deepInclude(yield* status, { waiting: 2, state: "events", lastScanMs: 0 })
+    assert.deepInclude(yield* status, { waiting: 2, state: "events", last_scan_ms: 0 })
     yield* Deferred.succeed(gate, undefined)
     yield* pass(0)
     assert.deepStrictEqual(times(), [0, 500, 10_500])
-    assert.deepInclude(yield* status, { waiting: 0, lastScanMs: 0 })
+    assert.deepInclude(yield* status, { waiting: 0, last_scan_ms: 0 })
   })
 )
 
@@ -187,7 +187,7 @@ it.scoped("does not mind a clock that is set back", () =>
         ["events", 0]
       ]
     )
-    assert.strictEqual((yield* status).lastScanAt, start + 10_000 * seconds + 500 - 3600 * seconds)
+    assert.strictEqual((yield* status).last_scan_at, start + 10_000 * seconds + 500 - 3600 * seconds)
   })
 )
 

@@ -213,8 +213,8 @@ it.scopedLive("says how files are followed, where this process does", () =>
       watch: {
         paths: ["/notes", '/a "b"'],
         state: "polling",
-        lastScanAt: 1_700_000_000_500,
-        lastScanMs: 250,
+        last_scan_at: 1_700_000_000_500,
+        last_scan_ms: 250,
         waiting: 3,
         failed: 1,
         held: ["/notes"]

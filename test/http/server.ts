@@ -43,7 +43,7 @@ import * as Listener from "../../src/http/Listener.ts"
 import * as server from "../../src/http/serve.ts"
 import { Judgements } from "../../src/measuring/Judgements.ts"
 import { Judging } from "../../src/measuring/Judging.ts"
-import type { WatchStatus } from "../../src/model/Stats.ts"
+import type { Watching } from "../../src/model/Stats.ts"
 import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { Reindexer } from "../../src/upkeep/Reindexer.ts"
 import { Transfer } from "../../src/upkeep/Transfer.ts"
@@ -107,7 +107,7 @@ export interface Given {
   /** The file with keys that can change while the server runs. */
   readonly keysFile?: Config.KeysFile
   /** How a watcher beside the server is doing. */
-  readonly watch?: WatchStatus
+  readonly watch?: Watching
 }
 
 const embedder = (faults: NonNullable<Given["faults"]>) => {

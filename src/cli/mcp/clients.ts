@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { isObject } from "../../model/kinds.ts"
 import { type Format, type Section, type Table, formats, read, sectionIn } from "./formats.ts"
-import type { Check } from "../../model/Check.ts"
+import { type Check, ok, warn } from "../../model/Check.ts"
 
 /** The machine, as far as the paths of clients' files depend on it. */
 interface Machine {
@@ -304,13 +304,12 @@ export const entries = (machine: Machine): Effect.Effect<ReadonlyArray<Check>> =
           const lost = missing(words)
           return [
             lost.length === 0
-              ? { name: "client", status: "ok", detail: `${client.title} starts a program that exists (${file})` }
-              : {
-                  name: "client",
-                  status: "warn",
-                  detail: `${client.title} names files that do not exist: ${lost.join(", ")} (${server} in ${file})`,
-                  next: `run \`clew mcp install --client ${name}\`, with the right --db`
-                }
+              ? ok("client", `${client.title} starts a program that exists (${file})`)
+              : warn(
+                  "client",
+                  `${client.title} names files that do not exist: ${lost.join(", ")} (${server} in ${file})`,
+                  `run \`clew mcp install --client ${name}\`, with the right --db`
+                )
           ]
         })
       })

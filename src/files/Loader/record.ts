@@ -1,5 +1,5 @@
 import { type Metadata, metadataFault } from "../../model/Document.ts"
-import { isObject, pathText, wellFormed } from "../../model/kinds.ts"
+import { isObject, kindOf, pathText, wellFormed } from "../../model/kinds.ts"
 import { readJsonAtOnce } from "../../model/readJson.ts"
 import type { Loaded } from "../Loader.ts"
 
@@ -57,15 +57,6 @@ export const toMetadata = (record: Readonly<Record<string, unknown>>): Metadata 
 const idKeys = ["_id", "id", "doc_id"] as const
 const textKeys = ["text", "content"] as const
 const longestId = 1000
-
-const kindOf = (value: unknown): string =>
-  Array.isArray(value)
-    ? "a list"
-    : value === null
-      ? "null"
-      : typeof value === "object"
-        ? "an object"
-        : `a ${typeof value}`
 
 class Refused {
   constructor(

@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { orEmpty } from "../../Collections.ts"
 import { documentsEnding, similarSources } from "../../filterHint.ts"
+import { type Wanted, find } from "../../find.ts"
 import { Indexer } from "../../Indexer.ts"
 import { Search } from "../../Search.ts"
 import { Store } from "../../Store.ts"
@@ -39,12 +40,6 @@ const isDocumentId = (text: string): text is DocumentId => text.trim() === text 
 
 const shownSource = (source: string): string => JSON.stringify(bounded(source, 200))
 
-/** A found document and its collection. */
-interface Found {
-  readonly collection: CollectionName
-  readonly docId: DocumentId
-}
-
 /** The collections to search: the named one, else all, the default one first. */
 const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undefined) {
   if (name !== undefined) return [name]
@@ -71,7 +66,7 @@ const exactly = Effect.fnUntraced(function* (collection: CollectionName, source:
   ]
   for (const ref of refs) {
     const docId = yield* idOf(collection, ref)
-    if (docId !== undefined) return [{ collection, docId } satisfies Found]
+    if (docId !== undefined) return [{ collection, docId } satisfies Wanted]
   }
   return []
 })
@@ -129,14 +124,8 @@ const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName |
 
 /** The document that has an id, in the named collection or in the first that has it. */
 const findId = Effect.fnUntraced(function* (name: CollectionName | undefined, docId: DocumentId) {
-  const having = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>) {
-    for (const collection of collections) {
-      if ((yield* idOf(collection, { docId, derivedId: docId })) !== undefined) {
-        return { collection, docId } satisfies Found
-      }
-    }
-    return undefined
-  })
+  const having = (collections: ReadonlyArray<CollectionName>) =>
+    orEmpty(name ?? defaultCollection, undefined)(find(collections, { docId }))
   const found = yield* having(yield* collectionsFor(name))
   if (found !== undefined) return found
   const other = name === undefined ? undefined : yield* having(yield* collectionsFor(undefined))
