@@ -242,8 +242,7 @@ const givenBackup = (source: string) =>
   })
 
 /**
- * Holds the only connection to the old index, and its lock, until the scope ends; other processes wait, and then find
- * the new file. Does nothing if the old index is damaged or its WAL belongs to another file: then there is nothing to
+ * Holds the lock for writing the old index until the scope ends; other writers wait, and then find the new file. Does nothing if the old index is damaged or its WAL belongs to another file: then there is nothing to
  * lose.
  */
 const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUnavailable, Scope.Scope> =>
