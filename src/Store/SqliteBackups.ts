@@ -242,8 +242,8 @@ const givenBackup = (source: string) =>
   })
 
 /**
- * Holds the lock for writing the old index until the scope ends; other writers wait, and then find the new file. Does nothing if the old index is damaged or its WAL belongs to another file: then there is nothing to
- * lose.
+ * Holds the lock for writing the old index until the scope ends; other writers wait, and then find the new file. Does
+ * nothing if the old index is damaged or its WAL belongs to another file: then there is nothing to lose.
  */
 const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {

@@ -28,6 +28,13 @@ export const isDamage = (error: unknown): error is SqlError =>
 export const isUnreadable = (error: unknown): boolean =>
   error instanceof SqlError && /^SQLITE_(CORRUPT|IOERR(?!_(WRITE|FSYNC|LOCK|UNLOCK|SHM|NOMEM)))/.test(codeOf(error))
 
+/** For statements that fail over an existing index only if its tables are not as Clew has made them. */
+export const orDamage = Effect.mapError((error: SqlError) =>
+  /^SQLITE_(ERROR|CONSTRAINT|MISMATCH)/.test(codeOf(error))
+    ? new SqlError({ cause: Object.assign(new Error(messageOf(error)), { code: "SQLITE_CORRUPT" }) })
+    : error
+)
+
 /** Retries while another process holds the lock; it can be interrupted between two tries. */
 export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchIf(effect, isBusy, (first) =>
