@@ -20,6 +20,9 @@ export const isCannotOpen = (error: unknown): boolean =>
 /** Another connection holds a lock. */
 export const isBusy = (error: unknown): boolean => error instanceof SqlError && busy.test(codeOf(error))
 
+export const isFull = (error: unknown): error is SqlError =>
+  error instanceof SqlError && codeOf(error).startsWith("SQLITE_FULL")
+
 /** SQLite finds the file's content damaged. */
 export const isDamage = (error: unknown): error is SqlError =>
   error instanceof SqlError && /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))
