@@ -20,8 +20,7 @@ export const isCannotOpen = (error: unknown): boolean =>
 /** Another connection holds a lock. */
 export const isBusy = (error: unknown): boolean => error instanceof SqlError && busy.test(codeOf(error))
 
-export const isFull = (error: unknown): error is SqlError =>
-  error instanceof SqlError && codeOf(error).startsWith("SQLITE_FULL")
+export const isFull = (error: unknown): boolean => error instanceof SqlError && codeOf(error).startsWith("SQLITE_FULL")
 
 /** SQLite finds the file's content damaged. */
 export const isDamage = (error: unknown): error is SqlError =>
