@@ -9,7 +9,7 @@ import { documents } from "./examine/documents.ts"
 import { schemaVersion } from "./sqlite/schema.ts"
 import * as collections from "./sql/collections.ts"
 import { client, open } from "./sqlite/connect.ts"
-import { isBusy, isDamage, typed } from "./sqlite/errors.ts"
+import { isBusy, isDamage, isFull, typed } from "./sqlite/errors.ts"
 import { exclusively, inUse, move, partial } from "./sqlite/file/exchange.ts"
 import { isPresent } from "./sql/tables.ts"
 import * as RawFile from "./sqlite/file/place.ts"
@@ -19,18 +19,26 @@ import type { SqliteClient } from "./sqlite/client.ts"
 import { guarded, telling } from "./examine/findings.ts"
 import { integrity } from "./examine/structure.ts"
 import { vectors } from "./examine/derived.ts"
-import { type Backup, BackupRefused, Backups, type Finding, type StoreUnavailable } from "../Store.ts"
+import { type Backup, BackupRefused, Backups, type Finding, StoreUnavailable } from "../Store.ts"
 import { first, only } from "./sql/rows.ts"
 
 const refuse = (reason: string) => Effect.fail(new BackupRefused({ reason }))
 
+/** A full disk is that of the file that is made, since the other is only read. */
+const filling =
+  (target: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.catchIf(effect, isFull, () =>
+      Effect.fail(new StoreUnavailable({ reason: `${target} cannot be written: the disk is full` }))
+    )
+
 /** Copies a database as of one transaction with SQLite's own backup, a few pages at a time. */
-const copy = (sql: SqliteClient, target: string) =>
+const copy = (sql: SqliteClient, made: string, target: string) =>
   Effect.gen(function* () {
     // Without a transaction, every concurrent write would restart the copy.
     yield* sql`BEGIN`
     yield* sql`SELECT count(*) FROM sqlite_schema`
-    yield* Effect.ensuring(sql.backup(target), Effect.ignore(sql`ROLLBACK`))
+    yield* Effect.ensuring(filling(target)(sql.backup(made)), Effect.ignore(sql`ROLLBACK`))
   })
 
 const isWritable = (filename: string): boolean => {
@@ -43,18 +51,18 @@ const isWritable = (filename: string): boolean => {
 }
 
 /** Opens the index for writing if possible; others may write while the copy reads through the WAL. */
-const copyOfIndex = (filename: string, target: string) =>
+const copyOfIndex = (filename: string, made: string, target: string) =>
   Effect.scoped(
     Effect.flatMap(open({ filename, mode: isWritable(filename) ? "unchanged" : "readonly" }), ({ sql }) =>
-      copy(sql, target)
+      copy(sql, made, target)
     )
   )
 
-const copyOfBackup = (filename: string, target: string) =>
+const copyOfBackup = (filename: string, made: string, target: string) =>
   Effect.scoped(
     inspect(filename, "readonly").pipe(
       Effect.zipRight(client(filename, true)),
-      Effect.flatMap((sql) => copy(sql, target))
+      Effect.flatMap((sql) => copy(sql, made, target))
     )
   )
 
@@ -195,7 +203,10 @@ const backup = (filename: string, target: string, keep: number) =>
         return yield* refuse(`${target} is an index in use, or was not closed; name another file`)
       }
       const made = yield* partial(target)
-      const backup = yield* Effect.zipRight(copyOfIndex(filename, made), seal(made, brokenIn, alteredIn)).pipe(
+      const backup = yield* Effect.zipRight(
+        copyOfIndex(filename, made, target),
+        filling(target)(seal(made, brokenIn, alteredIn))
+      ).pipe(
         refusing(
           (reason) =>
             `The index ${filename} is damaged (${reason}), so ${target} was left as it was; run \`clew doctor --fix\` first, ` +
@@ -243,9 +254,8 @@ const givenBackup = (source: string) =>
   })
 
 /**
- * Holds the only connection to the old index, and its lock, until the scope ends; other processes wait, and then find
- * the new file. Does nothing if the old index is damaged or its WAL belongs to another file: then there is nothing to
- * lose.
+ * Holds the lock for writing the old index until the scope ends; other writers wait, and then find the new file. Does
+ * nothing if the old index is damaged or its WAL belongs to another file: then there is nothing to lose.
  */
 const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
@@ -274,7 +284,10 @@ const restore = (filename: string, source: string) =>
       if (yield* areSame(filename, source)) return yield* refuse(`${source} is the index itself; name a backup`)
       yield* givenBackup(source)
       const made = yield* partial(filename)
-      const backup = yield* Effect.zipRight(copyOfBackup(source, made), seal(made, brokenIn)).pipe(
+      const backup = yield* Effect.zipRight(
+        copyOfBackup(source, made, filename),
+        filling(filename)(seal(made, brokenIn))
+      ).pipe(
         refusing(
           (reason) =>
             `The backup ${source} is damaged (${reason}) and was not restored. Use another one, or run ` +

@@ -63,7 +63,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
       { embedder, id, name }: CollectionSummary,
       told: Told
     ) {
-      const missing: Array<Parameters<typeof examiner.putVectors>[1][number]> = []
+      const missing: Array<Parameters<typeof examiner.putVectors>[1][number] & { readonly isKnown: boolean }> = []
       for (let after = 0; ;) {
         const passages = yield* examiner.unembedded(id, after, page)
         const last = passages.at(-1)
@@ -73,7 +73,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         const vectors = yield* embed(service, embedder, passages)
         passages.forEach(({ id, isKnown }, at) => {
           const vector = vectors[at]!
-          if (Option.isSome(vector) || !isKnown) missing.push({ id, vector })
+          if (Option.isSome(vector) || !isKnown) missing.push({ id, isKnown, vector })
         })
       }
     })
@@ -140,14 +140,18 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
           )
         }
         if (missing.length > 0 && !fix) {
+          const fixing = "run `clew doctor --fix`"
+          const lacking = `collection ${name}: ${missing.length} passages have no vector`
           findings.push(
-            fail(
-              "vectors",
-              missing.some(({ vector }) => Option.isSome(vector))
-                ? `collection ${name}: ${missing.length} passages have no vector`
-                : `collection ${name}: ${missing.length} passages without a vector are not recorded as such`,
-              "run `clew doctor --fix`"
-            )
+            embedder.making !== undefined && missing.every(({ isKnown }) => isKnown)
+              ? warn("vectors", `${lacking}: an older Clew made none, or lost them`, fixing)
+              : missing.some(({ vector }) => Option.isSome(vector))
+                ? fail("vectors", lacking, fixing)
+                : fail(
+                    "vectors",
+                    `collection ${name}: ${missing.length} passages without a vector are not recorded as such`,
+                    fixing
+                  )
           )
         }
         if (wrong.length > 0) {
@@ -227,7 +231,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         const { findings } = yield* examine({ deep, fix: false, told })
         const isWell = findings.every(({ status }) => status === "ok")
         const cures = curesOf(findings)
-        const lacksVectors = findings.some(({ cure, name, status }) => name === "vectors" && status === "fail" && !cure)
+        const lacksVectors = findings.some(({ cure, name, status }) => name === "vectors" && status !== "ok" && !cure)
         if (!fix || isWell || (cures.length === 0 && !lacksVectors)) return { checks: checksOf(findings), fixed: [] }
         if (cures.some(({ _tag }) => _tag === "Migrate")) {
           const copy = yield* examiner.copy

@@ -2,10 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { copyFileSync, readdirSync } from "node:fs"
+import { copyFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
-import { whole } from "../../src/Store.ts"
+import { Examiner, whole } from "../../src/Store.ts"
+import * as SqliteExaminer from "../../src/Store/SqliteExaminer.ts"
 import { schemaVersion } from "../../src/Store/sqlite/schema.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import { beyondAscii } from "../contracts/beyondAscii.ts"
@@ -77,6 +78,19 @@ describe("an index of an older schema", () => {
       })
     )
   }
+
+  it.scoped("is called damaged where SQLite finds a flipped bit in a definition to be a wrong statement", () =>
+    Effect.gen(function* () {
+      const filename = yield* indexFile
+      const bytes = readFileSync(`${folder}21.db`)
+      bytes[bytes.indexOf("passage_id", bytes.indexOf("CREATE TABLE graph_passages"))]! ^= 1
+      writeFileSync(filename, bytes)
+      const { message } = yield* Effect.flip(Layer.build(Sqlite.layer({ filename, mode: "existing" })))
+      assert.match(message, /it is damaged; run `clew doctor`/)
+      const examiner = yield* Effect.provide(Examiner, SqliteExaminer.layer(filename))
+      assert.isFalse(yield* examiner.migrate)
+    })
+  )
 
   it.scoped("has the keys whose values are no scalars, which filters took for absent up to schema 17", () =>
     Effect.gen(function* () {

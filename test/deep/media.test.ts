@@ -160,6 +160,25 @@ describe("a full disk", () => {
     assert.strictEqual(stdout.match(/Herons stand in the reeds/g)?.length, 2, stdout)
     assert.match(stdout, /index\.db\nrest\n$/)
   })
+
+  it.skipIf(!canMount)(
+    "is named where a backup or a restored index has no room, not the file that is copied",
+    async () => {
+      const { code, stderr, stdout } = await script(`
+      ${small(4)}
+      $clew backup $box/whole.bak --db $box/data/index.db
+      dd if=/dev/zero of=$box/small/rest bs=4k 2>/dev/null || true
+      truncate -s -64k $box/small/rest
+      $clew backup $box/small/other.bak --db $box/data/index.db 2>&1 && echo unexpected || true
+      $clew restore $box/whole.bak --yes --db $box/small/index.db 2>&1 && echo unexpected || true
+      ls $box/small`)
+      assert.strictEqual(code, 0, stderr + stdout)
+      assert.notMatch(stdout, /unexpected/)
+      assert.match(stdout, /small\/other\.bak cannot be written: the disk is full/)
+      assert.match(stdout, /small\/index\.db cannot be written: the disk is full/)
+      assert.match(stdout, /index\.db\nrest\n$/)
+    }
+  )
 })
 
 describe("a limit on addresses", () => {

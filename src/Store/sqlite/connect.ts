@@ -6,7 +6,7 @@ import { isMainThread } from "node:worker_threads"
 import * as sqliteVec from "sqlite-vec"
 import { StoreUnavailable } from "../../Store.ts"
 import type { CacheHandle } from "../../codes/BlockCache.ts"
-import { isCannotOpen, retryBusy } from "./errors.ts"
+import { isCannotOpen, orDamage, retryBusy } from "./errors.ts"
 import { migrate, schemaVersion } from "./schema.ts"
 import { type Place, type RawFile, hasMoved, roomFor, statOf } from "./file/place.ts"
 import { type Mode, applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
@@ -158,9 +158,9 @@ export const open = ({
     if (version < schemaVersion && mode !== "unchanged") {
       if (mode === "readonly")
         return yield* fail(`${filename} was made by an older Clew; open it once without --read-only`)
-      yield* Effect.flatMap(pragma(sql, "user_version"), (from) => migrate(sql, from)).pipe(
-        SqliteClient.transaction(sql, "BEGIN IMMEDIATE")
-      )
+      yield* Effect.flatMap(pragma(sql, "user_version"), (from) =>
+        from === 0 ? migrate(sql, from) : orDamage(migrate(sql, from))
+      ).pipe(SqliteClient.transaction(sql, "BEGIN IMMEDIATE"))
     }
     // What a statement would have to take back, often a page for each row that it inserts, need not be on a disk.
     if (mode !== "readonly" && !isMainThread) yield* sql`PRAGMA temp_store = MEMORY`

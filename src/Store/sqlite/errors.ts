@@ -20,6 +20,8 @@ export const isCannotOpen = (error: unknown): boolean =>
 /** Another connection holds a lock. */
 export const isBusy = (error: unknown): boolean => error instanceof SqlError && busy.test(codeOf(error))
 
+export const isFull = (error: unknown): boolean => error instanceof SqlError && codeOf(error).startsWith("SQLITE_FULL")
+
 /** SQLite finds the file's content damaged. */
 export const isDamage = (error: unknown): error is SqlError =>
   error instanceof SqlError && /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))
@@ -27,6 +29,13 @@ export const isDamage = (error: unknown): error is SqlError =>
 /** Pages of the file are malformed, or the disk fails to read them. */
 export const isUnreadable = (error: unknown): boolean =>
   error instanceof SqlError && /^SQLITE_(CORRUPT|IOERR(?!_(WRITE|FSYNC|LOCK|UNLOCK|SHM|NOMEM)))/.test(codeOf(error))
+
+/** For statements that fail over an existing index only if its tables are not as Clew has made them. */
+export const orDamage = Effect.mapError((error: SqlError) =>
+  /^SQLITE_(ERROR|CONSTRAINT|MISMATCH)/.test(codeOf(error))
+    ? new SqlError({ cause: Object.assign(new Error(messageOf(error)), { code: "SQLITE_CORRUPT" }) })
+    : error
+)
 
 /** Retries while another process holds the lock; it can be interrupted between two tries. */
 export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

@@ -43,9 +43,9 @@ const toOutcome = <A>(exit: Exit.Exit<A, StoreError>): Outcome =>
     onSuccess: (value) => ({ value }),
     onFailure: (cause) => {
       const failure = Cause.failureOption(cause)
-      return failure._tag === "Some"
-        ? { failure: Schema.encodeSync(StoreError)(failure.value) }
-        : { defect: Cause.pretty(cause) }
+      if (failure._tag === "Some") return { failure: Schema.encodeSync(StoreError)(failure.value) }
+      const defect = Cause.squash(cause)
+      return { defect: defect instanceof Error ? defect.message : String(defect) }
     }
   })
 

@@ -147,6 +147,26 @@ it.scoped("leaves the index as it was where a restore is refused", () =>
   })
 )
 
+it.scoped("restores beside a reader that never pauses", () =>
+  Effect.gen(function* () {
+    const { backups, filename, target } = yield* place
+    const { close, store } = yield* open(filename)
+    yield* store.createCollection(defaultCollection, embedder)
+    yield* put(store, "old")
+    yield* backups.backup(target)
+    yield* put(store, "new")
+    yield* close
+    const reader = new Database(filename, { readonly: true })
+    const count = () => reader.prepare("SELECT count(*) AS n FROM documents").get()
+    reader.exec("BEGIN")
+    assert.deepStrictEqual(count(), { n: 2 })
+    assert.strictEqual((yield* backups.restore(target)).documents, 1)
+    assert.deepStrictEqual(count(), { n: 2 })
+    reader.close()
+    assert.deepStrictEqual(yield* sources((yield* open(filename)).store), ["old"])
+  })
+)
+
 it.scoped("a damaged index replaces no backup, and a damaged backup is told by a check", () =>
   Effect.gen(function* () {
     const { filename, folder, backups, target } = yield* place

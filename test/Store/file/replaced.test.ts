@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as path from "node:path"
+import { Worker } from "node:worker_threads"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import type { Store } from "../../../src/Store.ts"
 import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
@@ -102,6 +103,37 @@ for (const [name, layer] of stores) {
     })
   )
 }
+
+it.scoped("a thread opens a file whose inode number a deleted one had, whose descriptor its parent has closed", () =>
+  Effect.gen(function* () {
+    const filename = path.join(yield* temporaryFolder, "index.db")
+    yield* index(filename, "restored")
+    const { dev, ino } = fs.statSync(filename, { bigint: true })
+    const place = new URL("../../../src/Store/sqlite/file/place.ts", import.meta.url).href
+    const program = `
+      import { parentPort, workerData } from "node:worker_threads"
+      const { acquire, headerOf } = await import(workerData.place)
+      parentPort.postMessage(headerOf(acquire(workerData.filename, workerData.raw).fd))`
+    const entry = `data:text/javascript,${encodeURIComponent(program)}`
+    for (const opened of [undefined, "/dev/null"]) {
+      const fd = fs.openSync(opened ?? filename, "r")
+      if (opened === undefined) fs.closeSync(fd)
+      const thread = new Worker(new URL("../../codes/searcher.mjs", import.meta.url), {
+        workerData: { entry, filename, place, raw: { fd, dev, ino } }
+      })
+      const header = yield* Effect.promise(
+        () =>
+          new Promise<{ readonly isWal: boolean } | undefined>((resolve, reject) => {
+            thread.once("message", resolve)
+            thread.once("error", reject)
+          })
+      )
+      yield* Effect.promise(() => thread.terminate())
+      if (opened !== undefined) fs.closeSync(fd)
+      assert.isDefined(header)
+    }
+  })
+)
 
 it.scoped("refuses a file beside another's WAL, and takes one beside its own", () =>
   Effect.gen(function* () {

@@ -45,6 +45,16 @@ describe("an index that an older version made", () => {
     })
   }
 
+  it("is not damaged where that gave passages no vector, which --fix makes", async () => {
+    copyFileSync(`${folder}12.db`, box.path("index.db"))
+    await box.ends(0, ["info", "--db", "index.db"])
+    const { code, stdout } = await box.run(["doctor", "--db", "index.db"])
+    assert.match(stdout, /^warn vectors: .* passages have no vector: an older Clew made none/m)
+    assert.strictEqual(code, 0, stdout)
+    const fixed = await box.run(["doctor", "--fix", "--db", "index.db"])
+    assert.notMatch(fixed.stdout, /have no vector/)
+  })
+
   it("and that is damaged stays as it is, and is said to be beyond repair", async () => {
     const bytes = readFileSync(`${folder}3.db`)
     const at = bytes.indexOf("Knead the dough")

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { client } from "../connect.ts"
+import { retryBusy } from "../errors.ts"
 import { besides } from "./place.ts"
 import { trying } from "./inspect.ts"
 
@@ -37,14 +38,17 @@ export const move = (from: string, to: string): void => {
 }
 
 /**
- * Opens the only connection to a file and holds its lock until the scope ends; others wait. The WAL's content is then
- * in the file.
+ * Opens the only connection that may write to a file, until the scope ends; readers of a file without a WAL go on. The
+ * WAL's content is then in the file.
  */
 export const exclusively = Effect.fnUntraced(function* (filename: string) {
   const sql = yield* client(filename, false)
+  // Whoever has opened a file with a WAL prevents this until it closes it: no use to wait for longer.
   yield* sql`PRAGMA busy_timeout = 1000`
   yield* sql`PRAGMA journal_mode = DELETE`
-  yield* sql`BEGIN EXCLUSIVE`
+  yield* sql`PRAGMA busy_timeout = 0`
+  // Not EXCLUSIVE: a busy reader's threads take over its lock from each other, and never give it up.
+  yield* retryBusy(sql`BEGIN IMMEDIATE`)
   return sql
 })
 

@@ -71,12 +71,21 @@ const openFiles = new Map<string, { readonly raw: RawFile; uses: number }>()
 
 const keyOf = ({ dev, ino }: Place): string => `${dev}:${ino}`
 
+/** A thread's parent may have closed its descriptor since, and a file system gives a new file the number of a deleted one. */
+const isOpenAt = (fd: number, place: Place): boolean => {
+  try {
+    return isSamePlace(fs.fstatSync(fd, { bigint: true }), place)
+  } catch {
+    return false
+  }
+}
+
 const ofParent = (): RawFile | undefined => (workerData as { readonly raw?: RawFile } | null)?.raw
 
 /** The file's descriptor, opened if necessary; call `release` after SQLite's connection is closed. */
 export const acquire = (filename: string, place: Place): RawFile => {
   const parents = isMainThread ? undefined : ofParent()
-  if (parents !== undefined && isSamePlace(parents, place)) return parents
+  if (parents !== undefined && isSamePlace(parents, place) && isOpenAt(parents.fd, place)) return parents
   const known = openFiles.get(keyOf(place))
   if (known !== undefined) {
     known.uses++
