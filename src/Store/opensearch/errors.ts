@@ -29,6 +29,7 @@ const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   }
   if (status === 403) return `the user may not do this (${said}); docs/opensearch.md lists the rights that Clew needs`
   if (status === 429) return `it is overloaded (${kind}); try again, or add nodes`
+  if (kind === "index_closed_exception") return `the index ${said} is closed; open it: POST /${said}/_open`
   if (kind === "index_not_found_exception") return `an index is gone (${said}); restore a snapshot of it`
   if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping/.test(reason)) {
     return `an index has another mapping than Clew gave it (${said}); \`clew doctor\` names it, and \`clew export | clew import\` into another prefix makes it anew`
