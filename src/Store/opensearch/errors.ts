@@ -23,7 +23,8 @@ const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
       return "a disk of the cluster is nearly full (flood-stage watermark), so that it refuses writes; free space or add a node"
     }
     if (/read-only|FORBIDDEN|write/.test(reason)) {
-      return `an index is blocked for writing (${said}); remove the block index.blocks.*`
+      const [, block = "*"] = /index ([a-z-]+) \(api\)/.exec(reason) ?? []
+      return `an index is blocked (${said}); remove the block index.blocks.${block.replace("-", "_")}`
     }
     return `the cluster has no manager, or is starting (${said})`
   }
