@@ -30,6 +30,9 @@ const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   }
   if (status === 403) return `the user may not do this (${said}); docs/opensearch.md lists the rights that Clew needs`
   if (status === 429) return `it is overloaded (${kind}); try again, or add nodes`
+  if (/Determinizing automaton/.test(reason)) {
+    return "a filter's pattern on source is too complex for the cluster; use fewer * and ? in it, or a shorter one"
+  }
   if (kind === "index_closed_exception") return `the index ${said} is closed; open it: POST /${said}/_open`
   if (kind === "index_not_found_exception") return `an index is gone (${said}); restore a snapshot of it`
   if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping/.test(reason)) {

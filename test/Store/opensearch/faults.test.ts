@@ -93,6 +93,12 @@ const faults: ReadonlyArray<readonly [status: number, type: string, reason: stri
     "index.blocks.read_only"
   ],
   [400, "index_closed_exception", "closed", "the index clew-v1-c1-passages-1 is closed"],
+  [
+    400,
+    "query_shard_exception",
+    "failed to create query: Determinizing automaton with 6000 states",
+    "use fewer * and ?"
+  ],
   [400, "mapper_parsing_exception", "failed to parse field [id]", "another mapping than Clew gave it"]
 ]
 
