@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
+import * as path from "node:path"
 import { endedBySignals } from "../runtime/signals.ts"
 import { documents } from "./examine/documents.ts"
 import { schemaVersion } from "./sqlite/schema.ts"
@@ -197,6 +198,9 @@ const backup = (filename: string, target: string, keep: number) =>
   Effect.scoped(
     Effect.gen(function* () {
       if (yield* areSame(target, filename)) return yield* refuse(`${target} is the index itself; name another file`)
+      const folder = path.dirname(target)
+      if (!fs.existsSync(folder))
+        return yield* refuse(`${folder}, the folder of the backup, does not exist; make it first`)
       const older = yield* olderOf(target, keep)
       // A backup is one file; an index in use has a WAL beside it.
       if (yield* trying(target, () => RawFile.statOf(`${target}-wal`) !== undefined)) {

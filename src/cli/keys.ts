@@ -2,7 +2,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { createHash, randomBytes } from "node:crypto"
 import { CollectionName } from "../model/Collection.ts"
-import { faultOfKeys, Right, rights } from "../model/Key.ts"
+import { faultOfKeys, Right, rights, ServerKey } from "../model/Key.ts"
 import * as Cli from "./command.ts"
 import { usage } from "./exit.ts"
 import { printResult } from "./output.ts"
@@ -19,6 +19,7 @@ export const KeyReport = Schema.Struct({
 }).annotations({ identifier: "KeyReport" })
 
 const isRight = Schema.is(Right)
+const isName: (name: string) => boolean = Schema.is(ServerKey.fields.name)
 const isCollection = Schema.is(CollectionName)
 
 const words = (text: string): ReadonlyArray<string> => text.split(",").map((word) => word.trim())
@@ -54,6 +55,12 @@ const make = Cli.define(
     examples: ["clew keys new ci --rights read,write --collection docs", "clew keys new ops --rights read,admin --json"]
   },
   function* (flags, [name = ""]) {
+    if (!isName(name)) {
+      const got = name.length > 64 ? `${name.length} characters` : JSON.stringify(name)
+      return yield* usage(
+        `NAME must be 1 to 64 letters, digits, ".", "_" or "-", beginning with a letter or digit; got ${got}`
+      )
+    }
     const { note } = yield* Terminal
     const key = `clew_${randomBytes(32).toString("base64url")}`
     const hash = `sha256:${createHash("sha256").update(key).digest("hex")}`

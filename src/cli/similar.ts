@@ -45,6 +45,9 @@ export const similar = Cli.define(
     const { query, ...request } = yield* requestOf(given, [text ?? place!])
     yield* reading(function* () {
       const named = place === undefined ? undefined : yield* theCited(place, given.collection)
+      if (named?.cited !== undefined && chunk !== undefined) {
+        return yield* usage(`${place} names a passage already: leave out --chunk`)
+      }
       const found = yield* Effect.flatMap(Search, (search) =>
         search.similar({
           ...request,

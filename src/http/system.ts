@@ -60,9 +60,18 @@ export const makeState = Effect.gen(function* () {
           store.stats(name)
         )
 
-  const embedder = Effect.flatMap(
-    collections.embedder(defaultCollection, "urgent"),
-    ({ identity, urgent }) => urgent?.check ?? identity
+  /** Of an index that is silent nobody knows what it records, so the configured one is asked. */
+  const embedder = store.collection(defaultCollection).pipe(
+    Effect.disconnect,
+    Effect.timeoutOption(Duration.unsafeDivide(patience, 2)),
+    Effect.flatMap(
+      Option.match({
+        onNone: () => Effect.succeed(embedders.configured),
+        onSome: (found) => embedders.forCollection(found, "urgent")
+      })
+    ),
+    untilMade(defaultCollection, () => Effect.succeed(embedders.configured)),
+    Effect.flatMap(({ identity, urgent }) => urgent?.check ?? identity)
   )
 
   /** Uses the threads that answer queries, as queries do. */

@@ -296,6 +296,18 @@ it.scopedLive("is not ready while a part is down", () =>
   })
 )
 
+it.scopedLive("blames no embedder for an index that does not answer", () =>
+  Effect.gen(function* () {
+    const faults: NonNullable<Given["faults"]> = {}
+    const { port } = yield* start({ faults, documents: [{ content: "bees make honey" }] })
+    faults.silent = true
+    assert.deepInclude((yield* ask(port, "GET", "/ready")).json, {
+      status: "unavailable",
+      checks: { store: { status: "failed", reason: "no answer within 2 s" }, embedder: { status: "ok" } }
+    })
+  })
+)
+
 it.scopedLive("keeps addresses of other servers in the log", () =>
   Effect.gen(function* () {
     const faults: NonNullable<Given["faults"]> = {}

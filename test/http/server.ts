@@ -78,7 +78,7 @@ export interface Given {
   /** What is in the index from the start. */
   readonly documents?: ReadonlyArray<object>
   /** Why the embedder is down; it can be set while the server runs. */
-  readonly faults?: { embedder?: string; store?: string; defect?: unknown }
+  readonly faults?: { embedder?: string; store?: string; defect?: unknown; silent?: boolean }
   /** Holds up every search until it is done. */
   readonly gate?: Deferred.Deferred<void>
   /** What waits cannot be interrupted. */
@@ -150,6 +150,7 @@ const store = ({ faults = {}, gate, left, reached, stubborn = false, writing }: 
   const guarded = (use: Effect.Effect<unknown, unknown>): Effect.Effect<unknown, unknown> =>
     Effect.suspend(() => {
       if (faults.defect !== undefined) return Effect.die(faults.defect)
+      if (faults.silent === true) return Effect.never
       return faults.store === undefined ? use : new StoreUnavailable({ reason: faults.store })
     })
   const waits: Readonly<Record<string, Deferred.Deferred<void> | undefined>> = { find: gate, put: writing }

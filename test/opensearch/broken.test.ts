@@ -148,6 +148,20 @@ it.scopedLive(
   900_000
 )
 
+it.scopedLive("measures the linkage while writes are blocked, though it cannot keep it", () =>
+  Effect.gen(function* () {
+    const { given, store } = yield* index
+    yield* store.put(name, [document("here", { source: "a" })])
+    for (const block of ["write", "read_only", "read_only_allow_delete"]) {
+      const set = (to: true | null) =>
+        Effect.promise(() => ask("PUT", `/${given.prefix}-*/_settings`, { [`index.blocks.${block}`]: to }))
+      yield* set(true)
+      assert.strictEqual(yield* store.linkage(name), 0, block)
+      yield* set(null)
+    }
+  })
+)
+
 it.scopedLive(
   "names what keeps it from writing: a full disk, a block, another mapping; and an index that is gone",
   () =>
@@ -169,7 +183,7 @@ it.scopedLive(
       assert.deepStrictEqual(yield* textsOf(store, "here"), ["here"])
       yield* block({ "index.blocks.read_only_allow_delete": null })
       yield* block({ "index.blocks.write": true })
-      assert.include(yield* refusal, "blocked for writing")
+      assert.include(yield* refusal, "remove the block index.blocks.write")
       yield* block({ "index.blocks.write": null })
       yield* store.put(name, [document("there", { source: "b" })])
 

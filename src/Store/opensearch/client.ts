@@ -72,6 +72,7 @@ export const isRepeated = (failed: Failed, repeatable: boolean): boolean =>
 interface Refusal {
   readonly type?: string
   readonly reason?: string
+  readonly index?: string
   readonly root_cause?: ReadonlyArray<Refusal>
   readonly caused_by?: Refusal
 }
@@ -82,8 +83,11 @@ export const refused = (status: number, error: Refusal | string | undefined): Fa
     return new Failed({ status, kind: "refused", reason: error ?? "no reason given" })
   }
   const [root = error] = error.root_cause ?? []
+  const kind = root.type ?? error.type ?? "refused"
+  // Of a closed index the cluster says "closed", and no more.
+  if (kind === "index_closed_exception") return new Failed({ status, kind, reason: root.index ?? "PREFIX-*" })
   const reasons = [root.reason ?? error.reason, error.caused_by?.reason].filter((reason) => reason !== undefined)
-  return new Failed({ status, kind: root.type ?? error.type ?? "refused", reason: [...new Set(reasons)].join(": ") })
+  return new Failed({ status, kind, reason: [...new Set(reasons)].join(": ") })
 }
 
 interface ClientError {

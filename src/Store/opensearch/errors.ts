@@ -23,12 +23,17 @@ const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
       return "a disk of the cluster is nearly full (flood-stage watermark), so that it refuses writes; free space or add a node"
     }
     if (/read-only|FORBIDDEN|write/.test(reason)) {
-      return `an index is blocked for writing (${said}); remove the block index.blocks.*`
+      const [, block = "*"] = /index ([a-z-]+) \(api\)/.exec(reason) ?? []
+      return `an index is blocked (${said}); remove the block index.blocks.${block.replace("-", "_")}`
     }
     return `the cluster has no manager, or is starting (${said})`
   }
   if (status === 403) return `the user may not do this (${said}); docs/opensearch.md lists the rights that Clew needs`
   if (status === 429) return `it is overloaded (${kind}); try again, or add nodes`
+  if (/Determinizing automaton/.test(reason)) {
+    return "a filter's pattern on source is too complex for the cluster; use fewer * and ? in it, or a shorter one"
+  }
+  if (kind === "index_closed_exception") return `the index ${said} is closed; open it: POST /${said}/_open`
   if (kind === "index_not_found_exception") return `an index is gone (${said}); restore a snapshot of it`
   if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping/.test(reason)) {
     return `an index has another mapping than Clew gave it (${said}); \`clew doctor\` names it, and \`clew export | clew import\` into another prefix makes it anew`

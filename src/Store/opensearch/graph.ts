@@ -351,7 +351,14 @@ export const linkageOf = Effect.fnUntraced(function* (cluster: Cluster, record: 
   const [{ documents } = { documents: 0 }] = yield* countsOf(cluster, [record])
   if (kept !== undefined && Math.abs(kept.documents - documents) <= documents >> 4) return kept.linkage
   const linkage = yield* measured(cluster, record)
-  if (cluster.options.mode !== "readonly") yield* keepLinkage(cluster, record.name, { documents, linkage })
+  if (cluster.options.mode !== "readonly") {
+    // What cannot be kept while writes are blocked is measured again.
+    yield* Effect.catchIf(
+      keepLinkage(cluster, record.name, { documents, linkage }),
+      (error) => error._tag === "Failed" && error.kind === "cluster_block_exception",
+      () => Effect.void
+    )
+  }
   return linkage
 })
 

@@ -84,7 +84,21 @@ const faults: ReadonlyArray<readonly [status: number, type: string, reason: stri
     "index [x] blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark, index has read-only-allow-delete block];",
     "a disk of the cluster is nearly full"
   ],
-  [403, "cluster_block_exception", "index [x] blocked by: [FORBIDDEN/8/index write (api)];", "blocked for writing"],
+  [403, "cluster_block_exception", "index [x] blocked by: [FORBIDDEN/8/index write (api)];", "index.blocks.write"],
+  [403, "cluster_block_exception", "index [x] blocked by: [FORBIDDEN/7/index read (api)];", "index.blocks.read"],
+  [
+    403,
+    "cluster_block_exception",
+    "index [x] blocked by: [FORBIDDEN/5/index read-only (api)];",
+    "index.blocks.read_only"
+  ],
+  [400, "index_closed_exception", "closed", "the index clew-v1-c1-passages-1 is closed"],
+  [
+    400,
+    "query_shard_exception",
+    "failed to create query: Determinizing automaton with 6000 states",
+    "use fewer * and ?"
+  ],
   [400, "mapper_parsing_exception", "failed to parse field [id]", "another mapping than Clew gave it"]
 ]
 
@@ -93,7 +107,7 @@ for (const [status, type, reason, expected] of faults) {
     Effect.gen(function* () {
       const { store } = yield* opened(() => [
         status,
-        { status, error: { type, reason, root_cause: [{ type, reason }] } }
+        { status, error: { type, reason, root_cause: [{ type, reason, index: "clew-v1-c1-passages-1" }] } }
       ])
       const failed = yield* Effect.flip(store.lookup(name, []))
       assert.strictEqual(failed._tag, "StoreUnavailable")

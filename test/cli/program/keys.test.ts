@@ -37,7 +37,8 @@ it("makes a key that a server takes from its configuration, as long as it is the
   )
   assert.match(stderr, /give the first line/)
   await box.ends(2, ["keys", "new", "ci", "--rights", "all"], "read, write, admin")
-  await box.ends(2, ["keys", "new", "c i"], "needs a name")
+  await box.ends(2, ["keys", "new", "c i"], "NAME must be 1 to 64 letters")
+  await box.ends(2, ["keys", "new", "k".repeat(500)], "got 500 characters")
 
   box.write({ "clew.toml": made.toml })
   const { url } = await serve()

@@ -86,6 +86,10 @@ it("backs up and restores", async () => {
   assert.deepStrictEqual(await answers(), before)
 })
 
+it("says that the folder of a backup does not exist", async () => {
+  await box.ends(1, ["backup", "gone/copy.db"], "the folder of the backup, does not exist")
+})
+
 it("writes no backup of the name that means standard output elsewhere", async () => {
   await box.ends(2, ["backup", "-"], "FILE must be a file")
 })

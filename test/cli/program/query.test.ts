@@ -56,6 +56,8 @@ describe("query", () => {
       (await box.ends(2, ["similar", "--text", "x", "--chunk", "1"])).stderr,
       "--chunk names a passage of a document"
     )
+    const both = await box.ends(2, ["similar", "docs/bread.md:7", "--chunk", "1"])
+    assert.include(both.stderr, "docs/bread.md:7 names a passage already: leave out --chunk")
   })
 
   it("shows source and line, headings and the passage", async () => {
