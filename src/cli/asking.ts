@@ -71,22 +71,31 @@ const partOf = (text: string, cwd: string): Part | undefined => {
   return words.length === 0 ? undefined : { key: words.join(" "), condition: { exists } }
 }
 
-/** Whether the value is quoted as JSON, whatever words it holds. */
-const isQuoted = (text: string): boolean => Option.isSome(quotedValue((shape.exec(text)?.[3] ?? "").trim()))
+/** The value as it is written, behind the operator. */
+const valueIn = (text: string): string => (shape.exec(text)?.[3] ?? "").replace(/^=/, "").trim()
 
-/** The alternatives joined by ` or `; a piece that is not a condition belongs to the value before it. */
-const alternatives = (text: string, cwd: string): ReadonlyArray<Part> | undefined => {
-  const texts: Array<string> = []
+/** Whether the value is quoted as JSON, whatever words it holds. */
+const isQuoted = (text: string): boolean => Option.isSome(quotedValue(valueIn(text)))
+
+/** The alternatives joined by ` or `; a piece that is not a condition, or within a quote, belongs to the value before it. */
+const alternatives = (text: string, cwd: string): ReadonlyArray<string> => {
   // Every other piece is what joins its neighbours.
-  const [first = "", ...pieces] = isQuoted(text) ? [text] : text.split(/( (?:or|OR|\|\|) )/)
-  texts.push(first)
+  const [first = "", ...pieces] = text.split(/( (?:or|OR|\|\|) )/)
+  const texts = [first]
   for (let i = 0; i + 1 < pieces.length; i += 2) {
+    const before = texts.at(-1)!
     const piece = pieces[i + 1]!
-    if (partOf(piece, cwd) !== undefined) texts.push(piece)
+    const isOpen = /^["[]/.test(valueIn(before)) && !isQuoted(before)
+    if (!isOpen && partOf(piece, cwd) !== undefined) texts.push(piece)
     else texts.push(`${texts.pop()!}${pieces[i]!}${piece}`)
   }
-  const parts = texts.map((each) => partOf(each, cwd))
-  return parts.includes(undefined) ? undefined : (parts as ReadonlyArray<Part>)
+  return texts
+}
+
+/** Whether it reads as several conditions that must all hold. */
+const isConjunction = (text: string, cwd: string): boolean => {
+  const [, ...others] = isQuoted(text) ? [] : text.split(/ (?:and|AND|&&) /)
+  return others.some((other) => partOf(other, cwd) !== undefined)
 }
 
 /** Metadata may have a key of any name, so the object must have no prototype. */
@@ -108,10 +117,12 @@ export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.E
       whole.push(parsed.value)
       continue
     }
-    const parts = alternatives(text, cwd)
-    if (parts === undefined) return wrong(how)
-    const [, ...others] = isQuoted(text) ? [] : text.split(/ (?:and|AND|&&) /)
-    if (others.some((other) => shape.test(other))) return wrong("for conditions that must all hold, repeat --filter")
+    const each = alternatives(text, cwd)
+    if (each.some((one) => isConjunction(one, cwd))) {
+      return wrong("for conditions that must all hold, repeat --filter")
+    }
+    const parts = each.flatMap((one) => partOf(one, cwd) ?? [])
+    if (parts.length < each.length) return wrong(how)
     const [part] = parts
     if (parts.length > 1) {
       whole.push({ or: parts.map(({ condition, key }) => filterOf([[key, condition]])) })

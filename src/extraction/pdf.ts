@@ -1,6 +1,6 @@
+import { unzipSync } from "fflate"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
-import { unzip } from "./archive.ts"
 import { outlineKey, styleOf, writeColumn } from "./pdf/blocks.ts"
 import { linesOf, readingOrder } from "./pdf/layout.ts"
 import { letterless, withLetters } from "./pdf/letters.ts"
@@ -119,7 +119,7 @@ const cmapsIn = (archive: () => Uint8Array) =>
   class {
     async fetch({ name }: { readonly name: string }) {
       const file = `${name}.bcmap`
-      const cMapData = unzip(archive(), (other) => other === file).get(file)
+      const cMapData = unzipSync(archive(), { filter: (other) => other.name === file })[file]
       if (cMapData === undefined) throw new Error(`no CMap ${name}`)
       return { cMapData, isCompressed: true }
     }

@@ -117,7 +117,9 @@ const poolingOf = (file: string, given: typeof PoolingConfig.Type | undefined, n
   const wanted = Object.entries(given).flatMap(([key, value]) =>
     key === "pooling_mode" ? [value].flat().map(String) : value === true && key.startsWith("pooling_mode") ? [key] : []
   )
-  const known = wanted.length === 1 ? names.get(wanted[0]!) : undefined
+  // A file may say it in both ways.
+  const kinds = new Set(wanted.map((name) => names.get(name)))
+  const known = kinds.size === 1 ? [...kinds][0] : undefined
   return known === undefined
     ? Effect.fail(
         unusable(`${file} asks for ${wanted.join(" and ") || "no pooling"}; Clew knows ${[...names.keys()].join(", ")}`)

@@ -67,6 +67,12 @@ describe("parseFilter", () => {
       or: [{ lang: "en" }, { lang: "de" }, { title: "THIS OR THAT" }]
     })
     assert.deepStrictEqual(parse('title="a or b=c"', 'name="a AND b=c"'), { title: "a or b=c", name: "a AND b=c" })
+    assert.deepStrictEqual(parse('title="x or y=1" or name=="a and b=c"'), {
+      or: [{ title: "x or y=1" }, { name: "a and b=c" }]
+    })
+    assert.deepStrictEqual(parse("title=War and Peace or lang=de"), {
+      or: [{ title: "War and Peace" }, { lang: "de" }]
+    })
     assert.deepStrictEqual(parse('{"or": [{"lang": "en"}, {"year": {"not": 1}}]}'), {
       or: [{ lang: "en" }, { year: { not: 1 } }]
     })
@@ -75,7 +81,12 @@ describe("parseFilter", () => {
   })
 
   it("says how to ask for conditions that must all hold", () => {
-    for (const text of ["lang=en and year>2000", "lang=en AND year=2000", "lang=en && year=2000"])
+    for (const text of [
+      "lang=en and year>2000",
+      "lang=en AND year=2000",
+      "lang=en && year=2000",
+      "lang=de and draft not exists"
+    ])
       assert.include(refused(text), "repeat --filter")
     assert.deepStrictEqual(parse("title=black and white"), { title: "black and white" })
   })

@@ -9,7 +9,12 @@ import { once, shared } from "../../src/runtime/once.ts"
 it.effect("loads once for all, and again after a failure", () =>
   Effect.gen(function* () {
     let times = 0
-    const load = once(Effect.suspend(() => (++times === 1 ? Effect.fail("broken") : Effect.succeed(times))))
+    const load = once(
+      Effect.zipRight(
+        Effect.yieldNow(),
+        Effect.suspend(() => (++times === 1 ? Effect.fail("broken") : Effect.succeed(times)))
+      )
+    )
     assert.strictEqual(yield* Effect.flip(load), "broken")
     assert.deepStrictEqual(yield* Effect.all([load, load, load], { concurrency: "unbounded" }), [2, 2, 2])
   })

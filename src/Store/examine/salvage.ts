@@ -12,12 +12,12 @@ import { client, open } from "../sqlite/connect.ts"
 import { isBusy, isUnreadable } from "../sqlite/errors.ts"
 import { exclusively, inUse, move, partial } from "../sqlite/file/exchange.ts"
 import { inspect, trying } from "../sqlite/file/inspect.ts"
-import { type Header, besides, statOf } from "../sqlite/file/place.ts"
+import { type Header, type RawFile, besides, statOf } from "../sqlite/file/place.ts"
 import type { StoredAnswer } from "../core/graph.ts"
 import type { CheckedRow, DocumentRow } from "../core/passage.ts"
 import { messageOf } from "../sql/errors.ts"
 import { drop } from "../sql/rebuild.ts"
-import { insertRows, column, first } from "../sql/rows.ts"
+import { insertRows, column, first, only } from "../sql/rows.ts"
 import { isPresent } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { schemaVersion } from "../sqlite/schema.ts"
@@ -340,27 +340,43 @@ const mendDefinitions = (copied: string, definitions: Definitions): void => {
   }
 }
 
+/** Copies an index through its raw descriptor: to open and close the file again would end this process's locks on it. */
+const copyThrough = ({ fd }: RawFile, target: string): void => {
+  const to = fs.openSync(target, "w", 0o600)
+  try {
+    const piece = Buffer.allocUnsafe(1 << 20)
+    for (let at = 0; ;) {
+      const read = fs.readSync(fd, piece, 0, piece.length, at)
+      if (read === 0) return
+      at += fs.writeSync(to, piece, 0, read)
+    }
+  } finally {
+    fs.closeSync(to)
+  }
+}
+
 /**
  * The damaged file to read: itself, locked against other processes, or if SQLite cannot read it as it is, a copy whose
  * header tells its length, and whose list of tables can be read.
  */
-const source = Effect.fnUntraced(function* (filename: string, { pageBytes, pages, userVersion }: Header) {
+const source = Effect.fnUntraced(function* (filename: string, raw: RawFile, { pageBytes, pages }: Header) {
   const definitions = yield* fresh
   const { size } = yield* trying(filename, () => fs.statSync(filename))
-  if (size === pages * pageBytes) {
-    const held = yield* Effect.either(exclusively(filename))
-    const isReadable =
-      held._tag === "Right" && (userVersion !== schemaVersion || (yield* altered(held.right, definitions)).length === 0)
-    if (isReadable) return held.right
-    if (held._tag === "Left" && isBusy(held.left)) {
-      return yield* new StoreUnavailable({
-        reason: `${inUse(filename)}; stop it, then run \`clew doctor --fix\` again`
-      })
-    }
+  const held = yield* Effect.either(exclusively(filename))
+  if (held._tag === "Left" && isBusy(held.left)) {
+    return yield* new StoreUnavailable({
+      reason: `${inUse(filename)}; stop it, then run \`clew doctor --fix\` again`
+    })
+  }
+  if (held._tag === "Right" && size === pages * pageBytes) {
+    // The header may tell an older version than the WAL, which is in the file only now.
+    const version = yield* orElse(only<number>(held.right, "PRAGMA user_version"), schemaVersion)
+    const others = version === schemaVersion ? yield* orElse(altered(held.right, definitions), definitions) : []
+    if (others.length === 0) return held.right
   }
   const copied = yield* partial(`${filename}.damaged`)
   yield* trying(filename, () => {
-    fs.copyFileSync(filename, copied)
+    copyThrough(raw, copied)
     const pagesFound = Math.ceil(size / pageBytes)
     fs.truncateSync(copied, pagesFound * pageBytes)
     const header = fs.openSync(copied, "r+")
@@ -391,8 +407,8 @@ const keepAs = (filename: string, name: string): void => {
 /** Salvages an index; see `Examining.salvage`. */
 export const salvage = (filename: string) =>
   Effect.gen(function* () {
-    const { header } = yield* inspect(filename, "existing")
-    const from = yield* source(filename, header!)
+    const { header, raw } = yield* inspect(filename, "existing")
+    const from = yield* source(filename, raw, header!)
     const made = yield* partial(filename)
     const found = yield* Effect.scoped(
       Effect.flatMap(open({ filename: made, mode: "create" }), ({ sql }) => copyRows(from, sql))

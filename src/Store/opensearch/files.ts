@@ -160,7 +160,10 @@ const without = Effect.fnUntraced(function* (cluster: Cluster, at: At, paths: Re
   return new Set(paths.filter((_, place) => found[place]!.hits.hits.length === 0))
 })
 
-/** Files without any documents are forgotten, others become what `to` makes of them, unless a run has read them since. */
+/**
+ * Files without any documents are forgotten, others become what `to` makes of them (undefined: stay as they are), unless a
+ * run has read them since.
+ */
 const revise =
   (to: (file: FileSource) => FileSource | undefined) =>
   (cluster: Cluster, at: At, paths: ReadonlyArray<string>, since = Number.MAX_SAFE_INTEGER) =>
