@@ -197,9 +197,6 @@ export const apart = (sorted: Iterable<Step | Reading>): ReadonlyArray<Group> =>
   return groups
 }
 
-/** So many records are handed over together. */
-const handedOver = 64
-
 /** Reads files into steps, in order; a problem with a file ends only that file. */
 export const loading = (
   loader: typeof Loader.Service,
@@ -245,8 +242,6 @@ export const loading = (
   ) =>
     documents.pipe(
       Stream.filterMap((loaded) => Option.fromNullable(stepOf(file, loaded, draftOf))),
-      // Handing each record over alone, to be batched, costs more than reading it, the more so the more there are.
-      Stream.rechunk(handedOver),
       Stream.concat(Stream.succeed<Step>({ _tag: "Read", file })),
       Stream.catchAll((error) => Stream.succeed(broken(file)(error)))
     )

@@ -225,6 +225,8 @@ export const format: FileFormat = {
         if (listed(file.path, text) === undefined) return Stream.make(wholeFile(file.path, text))
         return Stream.fromIterable(pieces(file.path, text)).pipe(
           Stream.mapEffect((piece) => recordOf(file.path, piece.text, piece.line)),
+          // To hand each over alone, to be batched, would cost more than reading it, the more so the more there are.
+          Stream.rechunk(64),
           Stream.filter((loaded) => loaded !== undefined),
           Stream.mapAccum({ line: 0, count: 0 }, numbered)
         )
