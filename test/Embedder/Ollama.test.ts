@@ -126,8 +126,9 @@ it.scoped("waits for a server that loads its model where passages are to be stor
       Effect.gen(function* () {
         const fiber = yield* Effect.fork(Effect.exit(effect))
         while ((yield* Fiber.poll(fiber))._tag === "None") {
-          // Time stands still once it is taken, so that nothing after that seems to take long.
-          if (faults.refuse!.times! >= 0) yield* TestClock.adjust("30 seconds")
+          // Only pauses pass, and none once it is taken, so that nothing after that seems to take long.
+          const next = Math.min(...(yield* TestClock.sleeps()))
+          if (faults.refuse!.times! >= 0 && next < 1e9) yield* TestClock.setTime(next)
           yield* Effect.promise(() => new Promise((done) => setTimeout(done, 5)))
         }
         return (yield* Fiber.join(fiber))._tag
