@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
@@ -74,9 +75,10 @@ const readJson = <A, I>(file: string, schema: Schema.Schema<A, I>) =>
   Effect.flatMap(readText(file), (text) =>
     text === undefined
       ? Effect.succeed(undefined)
-      : Either.mapLeft(Schema.decodeUnknownEither(Schema.parseJson(schema))(text), (error) =>
-          unusable(`${file}: ${error.message.split("\n").at(-1)!.trim()}`)
-        )
+      : Either.mapLeft(Schema.decodeUnknownEither(Schema.parseJson(schema))(text.replace(/^\ufeff/, "")), (error) => {
+          const { message, path: at } = ParseResult.ArrayFormatter.formatErrorSync(error)[0]!
+          return unusable(`${file}: ${[...at, message].join(": ")}`)
+        })
   )
 
 const positive = Schema.optional(Schema.NullOr(Schema.Positive))
@@ -86,7 +88,7 @@ const Config = Schema.Struct({
   model_type: Schema.optional(Schema.String),
   max_position_embeddings: positive,
   n_positions: positive
-})
+}).annotations({ identifier: "an object" })
 const TokenizerConfig = Schema.Struct({ model_max_length: positive })
 const SentenceConfig = Schema.Struct({ max_seq_length: positive })
 const Prompts = Schema.Struct({

@@ -205,6 +205,11 @@ it.scopedLive("says what is wrong with a folder", () =>
     for (const [given, reason] of [
       [{ files: { "config.json": undefined } }, /^M\/config.json does not exist: a model's folder holds/],
       [{ files: { "config.json": new TextEncoder().encode("{") } }, /^M\/config.json: /],
+      [{ files: { "config.json": [] } }, /^M\/config.json: Expected an object, actual \[\]$/],
+      [
+        { files: { "sentence_bert_config.json": { max_seq_length: 0 } } },
+        /^M\/sentence_bert_config.json: max_seq_length: Expected a positive number, actual 0$/
+      ],
       [{ files: { "tokenizer.json": undefined } }, /^M\/tokenizer.json cannot be read: ENOENT/],
       [{ files: { "tokenizer.json": {} } }, /^M\/tokenizer.json: model: is missing/],
       [{ files: { "onnx/model.onnx": undefined } }, /^M has no .onnx file/],
