@@ -112,9 +112,9 @@ const onMetadata = (key: string, comparison: Comparison): Query =>
     ? { terms: { meta: [comparison].flat().map((value) => metaTerm(key, value as Scalar)) } }
     : metaRange(key, comparison as Range)
 
-/** `*` and `?` mean the same to Lucene, which escapes by a backslash. */
+/** `*` and `?` mean the same to Lucene, which escapes by a backslash. Stars in a row would multiply its automaton's states. */
 const wildcard = (field: string, pattern: string): Query => ({
-  wildcard: { [field]: { value: pattern.replaceAll("\\", "\\\\") } }
+  wildcard: { [field]: { value: pattern.replaceAll("\\", "\\\\").replace(/\*+/g, "*") } }
 })
 
 /** Names that contain a text, whatever the case. */

@@ -58,9 +58,9 @@ it("asks for times in whole milliseconds, none beyond 64 bits", () => {
 
 it("asks for sources by name and by glob, and for what a document must not have", () => {
   assert.deepStrictEqual(filterQuery({}), { match_all: {} })
-  assert.deepStrictEqual(filterQuery({ source: "a\\b/*.md" }), {
+  assert.deepStrictEqual(filterQuery({ source: "a\\b/***.md" }), {
     bool: {
-      should: [{ terms: { name: ["a\\b/*.md"] } }, { wildcard: { name: { value: "a\\\\b/*.md" } } }],
+      should: [{ terms: { name: ["a\\b/***.md"] } }, { wildcard: { name: { value: "a\\\\b/*.md" } } }],
       minimum_should_match: 1
     }
   })
