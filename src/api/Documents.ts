@@ -20,6 +20,7 @@ import {
   InCollection,
   ofBodies,
   respondAsync,
+  segment,
   someText,
   strict,
   wholeNumber,
@@ -163,17 +164,7 @@ export const ListResponse = Schema.Struct({
 }).annotations({ identifier: "ListResponse", description: "A page of documents" })
 export type ListResponse = typeof ListResponse.Type
 
-/** A document's id as a path segment: the router decodes it, so only a client has to encode it. */
-const DocumentPath = Schema.transform(Schema.String, Schema.typeSchema(DocumentId), {
-  strict: false,
-  decode: (segment) => segment,
-  encode: (id) => encodeURIComponent(id)
-}).annotations({
-  identifier: "DocumentPath",
-  jsonSchema: { type: "string", minLength: 1, maxLength: 1000, description: "The document's doc_id, percent-encoded" }
-})
-
-const docId = HttpApiSchema.param("doc_id", DocumentPath)
+const docId = HttpApiSchema.param("doc_id", segment(DocumentId, 1000, "The document's doc_id"))
 
 /** Most passages of a page. */
 const mostPassages = 200

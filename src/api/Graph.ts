@@ -14,6 +14,7 @@ import {
   bodyOptional,
   ofBodies,
   respondAsync,
+  segment,
   someText,
   strict,
   wholeNumber,
@@ -21,8 +22,9 @@ import {
 } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
-const entityName = (field: string) =>
-  someText(field, 1000, "A name, a title, a symbol; case, accents and punctuation are ignored")
+const aName = "A name, a title, a symbol; case, accents and punctuation are ignored"
+const entityName = (field: string) => someText(field, 1000, aName)
+const entity = HttpApiSchema.param("name", segment(entityName("name"), 1000, aName))
 
 const ListParams = Schema.Struct({
   collection: Schema.optional(CollectionName),
@@ -83,7 +85,7 @@ export class GraphGroup extends HttpApiGroup.make("graph")
       .annotateContext(about("List entities", "The names that join at least two documents, page by page, by PageRank."))
   )
   .add(
-    HttpApiEndpoint.get("getEntity")`/graph/entities/${HttpApiSchema.param("name", entityName("name"))}`
+    HttpApiEndpoint.get("getEntity")`/graph/entities/${entity}`
       .setUrlParams(EntityParams)
       .addSuccess(GraphEntity)
       .addError(failures.EntityNotFound)

@@ -7,7 +7,7 @@ import { int, list, text } from "../model/fields.ts"
 import { GraphBuilt } from "../model/Graph.ts"
 import { ReindexResponse } from "./Collections.ts"
 import { IndexResponse } from "./Documents.ts"
-import { about, Authorization, Needs, respondInEvents, someText } from "./endpoint.ts"
+import { about, Authorization, Needs, respondInEvents, segment, someText } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 import { FilesResponse, ImportResponse } from "./Files.ts"
 import { ProblemBody } from "./Problem.ts"
@@ -45,7 +45,7 @@ const JobsResponse = Schema.Struct({
   jobs: list(Job, "The newest first; those that ended are kept for an hour, at most a hundred")
 }).annotations({ identifier: "JobsResponse", description: "The jobs of this process" })
 
-const id = HttpApiSchema.param("id", someText("id", 100, "The job's id"))
+const id = HttpApiSchema.param("id", segment(someText("id", 100, "The job's id"), 100, "The job's id"))
 
 export class JobsGroup extends HttpApiGroup.make("jobs")
   .add(

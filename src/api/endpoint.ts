@@ -117,6 +117,16 @@ export const someText = (name: string, most: number, description: string) =>
     Schema.annotations({ description, message: mustHaveLength(name, most) })
   )
 
+/** A text as a segment of the path: the router decodes it, so only a client has to encode it. */
+export const segment = <A extends string, I>(schema: Schema.Schema<A, I>, most: number, description: string) =>
+  Schema.transform(Schema.String, Schema.typeSchema(schema), {
+    strict: false,
+    decode: (segment) => segment,
+    encode: (text) => encodeURIComponent(text)
+  }).annotations({
+    jsonSchema: { type: "string", minLength: 1, maxLength: most, description: `${description}, percent-encoded` }
+  })
+
 /** A whole number in the query string. */
 export const wholeNumber = (name: string, min: number, max: number, description: string) =>
   Schema.NumberFromString.pipe(
