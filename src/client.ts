@@ -6,21 +6,23 @@ import * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Cause from "effect/Cause"
+import type * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Api } from "./api/Api.ts"
+import { broken, check, cut, invalid, ownProblem } from "./api/clientProblems.ts"
 import { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "./api/Ask.ts"
 import { ReindexRequest } from "./api/Collections.ts"
 import { IndexRequest, ListParams } from "./api/Documents.ts"
 import { CompareRequest, WhyParams } from "./api/Insight.ts"
-import { fromIssues } from "./api/errors.ts"
 import { GraphBuildRequest } from "./api/Graph.ts"
 import type { Job } from "./api/Jobs.ts"
 import { JudgementsRequest } from "./api/Judgements.ts"
-import { Problem, problemBody, problemType } from "./api/Problem.ts"
+import { Problem, problemType } from "./api/Problem.ts"
 import { PromptRequest, QueryRequest, SimilarBody } from "./api/Search.ts"
 import { aborted, retrying } from "./api/waiting.ts"
 import { began, followed, formOf, type LongWork, problemOf, type SentFiles } from "./api/working.ts"
@@ -41,7 +43,7 @@ export interface ClientOptions {
   readonly apiKey?: string | undefined
   /** Retries of a request answered with 429 or 503, each after Retry-After; default 2. */
   readonly retries?: number | undefined
-  /** Timeout in milliseconds of a promise, or of the start of an answer to `ask`; default none. */
+  /** Timeout in milliseconds of a promise, or of the first event of `ask` or `follow`; default none. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -72,16 +74,6 @@ const transport =
     return apiKey === undefined ? checked : HttpClient.mapRequest(checked, HttpClientRequest.bearerToken(apiKey))
   }
 
-const invalid = (error: ParseResult.ParseError): Problem => {
-  const { errors, message } = fromIssues(ParseResult.ArrayFormatter.formatErrorSync(error))
-  const tag = "InvalidRequest"
-  return new Problem({ ...problemBody({ _tag: tag, status: 400, detail: message, errors }), _tag: tag })
-}
-
-/** Decodes the caller's input; invalid input fails as it would at the server, and is not sent. */
-const check = <A, I>(schema: Schema.Schema<A, I>, input: I): Effect.Effect<A, Problem> =>
-  Effect.mapError(Schema.decode(schema, { errors: "all" })(input), invalid)
-
 /**
  * A typed client for Effect programs, with a method for each operation. Each error is a `Problem` with a `_tag` such as
  * `CollectionNotFound` or `TooManyRequests`.
@@ -102,13 +94,6 @@ const decodeSource = Schema.decode(Schema.parseJson(SourceEvent))
 const decodeCitations = Schema.decode(Schema.parseJson(CitationsEvent))
 const decodeError = Schema.decode(Schema.parseJson(ErrorEvent))
 
-/** A problem that this client found itself. */
-const ownProblem = (_tag: string, title: string, status: number, detail: string) =>
-  new Problem({ type: "about:blank", title, status, detail, _tag })
-
-/** The answer was cut short; what came before is valid. */
-const broken = (detail: string) => ownProblem("AnswerFailed", "Answer cut short", 200, detail)
-
 const toEvent = ({ data, event }: Sse.Event) => {
   switch (event) {
     case "source":
@@ -122,39 +107,59 @@ const toEvent = ({ data, event }: Sse.Event) => {
   }
 }
 
+const timedOut = (timeoutMs: number) => ownProblem("TimedOut", "Timed out", 0, `No answer within ${timeoutMs} ms`)
+
 const within = <A, E, R>(timeoutMs: number | undefined, effect: Effect.Effect<A, E, R>) =>
   timeoutMs === undefined
     ? effect
-    : Effect.timeoutFail(effect, {
-        duration: timeoutMs,
-        onTimeout: () => ownProblem("TimedOut", "Timed out", 0, `No answer within ${timeoutMs} ms`)
-      })
+    : Effect.timeoutFail(effect, { duration: timeoutMs, onTimeout: () => timedOut(timeoutMs) })
+
+/** The stream, if its first part comes in time. */
+const begunWithin =
+  (timeoutMs: number | undefined) =>
+  <A, E, R>(stream: Stream.Stream<A, E, R>): Stream.Stream<A, E | Problem, R> =>
+    timeoutMs === undefined
+      ? stream
+      : Stream.fromPull(
+          Effect.map(Stream.toPull(stream), (pull) => {
+            let hasBegun = false
+            return Effect.suspend((): Effect.Effect<Chunk.Chunk<A>, Option.Option<E | Problem>, R> => {
+              if (hasBegun) return pull
+              hasBegun = true
+              return Effect.timeoutFail(pull, {
+                duration: timeoutMs,
+                onTimeout: () => Option.some(timedOut(timeoutMs))
+              })
+            })
+          })
+        )
 
 /**
  * Asks a question and streams the answer. The stream ends when the answer is complete, and fails with a `Problem` if it
  * was refused or cut short (`AnswerFailed`). If the reader stops, the model stops.
  */
 export const ask = (options: ClientOptions) => (request: typeof AskRequest.Encoded) =>
-  Stream.unwrapScoped(
-    Effect.gen(function* () {
-      const client = transport(options)(yield* HttpClient.HttpClient)
-      yield* check(AskRequest, request)
-      const url = HttpClientRequest.prependUrl(HttpClientRequest.post("/ask"), options.url)
-      const response = yield* within(options.timeoutMs, client.execute(HttpClientRequest.bodyUnsafeJson(url, request)))
-      if (response.status !== 200) return yield* problemOf(response)
-      const cut = broken("The connection ended before the answer did")
-      const events = response.stream.pipe(
-        Stream.mapError(() => cut),
-        Stream.decodeText(),
-        Stream.pipeThroughChannel(Sse.makeChannel<Problem, unknown>())
-      )
-      // A stream without `done` was cut short.
-      return Stream.concat(events, Stream.fail(cut)).pipe(
-        Stream.takeUntil(({ event }) => event === "done"),
-        Stream.filter(({ event }) => event !== "done"),
-        Stream.mapEffect(toEvent)
-      )
-    })
+  begunWithin(options.timeoutMs)(
+    Stream.unwrapScoped(
+      Effect.gen(function* () {
+        const client = transport(options)(yield* HttpClient.HttpClient)
+        yield* check(AskRequest, request)
+        const url = HttpClientRequest.prependUrl(HttpClientRequest.post("/ask"), options.url)
+        const response = yield* client.execute(HttpClientRequest.bodyUnsafeJson(url, request))
+        if (response.status !== 200) return yield* problemOf(response)
+        const events = response.stream.pipe(
+          Stream.mapError(() => cut),
+          Stream.decodeText(),
+          Stream.pipeThroughChannel(Sse.makeChannel<Problem, unknown>())
+        )
+        // A stream without `done` was cut short.
+        return Stream.concat(events, Stream.fail(cut)).pipe(
+          Stream.takeUntil(({ event }) => event === "done"),
+          Stream.filter(({ event }) => event !== "done"),
+          Stream.mapEffect(toEvent)
+        )
+      })
+    )
   )
 
 /**
@@ -165,7 +170,8 @@ export const working = (options: ClientOptions) => {
   const sent = Effect.map(HttpClient.HttpClient, (client) => ({ client: transport(options)(client), url: options.url }))
   return {
     begin: (work: LongWork) => Effect.flatMap(sent, (sent) => began(sent, work)),
-    follow: (id: string) => Stream.unwrap(Effect.map(sent, (sent) => followed(sent, id)))
+    follow: (id: string) =>
+      begunWithin(options.timeoutMs)(Stream.unwrap(Effect.map(sent, (sent) => followed(sent, id))))
   }
 }
 
@@ -175,6 +181,7 @@ const toProblem =
   (error: unknown): unknown => {
     const unreachable = (status: number, detail: string) => ownProblem("Unreachable", "Unreachable", status, detail)
     if (error instanceof HttpClientError.ResponseError) {
+      if (error.reason === "Decode" && !(error.cause instanceof SyntaxError)) return cut
       return unreachable(error.response.status, `${url} answered ${error.response.status}, and is not Clew`)
     }
     if (error instanceof HttpClientError.RequestError) return unreachable(0, `No answer from ${url}: ${error.message}`)
@@ -234,19 +241,23 @@ const Typed = Schema.Struct({ prefix: Schema.String, limit: Schema.optional(Sche
  */
 export const connect = (options: ClientOptions) => {
   const runtime = ManagedRuntime.make(FetchHttpClient.layer)
-  const { collections, documents, files, graph, health, insight, jobs, judgements, search, system } = runtime.runSync(
-    make(options)
-  )
-  const { begin, follow } = working(options)
   const asProblem = toProblem(options.url)
+  const { collections, documents, files, graph, health, insight, jobs, judgements, search, system } = runtime.runSync(
+    HttpApiClient.make(Api, {
+      baseUrl: options.url,
+      transformClient: transport(options),
+      // An error of parsing that is left is one of the request.
+      transformResponse: Effect.mapError((error) => (ParseResult.isParseError(error) ? asProblem(error) : error))
+    })
+  )
 
   const run = async <A, E>(effect: Effect.Effect<A, E>, call: CallOptions = {}): Promise<A> => {
     const { signal, timeoutMs = options.timeoutMs } = call
     const exit = await runtime.runPromiseExit(within(timeoutMs, effect), signal === undefined ? {} : { signal })
     if (exit._tag === "Success") return exit.value
-    throw signal?.aborted === true && Cause.isInterrupted(exit.cause)
-      ? signal.reason
-      : asProblem(Cause.squash(exit.cause))
+    if (signal?.aborted === true && Cause.isInterrupted(exit.cause)) throw signal.reason
+    const error = Cause.squash(exit.cause)
+    throw ParseResult.isParseError(error) ? invalid(error) : asProblem(error)
   }
   /** The parts of a stream, until it ends or the signal is given. */
   const each = async function* <A, E>(
@@ -284,7 +295,7 @@ export const connect = (options: ClientOptions) => {
   const path = checked(Between, (urlParams) => graph.getPath({ urlParams }))
   const buildGraph = checked(GraphBuildRequest, (payload) => graph.buildGraph({ payload }))
   const onClient = <A, E>(effect: Effect.Effect<A, E, HttpClient.HttpClient>) =>
-    Effect.flatMap(runtime.runtimeEffect, (services) => Effect.provide(effect, services))
+    Effect.flatMap(runtime.runtimeEffect, (services) => Effect.mapError(Effect.provide(effect, services), asProblem))
 
   return {
     /** For `for await`; leaving the loop stops the model. */
@@ -325,7 +336,11 @@ export const connect = (options: ClientOptions) => {
     dropCollection: (name: string, call?: CallOptions) => dropCollection({ name }, call),
     stats: (collection?: string, call?: CallOptions) => stats({ collection }, call),
     /** Indexes files of every format that Clew reads. */
-    files: (sent: SentFiles, call?: CallOptions) => run(files.files({ payload: formOf(sent) }), call),
+    files: (sent: SentFiles, call?: CallOptions) =>
+      run(
+        Effect.flatMap(formOf(sent), (payload) => files.files({ payload })),
+        call
+      ),
     /** Stores what clew export wrote. */
     import: (lines: string, call?: CallOptions) => run(files.import({ payload: lines }), call),
     reindex: (collection: string, options: { readonly force?: boolean } = {}, call?: CallOptions) =>
@@ -342,13 +357,16 @@ export const connect = (options: ClientOptions) => {
     judged: async (query: string, call?: CallOptions) =>
       (await run(judgements.judged({ urlParams: { query } }), call)).judgements,
     /** Asks for long work as a job, which goes on without this client. */
-    begin: (work: LongWork, call?: CallOptions) => run(onClient(begin(work)), call),
+    begin: (work: LongWork, call?: CallOptions) => run(onClient(working(options).begin(work)), call),
     jobs: async (call?: CallOptions) => (await run(jobs.listJobs({}), call)).jobs,
     job: (id: string, call?: CallOptions) => run(jobs.getJob({ path: { id } }), call),
     cancelJob: (id: string, call?: CallOptions) => run(jobs.cancelJob({ path: { id } }), call),
     /** A job as it comes on, for `for await`, until it has ended. */
-    follow: async function* (id: string, { signal }: CallOptions = {}): AsyncIterable<Job> {
-      yield* each(follow(id), signal)
+    follow: async function* (
+      id: string,
+      { signal, timeoutMs = options.timeoutMs }: CallOptions = {}
+    ): AsyncIterable<Job> {
+      yield* each(working({ ...options, timeoutMs }).follow(id), signal)
     },
     whoami: (call?: CallOptions) => run(health.whoami({}), call),
     report: (call?: CallOptions) => run(health.report({}), call),

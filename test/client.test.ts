@@ -142,6 +142,7 @@ it.scopedLive("has every operation, and types what goes wrong", () =>
     assert.isTrue((yield* promise(() => clew.entities({ collection, limit: 3, cursor: "0" }))).complete)
     for (const asked of [
       () => clew.entity("nobody", { collection, hops: 2 }),
+      () => clew.entity("no/../body?#", { collection }),
       () => clew.path("nobody", "nothing", collection)
     ]) {
       const { error } = yield* Effect.flip(Effect.tryPromise<unknown>(asked))
@@ -198,6 +199,15 @@ it.scopedLive("rejects with a problem, whatever goes wrong", () =>
       [() => clew.stats(bad), "collection"],
       [() => clew.createCollection(bad), "name"],
       [() => clew.dropCollection(bad), "name"],
+      [() => clew.passages("x", { limit: 0 }), "limit"],
+      [() => clew.why({ query: "", source: "s" }), "query"],
+      [() => clew.entity("x", { hops: 99 }), "hops"],
+      [() => clew.entity(""), "name"],
+      [() => clew.suggest({ prefix: "a", limit: -1 }), "limit"],
+      [() => clew.judged(""), "query"],
+      [() => clew.job(""), "id"],
+      [() => clew.files({ files: [{ name: "a.md", content: undefined as never }] }), "files[0].content"],
+      [() => clew.begin({ kind: "files" } as never), "files"],
       [() => clew.ask({ query: "x", temperature: 3 })[Symbol.asyncIterator]().next(), "temperature"]
     ] as const) {
       const problem = yield* failureOf(run)
@@ -292,8 +302,12 @@ it.scopedLive("hands long work to the server, and follows it, as docs/client.md 
       }
       assert.deepInclude(await clew.whoami(), { authenticated: false })
       assert.deepInclude((await clew.report()).stats, { documents: 3 })
-      const gone = await clew.job("none").catch((error) => error)
-      assert.strictEqual(gone._tag, "JobNotFound")
+      for (const none of ["none", "../documents?source=in/b.md"]) {
+        for (const asked of [clew.job(none), clew.cancelJob(none)]) {
+          assert.strictEqual((await asked.catch((error) => error))._tag, "JobNotFound")
+        }
+      }
+      assert.deepInclude(await clew.stats(), { documents: 3 })
       const unknown = await clew.begin({ kind: "reindex", collection: "no such" }).catch((error) => error)
       assert.strictEqual(unknown.status, 400)
     })
@@ -323,5 +337,37 @@ it.scopedLive("sends again what came at a bad time, and says when nobody answers
     assert.deepStrictEqual(health, { status: "ok", version: "1" })
     const late = yield* Effect.flip(Effect.tryPromise(() => Client.connect({ url, timeoutMs: 50 }).collections()))
     assert.deepInclude(late.error as object, { _tag: "TimedOut", detail: "No answer within 50 ms" })
+  })
+)
+
+it.scopedLive("tells an answer that was cut short, and waits for its beginning as long as it was told", () =>
+  Effect.gen(function* () {
+    const job = { id: "j", kind: "index", state: "running", created_at: 1, progress: { done: 1, unit: "files" } }
+    const event = `event: progress\ndata: ${JSON.stringify(job)}\n\n`
+    const server = Http.createServer((request, response) => {
+      const asked = request.url!
+      if (asked.startsWith("/jobs/") || asked === "/ask") {
+        response.writeHead(200, { "content-type": "text/event-stream" })
+        if (asked === "/jobs/silent" || asked === "/ask") return response.flushHeaders()
+        response.write(event, () => (asked === "/jobs/ends" ? response.end() : response.destroy()))
+        return
+      }
+      response.writeHead(200, { "content-type": "application/json", "content-length": 100 })
+      response.write("{", () => response.destroy())
+    })
+    yield* Effect.acquireRelease(
+      Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+      () => Effect.sync(() => (server.closeAllConnections(), server.close()))
+    )
+    const clew = Client.connect({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeoutMs: 500 })
+    const followed = (id: string) => async () => {
+      for await (const state of clew.follow(id)) assert.strictEqual(state.id, "j")
+    }
+    for (const run of [clew.health, followed("ends"), followed("breaks")]) {
+      isProblem(yield* failureOf(run), { _tag: "AnswerFailed", status: 200 })
+    }
+    for (const run of [followed("silent"), () => clew.ask({ query: "x" })[Symbol.asyncIterator]().next()]) {
+      isProblem(yield* failureOf(run), { _tag: "TimedOut", status: 0 })
+    }
   })
 )

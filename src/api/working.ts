@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { IndexRequest } from "./Documents.ts"
 import type { GraphBuildRequest } from "./Graph.ts"
+import { check, cut } from "./clientProblems.ts"
 import { exportType } from "./Files.ts"
 import { Job } from "./Jobs.ts"
 import { Problem, ProblemBody } from "./Problem.ts"
@@ -25,16 +26,25 @@ export interface SentFiles {
   readonly prefix?: string | undefined
 }
 
+const Bytes = Schema.declare((value): value is Uint8Array<ArrayBuffer> => value instanceof Uint8Array)
+const Content = Schema.Union(Schema.String, Schema.instanceOf(Blob), Bytes)
+const Sent = Schema.Struct({
+  files: Schema.Array(Schema.Struct({ name: Schema.String, content: Content })),
+  collection: Schema.optional(Schema.String),
+  prefix: Schema.optional(Schema.String)
+})
+
 /** The form that POST /files takes. */
-export const formOf = ({ collection, files, prefix }: SentFiles): FormData => {
-  const form = new FormData()
-  if (collection !== undefined) form.append("collection", collection)
-  if (prefix !== undefined) form.append("prefix", prefix)
-  for (const { content, name } of files) {
-    form.append("file", content instanceof Blob ? content : new Blob([content]), name)
-  }
-  return form
-}
+export const formOf = (sent: SentFiles) =>
+  Effect.map(check(Sent, sent), ({ collection, files, prefix }) => {
+    const form = new FormData()
+    if (collection !== undefined) form.append("collection", collection)
+    if (prefix !== undefined) form.append("prefix", prefix)
+    for (const { content, name } of files) {
+      form.append("file", content instanceof Blob ? content : new Blob([content]), name)
+    }
+    return form
+  })
 
 /** Long work that a server can do as a job. */
 export type LongWork =
@@ -44,21 +54,21 @@ export type LongWork =
   | { readonly kind: "reindex"; readonly collection: string; readonly force?: boolean | undefined }
   | ({ readonly kind: "graph" } & typeof GraphBuildRequest.Encoded)
 
-const requestOf = (work: LongWork): HttpClientRequest.HttpClientRequest => {
+const requestOf = (work: LongWork) => {
   const post = HttpClientRequest.post
   switch (work.kind) {
     case "files":
-      return HttpClientRequest.bodyFormData(post("/files"), formOf(work))
+      return Effect.map(formOf(work), (form) => HttpClientRequest.bodyFormData(post("/files"), form))
     case "import":
-      return HttpClientRequest.setBody(post("/import"), HttpBody.text(work.lines, exportType))
+      return Effect.succeed(HttpClientRequest.setBody(post("/import"), HttpBody.text(work.lines, exportType)))
     case "reindex": {
       const path = `/collections/${encodeURIComponent(work.collection)}/reindex`
-      return HttpClientRequest.bodyUnsafeJson(post(path), work.force === undefined ? {} : { force: work.force })
+      return HttpClientRequest.bodyJson(post(path), work.force === undefined ? {} : { force: work.force })
     }
     case "graph":
     case "index": {
       const { kind, ...body } = work
-      return HttpClientRequest.bodyUnsafeJson(post(kind === "graph" ? "/graph/build" : "/index"), body)
+      return HttpClientRequest.bodyJson(post(kind === "graph" ? "/graph/build" : "/index"), body)
     }
   }
 }
@@ -77,7 +87,7 @@ type Sent<E, R> = { readonly client: HttpClient.HttpClient.With<E, R>; readonly 
 export const began = <E, R>({ client, url }: Sent<E, R>, work: LongWork) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const request = HttpClientRequest.setHeader(requestOf(work), "prefer", "respond-async")
+      const request = HttpClientRequest.setHeader(yield* requestOf(work), "prefer", "respond-async")
       const response = yield* client.execute(HttpClientRequest.prependUrl(request, url))
       if (response.status !== 202) return yield* problemOf(response)
       return yield* Effect.flatMap(response.json, decodeJob)
@@ -94,9 +104,8 @@ export const followed = <E, R>({ client, url }: Sent<E, R>, id: string) =>
       )
       const response = yield* client.execute(request)
       if (response.status !== 200) return yield* problemOf(response)
-      return response.stream.pipe(
-        Stream.decodeText(),
-        Stream.pipeThroughChannel(Sse.makeChannel()),
+      const events = response.stream.pipe(Stream.decodeText(), Stream.pipeThroughChannel(Sse.makeChannel()))
+      return Stream.concat(events, Stream.fail(cut)).pipe(
         Stream.takeUntil(({ event }) => event !== "progress"),
         Stream.mapEffect(({ data }) => decodeEvent(data))
       )
