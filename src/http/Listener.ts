@@ -231,8 +231,9 @@ const make = ({
       // The edge refuses a request without Host, like all others.
       requireHostHeader: false
     })
-    // A client may end its half of the connection and still want its answer. `expect` decides how long.
-    Object.assign(server, { httpAllowHalfOpen: true })
+    // A client may end its half of the connection and still want its answer. `expect` decides how long. From 22.21 and
+    // 24.9, Node asks before it hands a connection over; before, `withoutUpgrade` gives it back.
+    Object.assign(server, { httpAllowHalfOpen: true, shouldUpgradeCallback: isWebSocket })
     server.on("clientError", yield* makeRefuse)
     const start = makeStart(server, trustProxy, life)
     /** Those who come before the routes are made wait for them. */

@@ -329,10 +329,11 @@ export const over = (port: number, message: object, headers: Record<string, stri
     })
   )
 
-/** What is answered to bytes, until the connection ends. */
-export const raw = (port: number, bytes: string | Uint8Array): Effect.Effect<string> =>
+/** What is answered to bytes, and to more once an answer begins, until the connection ends. */
+export const raw = (port: number, bytes: string | Uint8Array, more = ""): Effect.Effect<string> =>
   Effect.async((resume) => {
     const socket = Net.connect(port, "127.0.0.1", () => socket.write(bytes))
+    socket.once("data", () => socket.write(more))
     let text = ""
     socket.on("data", (chunk) => (text += chunk.toString("latin1")))
     socket.on("error", () => {})
