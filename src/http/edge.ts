@@ -99,14 +99,17 @@ const corsHeaders = (origins: ReadonlyArray<string>, request: Headers.Headers): 
   return { vary: "Origin", "access-control-allow-origin": origin, "access-control-expose-headers": exposed }
 }
 
-/** The headers that clients of OpenAI and MCP add; a preflight request lists them. */
+const addable =
+  /^(?:x-stainless-[a-z-]{1,40}|mcp-[a-z-]{1,40}|last-event-id|traceparent|tracestate|baggage|b3|x-b3-[a-z]{1,20})$/
+
+/** The headers that clients of OpenAI and MCP, and those that trace, add; a preflight request lists them. */
 const added = (request: Headers.Headers): ReadonlyArray<string> =>
   (request["access-control-request-headers"] ?? "")
     .slice(0, 2000)
     .toLowerCase()
     .split(",")
     .map((name) => name.trim())
-    .filter((name) => /^(?:x-stainless-[a-z-]{1,40}|mcp-[a-z-]{1,40}|last-event-id)$/.test(name))
+    .filter((name) => addable.test(name))
 
 /** The headers of the response to a preflight request. */
 const preflightHeaders = (

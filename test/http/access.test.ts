@@ -287,12 +287,12 @@ it.scopedLive("tells browsers that any page may call, or those that are listed",
       headers: {
         origin: "https://a.example.com",
         "access-control-request-method": "POST",
-        "access-control-request-headers": "authorization,x-evil,X-Stainless-Lang,x-stainless-retry-count"
+        "access-control-request-headers": "authorization,b3,traceparent,x-evil,X-Stainless-Lang,x-stainless-retry-count"
       }
     })
     assert.strictEqual(
       openai.headers["access-control-allow-headers"],
-      "authorization, content-type, prefer, x-request-id, x-stainless-lang, x-stainless-retry-count"
+      "authorization, content-type, prefer, x-request-id, b3, traceparent, x-stainless-lang, x-stainless-retry-count"
     )
     const failed = yield* ask(open.port, "POST", "/query", { body: {}, headers: { origin: "https://a.example.com" } })
     assert.deepInclude(failed.headers, { "access-control-allow-origin": "*" })
