@@ -8,6 +8,7 @@ import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Cause from "effect/Cause"
 import type * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
@@ -181,7 +182,8 @@ const toProblem =
   (error: unknown): unknown => {
     const unreachable = (status: number, detail: string) => ownProblem("Unreachable", "Unreachable", status, detail)
     if (error instanceof HttpClientError.ResponseError) {
-      if (error.reason === "Decode" && !(error.cause instanceof SyntaxError)) return cut
+      // So `fetch` says that the body broke off.
+      if (error.cause instanceof TypeError) return cut
       return unreachable(error.response.status, `${url} answered ${error.response.status}, and is not Clew`)
     }
     if (error instanceof HttpClientError.RequestError) return unreachable(0, `No answer from ${url}: ${error.message}`)
@@ -240,7 +242,9 @@ const Typed = Schema.Struct({ prefix: Schema.String, limit: Schema.optional(Sche
  * `fetch` does the rest, so it also runs in a browser.
  */
 export const connect = (options: ClientOptions) => {
-  const runtime = ManagedRuntime.make(FetchHttpClient.layer)
+  // Nothing here traces, and a browser would ask the server first whether the headers may be sent.
+  const untraced = Layer.fiberRefLocallyScopedWith(HttpClient.currentTracerPropagation, () => false)
+  const runtime = ManagedRuntime.make(Layer.merge(FetchHttpClient.layer, untraced))
   const asProblem = toProblem(options.url)
   const { collections, documents, files, graph, health, insight, jobs, judgements, search, system } = runtime.runSync(
     HttpApiClient.make(Api, {

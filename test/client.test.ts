@@ -203,6 +203,7 @@ it.scopedLive("rejects with a problem, whatever goes wrong", () =>
       [() => clew.why({ query: "", source: "s" }), "query"],
       [() => clew.entity("x", { hops: 99 }), "hops"],
       [() => clew.entity(""), "name"],
+      [() => clew.entity(".."), "name"],
       [() => clew.suggest({ prefix: "a", limit: -1 }), "limit"],
       [() => clew.judged(""), "query"],
       [() => clew.job(""), "id"],
@@ -320,6 +321,7 @@ it.scopedLive("sends again what came at a bad time, and says when nobody answers
     const silent = new Set<Http.ServerResponse>()
     const server = Http.createServer((request, response) => {
       if (request.url === "/collections") return void silent.add(response)
+      assert.notProperty(request.headers, "traceparent")
       const status = statuses.shift() ?? 200
       const body = { type: "about:blank", title: "Busy", status, detail: "busy", _tag: "TooManyRequests" }
       response.writeHead(status, {
@@ -335,6 +337,13 @@ it.scopedLive("sends again what came at a bad time, and says when nobody answers
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const health = yield* Effect.promise(() => Client.connect({ url }).health())
     assert.deepStrictEqual(health, { status: "ok", version: "1" })
+    statuses.push(429, 429, 429)
+    for (const retries of [NaN, -1, 0]) {
+      isProblem(yield* failureOf(() => Client.connect({ url, retries }).stats()), {
+        _tag: "TooManyRequests",
+        status: 429
+      })
+    }
     const late = yield* Effect.flip(Effect.tryPromise(() => Client.connect({ url, timeoutMs: 50 }).collections()))
     assert.deepInclude(late.error as object, { _tag: "TimedOut", detail: "No answer within 50 ms" })
   })

@@ -34,7 +34,11 @@ const passageOf = (document: StoredDocument, chunkIndex: number | undefined, cit
   if (chunkIndex !== undefined) return passages.find(({ ordinal }) => ordinal === chunkIndex)
   if (cited === undefined) return passages.length === 1 ? passages[0] : undefined
   const line = linesCited(document, cited)?.startLine ?? NaN
-  return passages.find(({ endLine, startLine }) => startLine <= line && line <= endLine)
+  return (
+    passages.find(({ endLine, startLine }) => startLine <= line && line <= endLine) ??
+    // A line between two passages, which is blank, belongs to the first.
+    (line <= (passages.at(-1)?.endLine ?? 0) ? passages.findLast(({ endLine }) => endLine < line) : undefined)
+  )
 }
 
 /** Finds the passages that requests name. */

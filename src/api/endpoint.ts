@@ -2,6 +2,7 @@ import * as HttpApiMiddleware from "@effect/platform/HttpApiMiddleware"
 import * as HttpApiSecurity from "@effect/platform/HttpApiSecurity"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Context from "effect/Context"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { Filter } from "../model/Filter.ts"
@@ -119,10 +120,13 @@ export const someText = (name: string, most: number, description: string) =>
 
 /** A text as a segment of the path: the router decodes it, so only a client has to encode it. */
 export const segment = <A extends string, I>(schema: Schema.Schema<A, I>, most: number, description: string) =>
-  Schema.transform(Schema.String, Schema.typeSchema(schema), {
+  Schema.transformOrFail(Schema.String, Schema.typeSchema(schema), {
     strict: false,
-    decode: (segment) => segment,
-    encode: (text) => encodeURIComponent(text)
+    decode: (segment) => ParseResult.succeed(segment),
+    encode: (text, _, ast) =>
+      /^\.\.?$/.test(text)
+        ? ParseResult.fail(new ParseResult.Type(ast, text, "no URL can name . or .., which mean folders"))
+        : ParseResult.succeed(encodeURIComponent(text))
   }).annotations({
     jsonSchema: { type: "string", minLength: 1, maxLength: most, description: `${description}, percent-encoded` }
   })

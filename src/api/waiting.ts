@@ -16,7 +16,7 @@ export const retrying =
         const response = yield* sending
         const { headers, status } = response
         const isBusy = (status === 429 || status === 503) && !path.endsWith("/ready")
-        if (!isBusy || left === 0) return response
+        if (!isBusy || !(left >= 1)) return response
         const asked = waitOf((name) => headers[name], yield* Clock.currentTimeMillis)
         if (asked !== undefined && asked > mostPatience) return response
         yield* Effect.sleep(Duration.millis(asked ?? 250 * 2 ** (retries - left)))

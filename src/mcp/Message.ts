@@ -34,9 +34,9 @@ export type Message = Request | Notification | Response | Invalid
 export const withoutNulls = (params: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
 
-/** The same in `_meta`. */
+/** The same in `_meta`. A server without tasks must overlook that a request asks for one; the SDK refuses it. */
 const paramsOf = (params: Readonly<Record<string, unknown>>) => {
-  const { _meta: meta, ...rest } = withoutNulls(params)
+  const { _meta: meta, task: _, ...rest } = withoutNulls(params)
   return meta === undefined ? rest : { ...rest, _meta: isObject(meta) ? withoutNulls(meta) : meta }
 }
 

@@ -283,7 +283,13 @@ export const make = (options: {
             const fault = checkCount("notifications.resourceSubscriptions", uris.length)
             if (fault !== undefined) return yield* fault
             const { locate } = yield* loaded
-            return yield* watching.watch(yield* Effect.forEach(uris, locate), changed)
+            // The second era has no code of its own for a resource that is not there.
+            const located = (uri: string) =>
+              Effect.mapError(
+                locate(uri),
+                (error) => new RpcError({ code: code.invalidParams, message: error.message, data: error.data })
+              )
+            return yield* watching.watch(yield* Effect.forEach(uris, located), changed)
           }).pipe(
             Effect.catchAllCause((cause) => Effect.flatMap(toRpcError(cause), Effect.fail)),
             workingFor(by)

@@ -270,6 +270,28 @@ it.scoped("counts a file as gone where a folder, a pipe or a link to a folder is
   })
 )
 
+it.scoped("forgets what stood where a link to a file or folder is by now, which is read there", () =>
+  Effect.gen(function* () {
+    const { at, report, stored, write } = yield* setUp
+    for (const name of ["CLAUDE.md", "AGENTS.md", "old/a.md", "new/a.md"]) write(name, `What stands in ${name}.`)
+    yield* report()
+    for (const [name, target] of [
+      ["CLAUDE.md", "AGENTS.md"],
+      ["old", "new"]
+    ] as const) {
+      fs.rmSync(at(name), { recursive: true })
+      fs.symlinkSync(target, at(name))
+    }
+    const events = yield* report()
+    assert.deepStrictEqual(
+      events.flatMap((event) => (event._tag === "Lost" ? [`${path.basename(event.path)} ${event.reason}`] : [])).sort(),
+      ["CLAUDE.md link", "a.md link"]
+    )
+    yield* report({ prune: true })
+    assert.sameMembers([...(yield* stored)], ["AGENTS.md", "new/a.md"])
+  })
+)
+
 it.scoped("forgets nothing behind a link to a folder that is away", () =>
   Effect.gen(function* () {
     const { at, report, stored, write } = yield* setUp

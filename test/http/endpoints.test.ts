@@ -375,5 +375,14 @@ it.scopedLive("fuses several queries, finds what is new, and what is like a pass
       assert.strictEqual(refused.status, status, JSON.stringify(refused.json))
       assert.include(JSON.stringify(refused.json), part)
     }
+    const sections = ["Bees", "Maze"].map((title) => `# ${title}\n${`${title} are here. `.repeat(500)}`)
+    yield* post("/index", { documents: [{ content: sections.join("\n\n\n"), metadata: { source: "long.md" } }] })
+    for (const [line, status] of [
+      [2, 200],
+      [4, 200],
+      [9, 404]
+    ] as const) {
+      assert.strictEqual((yield* post("/similar", { source: `long.md:${line}` })).status, status, String(line))
+    }
   })
 )

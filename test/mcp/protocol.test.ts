@@ -63,6 +63,8 @@ describe("what is no request", () => {
       assert.strictEqual(answeredId, id, what)
     }
     assert.deepStrictEqual(await client.result("ping"), {})
+    const { content } = await client.result("tools/call", { name: "list_sources", task: { ttl: 1000 } })
+    assert.lengthOf(content, 1)
     assert.deepStrictEqual(await client.result("ping", { _meta: { progressToken: null } }), {})
   })
 

@@ -215,6 +215,8 @@ describe("watched resources", () => {
     assert.include(error.message, "at most 100")
     const params = { _meta: secondEra, notifications: { resourceSubscriptions } }
     assert.include((await client.error("subscriptions/listen", params)).message, "got 101")
+    const nowhere = { _meta: secondEra, notifications: { resourceSubscriptions: ["file:///etc/passwd"] } }
+    assert.strictEqual((await client.error("subscriptions/listen", nowhere)).code, -32602)
     const filtered = await connect({ folder: client.folder, args: ["--filter", "search"] })
     assert.strictEqual((await filtered.error("resources/subscribe", { uri })).code, -32002)
   })

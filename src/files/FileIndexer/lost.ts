@@ -40,6 +40,17 @@ const isAbsent = (file: string): boolean => {
   }
 }
 
+/** A path behind links, as it is named below a root; itself where the system does not tell. */
+const behindLinks = (file: string, root: string): string => {
+  try {
+    const folder = fs.realpathSync(root)
+    const real = fs.realpathSync(file)
+    return isBelow(real, [folder]) ? root + real.slice(folder.length) : real
+  } catch {
+    return file
+  }
+}
+
 /** Whether a folder around a file is one of these. */
 const isWithin = (file: string, folders: ReadonlySet<string>): boolean => {
   if (folders.size === 0) return false
@@ -59,7 +70,7 @@ export interface Lost {
 const pageSize = 2000
 
 /**
- * Known files below the given paths that the run has not met and that are gone or now ignored. Leaves out files that
+ * Known files below the given paths that the run has not met and that are gone, now ignored, or links to what it has met. Leaves out files that
  * another run has met since this one began, and the files of a path that does not exist, unless another path has them.
  */
 export const lost = (
@@ -81,16 +92,23 @@ export const lost = (
   const roots = there.filter((root) => !isWithinAnother(root, there))
   const away = [...run.missing].filter((path) => !isBelow(path, there))
   const isOurs = ({ run: last }: KnownFile) => run.number === undefined || last < run.number
+  /** Whether this run met what a link at its path, or around it, leads to: the link itself is passed over. */
+  const isLink = Effect.fnUntraced(function* (file: string, root: string) {
+    const target = behindLinks(file, root)
+    if (target === file) return false
+    const [known] = yield* store.knownFiles(run.collection, [target])
+    return known !== undefined && (run.met.has(known.id) || !isOurs(known))
+  })
   const below = (root: string) => {
     const why = whyPassedOver(root, run.include)
-    const judge = ({ documents, path }: KnownFile): Effect.Effect<Option.Option<Lost>> =>
-      isBelow(path, away) || isWithin(path, run.unreadable)
-        ? Effect.succeed(Option.none())
-        : isAbsent(path)
-          ? Effect.succeed(Option.some({ path, reason: "gone", documents }))
-          : Effect.map(why(path), (reason) =>
-              reason !== undefined && lasting.has(reason) ? Option.some({ path, reason, documents }) : Option.none()
-            )
+    const judge = Effect.fnUntraced(function* ({ documents, path }: KnownFile) {
+      const lost = (reason: LossReason): Option.Option<Lost> => Option.some({ path, reason, documents })
+      if (isBelow(path, away) || isWithin(path, run.unreadable)) return Option.none()
+      if (isAbsent(path)) return lost("gone")
+      const reason = yield* why(path)
+      if (reason !== undefined && lasting.has(reason)) return lost(reason)
+      return (yield* isLink(path, root)) ? lost("link") : Option.none()
+    })
     return Stream.paginateChunkEffect(
       undefined as string | undefined,
       Effect.fnUntraced(function* (after) {
