@@ -174,6 +174,13 @@ describe("another Node", () => {
     }
   })
 
+  it("or package manager did not build SQLite, which is told in a sentence, with the command to run", async () => {
+    const unbuilt = `process.dlopen = () => { throw new Error("Could not locate the bindings file. Tried:\\n → /my apps/node_modules/better-sqlite3/build/better_sqlite3.node\\n → /my apps/node_modules/better-sqlite3/build/Debug/better_sqlite3.node") }`
+    const { code, stderr } = await changed(unbuilt, ["index", ".", "--db", box.path("other.db")])
+    assert.strictEqual(code, 1, stderr)
+    assert.match(stderr, /^clew: SQLite was not built, .* or run `npm rebuild better-sqlite3` in \/my apps\s*$/)
+  })
+
   it("that is too old is told", async () => {
     const { code, stderr } = await changed(`Object.defineProperty(process.versions, "node", { value: "18.19.0" })`, [
       "info"

@@ -40,14 +40,17 @@ export const tooNew = (filename: string, version: number) =>
 
 const noIndex = (filename: string) => fail(`There is no index at ${filename} yet; create one with \`clew index PATH\``)
 
-/** What to do if SQLite's addon was built for another version of Node, or for another machine. */
-const otherNode = (error: unknown): string | undefined => {
+/** What to do if SQLite's addon was not built, or for another version of Node, or for another machine. */
+const notLoaded = (error: unknown): string | undefined => {
   const { code, message } = error as NodeJS.ErrnoException
-  if (code !== "ERR_DLOPEN_FAILED" && !message.includes("did not self-register")) return undefined
+  const isUnbuilt = message.startsWith("Could not locate the bindings file")
+  if (!isUnbuilt && code !== "ERR_DLOPEN_FAILED" && !message.includes("did not self-register")) return undefined
   const at = message.search(/[/\\]node_modules[/\\]better-sqlite3[/\\]/)
-  const folder = at === -1 ? undefined : message.slice(message.lastIndexOf("'", at) + 1, at)
-  const where = folder === undefined ? "in the folder where Clew is installed" : `in ${folder}`
-  return `SQLite does not load in Node ${process.versions.node}: it was built for another Node. Run \`npm rebuild better-sqlite3\` ${where}, or start Clew with the Node that installed it`
+  const folder = at === -1 ? undefined : message.slice(0, at).split(/'|→ /).at(-1)
+  const rebuild = `\`npm rebuild better-sqlite3\` in ${folder ?? "the folder where Clew is installed"}`
+  return isUnbuilt
+    ? `SQLite was not built, because the install script of better-sqlite3 did not run: pnpm, Bun and --ignore-scripts hold such scripts back. Allow it (\`pnpm approve-builds\`, \`bun pm trust better-sqlite3\`), or run ${rebuild}`
+    : `SQLite does not load in Node ${process.versions.node}: it was built for another Node. Run ${rebuild}, or start Clew with the Node that installed it`
 }
 
 /** The error for a WAL that does not belong to its file. */
@@ -73,8 +76,8 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 export const ioReason = (filename: string, error: unknown): StoreUnavailable => {
-  const other = otherNode(error)
-  if (other !== undefined) return new StoreUnavailable({ reason: other })
+  const unloaded = notLoaded(error)
+  if (unloaded !== undefined) return new StoreUnavailable({ reason: unloaded })
   const why = reasons[(error as NodeJS.ErrnoException).code ?? ""] ?? String((error as Error).message)
   return new StoreUnavailable({ reason: `The index ${filename} cannot be opened: ${why}` })
 }
