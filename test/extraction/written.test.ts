@@ -171,6 +171,26 @@ of \indexsee{map}{function} types have a domain.`
     })
   )
 
+  it.effect("a manual page's named letters: those with accents were dropped, and words lost them", () =>
+    Effect.gen(function* () {
+      const source = String.raw`.SH DESCRI\(,C\(~AO
+\(:Ubersetzung, reposit\('orios, gar\(,con, \(^ile, \(oAngstr\(:om, S\(/lownik, \(vSkoda, Stra\(sse, c\(oe\[u0075]r
+.PP
+\[e aq]t\[u00E9], caf\[u0065_0301], \[o ~ '], \(Bqja\(lq, \(Fonon\(Fc, \(Eu5, \(12, \(->, 2\*(PI, \(*b \(*S\(ts
+.PP
+None: \(zz\(:q\[u110000]\[no such]\(*?.`
+      assert.strictEqual(
+        (yield* read("man", source)).text,
+        [
+          "## DESCRIÇÃO",
+          "Übersetzung, repositórios, garçon, île, Ångström, Słownik, Škoda, Straße, cœur",
+          "été, café, ṍ, „ja“, «non», €5, ½, →, 2π, β Σς",
+          "None: ."
+        ].join("\n\n")
+      )
+    })
+  )
+
   it.effect("a manual page of BSD's macros reads as it is printed", () =>
     Effect.gen(function* () {
       const { text: content, title } = yield* read("man", mdoc)

@@ -168,7 +168,7 @@ const extractables: ReadonlyArray<Extractable> = [
     (file) => Effect.map(file.bytes, (source) => decode(source, "utf-8"))
   ],
   ["latex", 4, isLatex, content],
-  ["man", 3, isMan, content],
+  ["man", 4, isMan, content],
   ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 2, named("srt", "vtt"), content]
 ]
