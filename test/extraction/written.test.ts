@@ -278,6 +278,59 @@ seven</td></tr></table>`
     })
   )
 
+  it.effect("HTML: what an item or a description holds is in its order: code and lists came after all paragraphs", () =>
+    Effect.gen(function* () {
+      const source = `<body><ol>
+<li><p>One.</p>
+<pre>two</pre>
+<p>Three.</p>
+Four
+<ul><li>five<br><table><tr><th>six</th><th>seven</th></tr><tr><td>eight</td><td>nine</td></tr></table>ten</li>
+<li>eleven</li></ul>
+<i>twelve</i></li>
+<li><pre>thirteen</pre>
+fourteen
+<blockquote><p>fifteen</p></blockquote>
+<div hidden>none</div>
+</li><li>sixteen</li>
+</ol>
+<dl><dt>seventeen</dt>
+<dd><p>eighteen</p>
+<pre>nineteen</pre>
+<p>twenty</p></dd></dl></body>`
+      const { marks, text } = yield* read("html", source)
+      assert.strictEqual(
+        text,
+        [
+          "1. One.",
+          "```\ntwo\n```",
+          "Three. Four\n  - five",
+          "| six | seven |\n| --- | --- |\n| eight | nine |",
+          "ten",
+          "  - eleven",
+          "twelve",
+          "```\nthirteen\n```",
+          "2. fourteen",
+          "fifteen",
+          "3. sixteen",
+          "seventeen",
+          "eighteen",
+          "```\nnineteen\n```",
+          "twenty"
+        ].join("\n\n")
+      )
+      const lines = source.split("\n")
+      for (const word of text.match(/[a-z]{3,}/gi) ?? []) {
+        assert.include(lines[markAt(marks, text.indexOf(word))!.line! - 1], word)
+      }
+      const places = marks.map(({ line }) => line!)
+      assert.deepStrictEqual(
+        places,
+        [...places].sort((a, b) => a - b)
+      )
+    })
+  )
+
   it.effect("hostile text ends soon: nests, and groups without an end", () =>
     Effect.promise(async () => {
       for (const text of [
