@@ -124,6 +124,26 @@ of \indexsee{map}{function} types have a domain.`
     })
   )
 
+  it.effect("LaTeX: a percent sign in an address is no comment, which took the rest of the line", () =>
+    Effect.gen(function* () {
+      const source = String.raw`See \url{http://a.b/c%20d\_e#~f}, \footnote{Or \nolinkurl{g%20h}.} \href{http://i%20j}{the page} and
+\path{k\l%m} here. % a remark
+End.`
+      assert.strictEqual(
+        (yield* read("latex", source)).text,
+        "See http://a.b/c%20d_e#~f, the page and k\\l%m here. End.\n\nOr g%20h."
+      )
+    })
+  )
+
+  it.effect("LaTeX: an accent's letter may stand after a blank", () =>
+    Effect.gen(function* () {
+      const source = String.raw`Gar\c con, \v Skoda, fa\c
+cade, \' etude, na\" \i ve, na\"\i ve, \c{c}a, \DH a\dh, \~{}home.`
+      assert.strictEqual((yield* read("latex", source)).text, "Garçon, Škoda, façade, étude, naïve, naïve, ça, Ðað, ~home.")
+    })
+  )
+
   it.effect("LaTeX: headings, lists, tables and code, quotes and accents as printed, without its markup", () =>
     Effect.gen(function* () {
       const { marks, metadata, text: content, title } = yield* read("latex", paper)

@@ -167,7 +167,7 @@ const extractables: ReadonlyArray<Extractable> = [
     ({ kind }) => kind._tag === "Other" && kind.mime === "application/x-ipynb+json",
     (file) => Effect.map(file.bytes, (source) => decode(source, "utf-8"))
   ],
-  ["latex", 4, isLatex, content],
+  ["latex", 5, isLatex, content],
   ["man", 4, isMan, content],
   ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 2, named("srt", "vtt"), content]
