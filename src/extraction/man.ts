@@ -72,6 +72,9 @@ const nameAt = (line: string, at: number): readonly [name: string, next: number]
   return end < 0 ? ["", line.length] : [line.slice(at + 1, end), end + 1]
 }
 
+/** A string with an argument in quotes, as pandoc writes highlighted code. */
+const withArgument = /\[[^\s\]"]{1,60} {1,9}"((?:[^"\\]|\\.){0,5000})" {0,9}\]/y
+
 /** A line's words, without escapes for fonts, sizes and movements, and with named characters replaced. */
 const plain = (line: string): string => {
   let text = ""
@@ -89,6 +92,13 @@ const plain = (line: string): string => {
       text += glyph(name)
       at = next
     } else if (kind === "*") {
+      withArgument.lastIndex = at + 2
+      const argument = withArgument.exec(line)
+      if (argument !== null) {
+        text += plain(argument[1]!)
+        at = withArgument.lastIndex
+        continue
+      }
       const [name, next] = nameAt(line, at + 2)
       text += strings.get(name) ?? ""
       at = next
@@ -317,15 +327,18 @@ class Manual {
       if (page !== "") this.title = section === "" ? page : `${page.toLowerCase()}(${section})`
       if (section !== "") this.metadata["section"] = section
     } else if (headings.has(name)) {
+      // Those of ms have a level, and their words on the next line.
+      const depth = /^[SN]H$/.test(name) ? /^\d{1,2}$/.exec(rest)?.[0] : undefined
+      const level = depth === undefined ? headings.get(name)! : 1 + Math.max(1, Number(depth))
       const words =
-        name === "NH"
+        name === "NH" || depth !== undefined
           ? ""
           : name === "Sh" || name === "Ss"
             ? spoken(argumentsOf(rest), this.name)
             : argumentsOf(rest).map(plain).join(" ")
       this.flush()
-      if (words === "") this.awaited = headings.get(name)!
-      else this.heading(headings.get(name)!, words, number)
+      if (words === "") this.awaited = level
+      else this.heading(level, words, number)
     } else if (literal.has(name)) {
       this.flush()
       if (name !== "Bd" || /-(?:literal|unfilled)/.test(rest)) this.code = []
@@ -362,7 +375,12 @@ class Manual {
       this.text(this.name, number)
     } else if (inline.has(name)) this.text(spoken([name, ...argumentsOf(rest)], this.name), number)
     else if (alternating.has(name)) this.text(argumentsOf(rest).join(""), number)
-    else if (/^(?:B|I|SM|SB|R|CW|UR|MT|SY|OP|BX|UL|AU|AI)$/.test(name)) this.text(argumentsOf(rest).join(" "), number)
+    else if (name === "pdfhref" && /^[LW] /.test(rest)) {
+      // A link: options with their values, then its words.
+      const [, ...words] = argumentsOf(rest)
+      while (/^-[A-Z]$/.test(words[0] ?? "")) words.splice(0, 2)
+      this.text(words.filter((word) => word !== "--").join(" "), number)
+    } else if (/^(?:B|I|SM|SB|R|CW|UR|MT|SY|OP|BX|UL|AU|AI)$/.test(name)) this.text(argumentsOf(rest).join(" "), number)
     return at
   }
 

@@ -140,7 +140,10 @@ End.`
     Effect.gen(function* () {
       const source = String.raw`Gar\c con, \v Skoda, fa\c
 cade, \' etude, na\" \i ve, na\"\i ve, \c{c}a, \DH a\dh, \~{}home.`
-      assert.strictEqual((yield* read("latex", source)).text, "Garçon, Škoda, façade, étude, naïve, naïve, ça, Ðað, ~home.")
+      assert.strictEqual(
+        (yield* read("latex", source)).text,
+        "Garçon, Škoda, façade, étude, naïve, naïve, ça, Ðað, ~home."
+      )
     })
   )
 
@@ -206,6 +209,36 @@ None: \(zz\(:q\[u110000]\[no such]\(*?.`
           "Übersetzung, repositórios, garçon, île, Ångström, Słownik, Škoda, Straße, cœur",
           "été, café, ṍ, „ja“, «non», €5, ½, →, 2π, β Σς",
           "None: ."
+        ].join("\n\n")
+      )
+    })
+  )
+
+  it.effect("ms: headings with a level, highlighted code and links as pandoc writes them", () =>
+    Effect.gen(function* () {
+      const source = String.raw`.SH 1
+Introduction
+.pdfhref O 1 "Introduction"
+.LP
+Open \*[Bold "the valve"] as on the\c
+.pdfhref W -D "http://a.b/c" -A "\c" \
+ -- "next page"
+\& says.
+.IP
+.nf
+\f[C]
+\*[KeywordTok "class"]\*[NormalTok " A(x[0]):  "]\*[CommentTok "# \[dq]one\[dq]"]
+\f[]
+.fi
+.NH 2
+Starting`
+      assert.strictEqual(
+        (yield* read("man", source)).text,
+        [
+          "## Introduction",
+          "Open the valve as on the next page says.",
+          '```\nclass A(x[0]):  # "one"\n```',
+          "### Starting"
         ].join("\n\n")
       )
     })
@@ -367,6 +400,8 @@ fourteen
         ".TS\n".repeat(50_000),
         "\\[".repeat(300_000),
         ".Op ".repeat(200_000),
+        '\\*[a "'.repeat(100_000),
+        '\\*[a "\\"'.repeat(100_000),
         ".de x\n".repeat(50_000)
       ])
         await extract("man", text).catch((error: Error) => assert.instanceOf(error, Error))
