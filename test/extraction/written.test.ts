@@ -413,6 +413,28 @@ fourteen
 const packed = "KLUv/QRYuQAAIyBOb3RlcwoKUGFja2VkIHdvcmRzLgodazql"
 
 describe("packed files", () => {
+  it.effect("a manual for info is a text without its marks; one with an index was called binary", () =>
+    Effect.gen(function* () {
+      const manual = (index: string, picture: string, more: string) =>
+        `This is tide.info, produced by makeinfo version 6.8 from\ntide.texi.\n\n\x1f\nFile: tide.info,  Node: Top\n\nThe café.\n${picture}\n${index}\n* Menu:\n${more}`
+      const marked = (inner: string) => `\0\b[${inner}\0\b]`
+      const written = manual(marked("index"), marked('image src="a.png"\nalt="A"'), "")
+      const { content, format } = document(yield* load("tide.info-2.gz", gzipSync(written)))
+      assert.strictEqual(format, "text")
+      assert.strictEqual(content, manual("", "\n", ""))
+      const table = `\x1f\nTag Table:\n${"Node: A\x7f12\n".repeat(50)}`
+      assert.strictEqual(
+        document(yield* load("tide.info", Buffer.from(manual("", "", table)))).content,
+        manual("", "", table)
+      )
+      // The first 64 KiB end within a mark.
+      const long = manual("", "", "words ".repeat(12_000))
+      const cut = `${long.slice(0, 65_530)}${marked("index")}${long.slice(65_530)}`
+      assert.strictEqual(document(yield* load("tide.info", Buffer.from(cut))).content, long)
+      assert.include((yield* Effect.flip(load("tide.dat", Buffer.from(`\x1f${written}`)))).reason, "binary")
+    }).pipe(Effect.provide(layer))
+  )
+
   for (const [name, bytes] of [
     ["notes.md.gz", gzipSync("# Notes\n\nPacked words.\n")],
     ["notes.md.zst", Buffer.from(packed, "base64")]
