@@ -27,6 +27,16 @@ const badges = /^\s*(?:(?:\[!\[[^[\]]*\](?:\([^()]*\)|\[[^[\]]*\])\]|!\[[^[\]]*\
 
 const marked = /[`*_[\]<&\\{}~#\u0000]|\s\s/
 
+/** A role of reStructuredText, `:mod:` before its text, or a link, which has `_` behind it. */
+const roles = /(?<![\w`])(?:(?::[a-z][\w.+-]{0,40}){1,3}:`([^`]+)`|`([^`]+)`__?(?!\w))/gi
+
+/** A role's words: its title, or the last of its names if a tilde asks for that. */
+const ofRole = (text: string): string =>
+  text
+    .replace(/^(.*\S)\s*<[^<>]*>$/, "$1")
+    .replace(/^~.*\./, "")
+    .replace(/^[~!]/, "")
+
 /** A placeholder for a piece that must not be read as markup. */
 const kept = /\u0000(\d+)\u0000/g
 
@@ -44,6 +54,7 @@ export const plainHeading = (raw: string): string => {
     .trim()
     .replace(/(^|\s)#+$/, "")
     .replace(/\s*\{\s*[#.:][^{}]*\}\s*$/, "")
+    .replace(roles, (_, role?: string, link = "") => keep(ofRole(role ?? link)))
     .replace(/(`+)([^`]|[^`].*?[^`])\1(?!`)/g, (_, _ticks, code: string) => keep(code.trim()))
     .replace(/\\([!-/:-@[-`{-~])/g, (_, char: string) => keep(char))
     .replace(tags, "")
