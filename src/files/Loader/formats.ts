@@ -76,7 +76,7 @@ const isText = (file: SourceFile): boolean => file.kind._tag === "Text"
 
 /** Source code, by the file's name, or by `#!` if it has no extension. */
 export const code = asWritten(
-  { name: "code", version: 2, accepts: (file) => isText(file) && isCode(file) },
+  { name: "code", version: 3, accepts: (file) => isText(file) && isCode(file) },
   () => "code"
 )
 

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { extension } from "../../chunking/format.ts"
 import { type Kind, type SourceFile, type Unreadable, Unsupported } from "../Loader.ts"
-import { decode, detect, guess } from "./decode.ts"
+import { decode, detect, guess, guessDoubtful } from "./decode.ts"
 
 export const headBytes = 64 * 1024
 const pieceBytes = 256 * 1024
@@ -145,7 +145,8 @@ export const kindOf = Effect.fnUntraced(function* (name: string, head: Uint8Arra
     const start = Buffer.from(head.subarray(0, 1029)).toString("latin1")
     return other(isPdf(name, start) ? "application/pdf" : yield* mimeOf(head))
   }
-  const encoding = detected === "unrecognised" ? yield* Effect.promise(() => guess(head)) : detected
+  const guessing = detected === "unrecognised" ? guess : detected === "doubtful" ? guessDoubtful : undefined
+  const encoding = guessing === undefined ? detected : yield* Effect.promise(() => guessing(head))
   if (encoding === undefined) {
     return { _tag: "Other", reason: "text in an encoding that is not recognised: save it as UTF-8 to have it read" }
   }
