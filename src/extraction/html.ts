@@ -209,14 +209,17 @@ class Renderer {
       number = Number(attribute(item, "value") ?? number) || number
       const marker = list.tagName === "ol" ? `${number++}.` : "-"
       let isMarked = false
-      let text = ""
+      const parts: Array<string> = []
+      /** The end of the words so far, by which the next ones are written. */
+      let before = ""
       let line: number | undefined
       /** Writes the words so far: the first ones with the marker, those after a block as a paragraph. */
       const say = (): void => {
-        const words = text
-        text = ""
+        const words = parts.splice(0).join("")
+        before = ""
         if (unmarked(words).trim() === "") return
         writer.at({ line })
+        line = undefined
         if (isMarked) writer.paragraph(words)
         else writer.item(words, lists, marker, first)
         first = isMarked
@@ -229,8 +232,10 @@ class Renderer {
           this.node(node, depth + 1, lists + 1)
           first = node.tagName !== "ul" && node.tagName !== "ol"
         } else {
-          if (text.trim() === "") line = lineOf(node)
-          text += inlineOf(node, text)
+          const words = inlineOf(node, before)
+          if (words.trim() !== "") line ??= lineOf(node)
+          parts.push(words)
+          before = (before + words).slice(-100)
         }
       }
       say()
