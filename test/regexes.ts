@@ -10,7 +10,7 @@ import { parseAst } from "rollup/parseAst"
 const bounded: ReadonlyMap<string, string> = new Map([
   ["chunking/chunk.ts", "the first 1,000 characters of a block"],
   ["chunking/chunk/definitions.ts", "a line's first 800 characters"],
-  ["chunking/chunk/headings.ts", "the first 300 characters of a heading"]
+  ["chunking/chunk/headings.ts", "the first 300 characters of a heading, but for links and tags, which are linear"]
 ])
 
 interface Found {

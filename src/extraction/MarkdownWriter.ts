@@ -8,7 +8,7 @@ export const oneLine = (text: string): string =>
   text
     .replace(/\s+/g, " ")
     .trim()
-    .replace(/ (\0L\d{1,10}\0)(?= )/g, "$1")
+    .replace(/ (\0L\d{1,10}\0)(?= |$)/g, "$1")
     .replace(/^((?:\0L\d{1,10}\0)+) /, "$1")
 
 /** Words as one line of Markdown that is a paragraph, whatever they begin with. */

@@ -206,18 +206,39 @@ class Renderer {
         this.node(item, depth + 1, lists + 1)
         continue
       }
-      writer.at({ line: lineOf(item) })
       number = Number(attribute(item, "value") ?? number) || number
-      const inner = item.childNodes.filter((node) => isBlock(node) && !isParagraph(node))
-      const words = item.childNodes.filter((node) => !inner.includes(node))
-      let text = ""
-      for (const node of words) {
-        if (isText(node) || (isElement(node) && !isAround(node, this.context.length))) text += inlineOf(node, text)
+      const marker = list.tagName === "ol" ? `${number++}.` : "-"
+      let isMarked = false
+      const parts: Array<string> = []
+      /** The end of the words so far, by which the next ones are written. */
+      let before = ""
+      let line: number | undefined
+      /** Writes the words so far: the first ones with the marker, those after a block as a paragraph. */
+      const say = (): void => {
+        const words = parts.splice(0).join("")
+        before = ""
+        if (unmarked(words).trim() === "") return
+        writer.at({ line })
+        line = undefined
+        if (isMarked) writer.paragraph(words)
+        else writer.item(words, lists, marker, first)
+        first = isMarked
+        isMarked = true
       }
-      writer.item(text, lists, list.tagName === "ol" ? `${number++}.` : "-", first)
-      first = false
-      for (const node of inner) this.node(node, depth + 1, lists + 1)
-      this.flush()
+      for (const node of item.childNodes) {
+        if (!isText(node) && (!isElement(node) || isAround(node, this.context.length))) continue
+        if (isBlock(node) && !isParagraph(node)) {
+          say()
+          this.node(node, depth + 1, lists + 1)
+          first = node.tagName !== "ul" && node.tagName !== "ol"
+        } else {
+          const words = inlineOf(node, before)
+          if (words.trim() !== "") line ??= lineOf(node)
+          parts.push(words)
+          before = (before + words).slice(-100)
+        }
+      }
+      say()
     }
   }
 

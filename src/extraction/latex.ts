@@ -2,6 +2,7 @@ import type { Extracted } from "./Extracted.ts"
 import { lineMark, MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
 import {
   accented,
+  addresses,
   characterOf,
   formulas,
   levels,
@@ -210,6 +211,12 @@ class Scanner {
       if (value !== "") this.said[name] = value
       return
     }
+    if (addresses.has(name)) {
+      // What would begin a comment, a space or a macro elsewhere is part of it.
+      const address = this.argument()
+      if (address !== undefined) this.say(address.replace(/\s+|\\(?=[^a-zA-Z])/g, ""))
+      return
+    }
     if (name === "item") return this.begin()
     if (name === "footnote" || name === "caption") {
       this.argument("[", "]")
@@ -267,9 +274,16 @@ class Scanner {
   }
 
   private accent(sign: string): void {
-    const letter = this.argument() ?? this.source[this.at++] ?? ""
-    const bare = letter === "\\" ? (this.source[this.at++] ?? "") : letter.replace(/^\\/, "")
-    this.say(accented(sign, bare) ?? bare)
+    let bare = this.argument()?.replace(/^\\/, "")
+    if (bare === undefined) {
+      const found = /^\s{0,20}(\\?)([^\\]?)/.exec(this.source.slice(this.at, this.at + 22))!
+      this.skip(this.at + found[0].length)
+      bare = found[2]!
+      // A blank ends the name of a letter.
+      if (found[1] !== "" && this.source[this.at] === " ") this.at++
+    }
+    // Without a letter, the sign itself is meant.
+    this.say(bare === "" && /[~^]/.test(sign) ? sign : (accented(sign, bare) ?? bare))
   }
 
   private verbatim(): void {

@@ -2,16 +2,53 @@ import type { Extracted } from "./Extracted.ts"
 import { pairs } from "./raised.ts"
 import { lineMark, MarkdownWriter } from "./MarkdownWriter.ts"
 
-/** Roff's named characters, as far as manuals use them. */
+/** Roff's named characters but for accented letters and Greek, which are derived. */
 const characters = new Map(
   pairs(
-    "aq ' dq \" lq “ rq ” oq ‘ cq ’ em — en – hy - bu • co © rg ® tm ™ ga ` ha ^ ti ~ rs \\ sl / ba | la ⟨ ra ⟩ " +
-      "lB [ rB ] lC { rC } sh # at @ Do $ mu × di ÷ <= ≤ >= ≥ != ≠ -> → <- ← +- ± de ° mc µ ss ß :a ä :o ö :u ü " +
-      "'e é `e è"
+    "aq ' dq \" lq “ rq ” oq ‘ cq ’ Bq „ bq ‚ Fo « Fc » fo ‹ fc › em — en – hy - bu • co © rg ® tm ™ ga ` aa ´ ha ^ " +
+      "ti ~ rs \\ sl / ba | br │ bv │ or | ul _ la ⟨ ra ⟩ lB [ rB ] lC { rC } sh # at @ Do $ ct ¢ Po £ Ye ¥ eu € Eu € " +
+      "Cs ¤ r! ¡ r? ¿ sc § ps ¶ dg † dd ‡ ci ○ sq □ lz ◊ OK ✓ mu × tmu × di ÷ tdi ÷ pl + mi − ** ∗ md ⋅ pc · eq = <= ≤ " +
+      ">= ≥ != ≠ == ≡ ~~ ≈ ~= ≈ ap ∼ +- ± -+ ∓ if ∞ sr √ is ∫ sum ∑ product ∏ pd ∂ gr ∇ pt ∝ mo ∈ nm ∉ es ∅ ca ∩ " +
+      "cu ∪ sb ⊂ sp ⊃ ib ⊆ ip ⊇ AN ∧ OR ∨ no ¬ tno ¬ fa ∀ te ∃ tf ∴ -> → <- ← <> ↔ ua ↑ da ↓ va ↕ lA ⇐ rA ⇒ hA ⇔ uA ⇑ " +
+      "dA ⇓ 12 ½ 14 ¼ 34 ¾ S1 ¹ S2 ² S3 ³ de ° fm ′ sd ″ %0 ‰ mc µ Of ª Om º ss ß AE Æ ae æ OE Œ oe œ IJ ĳ ij ĳ /L Ł " +
+      "/l ł /O Ø /o ø -D Ð Sd ð TP Þ Tp þ .i ı ts ς"
   )
 )
 
-const strings = new Map(pairs("lq “ rq ” R ® Tm ™ Aq ' C+ C++"))
+/** Accents as combining characters: by their sign before a letter, and by the names that follow one in brackets. */
+const accents = new Map(
+  pairs(
+    "` \u0300 ga \u0300 ' \u0301 aa \u0301 aq \u0301 ^ \u0302 a^ \u0302 ha \u0302 ~ \u0303 a~ \u0303 ti \u0303 - \u0304 " +
+      'a- \u0304 ab \u0306 . \u0307 a. \u0307 : \u0308 ad \u0308 o \u030a ao \u030a a" \u030b v \u030c ah \u030c ' +
+      ", \u0327 ac \u0327 ho \u0328"
+  )
+)
+
+/** The letters that stand for Greek ones, in the order of Unicode, which has a gap. */
+const greek = "ABGDEZYHIKLMNCOPR STUFXQW"
+
+/** A named character; nothing for an unknown one. */
+const glyph = (name: string): string => {
+  const known = characters.get(name)
+  if (known !== undefined) return known
+  if (/^u(?:10[0-9A-F]{4}|[0-9A-F]{4,5})(?:_[0-9A-F]{4,5}){0,4}$/.test(name)) {
+    const codes = name.slice(1).split("_")
+    return String.fromCodePoint(...codes.map((code) => Number.parseInt(code, 16))).normalize("NFC")
+  }
+  const isPair = name.length === 2
+  if (isPair && name.startsWith("*")) {
+    const at = greek.indexOf(name[1]!.toUpperCase())
+    return at < 0 ? "" : String.fromCodePoint((/[A-Z]/.test(name[1]!) ? 0x391 : 0x3b1) + at)
+  }
+  const [letter = "", ...names] = isPair ? [name[1]!, name[0]!] : name.split(" ")
+  const marks = names.map((each) => accents.get(each))
+  if (letter.length !== 1 || marks.length === 0 || marks.includes(undefined)) return ""
+  const composed = (letter + marks.join("")).normalize("NFC")
+  // Two characters stand for one, or for nothing that is known.
+  return isPair && composed.length > 1 ? "" : composed
+}
+
+const strings = new Map(pairs("lq “ rq ” R ® Tm ™ Aq ' C+ C++ `` “ '' ” L\" “ R\" ” -- — PI π"))
 
 /** Characters by the one after the backslash. */
 const single: Readonly<Record<string, string>> = {
@@ -35,6 +72,9 @@ const nameAt = (line: string, at: number): readonly [name: string, next: number]
   return end < 0 ? ["", line.length] : [line.slice(at + 1, end), end + 1]
 }
 
+/** A string with an argument in quotes, as pandoc writes highlighted code. */
+const withArgument = /\[[^\s\]"]{1,60} {1,9}"((?:[^"\\]|\\.){0,5000})" {0,9}\]/y
+
 /** A line's words, without escapes for fonts, sizes and movements, and with named characters replaced. */
 const plain = (line: string): string => {
   let text = ""
@@ -49,10 +89,16 @@ const plain = (line: string): string => {
     if (kind === '"' || kind === "#") break
     if (kind === "(" || kind === "[") {
       const [name, next] = nameAt(line, at + 1)
-      const unicode = /^u([0-9A-F]{4,5})$/.exec(name)
-      text += unicode === null ? (characters.get(name) ?? "") : String.fromCodePoint(Number.parseInt(unicode[1]!, 16))
+      text += glyph(name)
       at = next
     } else if (kind === "*") {
+      withArgument.lastIndex = at + 2
+      const argument = withArgument.exec(line)
+      if (argument !== null) {
+        text += plain(argument[1]!)
+        at = withArgument.lastIndex
+        continue
+      }
       const [name, next] = nameAt(line, at + 2)
       text += strings.get(name) ?? ""
       at = next
@@ -281,15 +327,18 @@ class Manual {
       if (page !== "") this.title = section === "" ? page : `${page.toLowerCase()}(${section})`
       if (section !== "") this.metadata["section"] = section
     } else if (headings.has(name)) {
+      // Those of ms have a level, and their words on the next line.
+      const depth = /^[SN]H$/.test(name) ? /^\d{1,2}$/.exec(rest)?.[0] : undefined
+      const level = depth === undefined ? headings.get(name)! : 1 + Math.max(1, Number(depth))
       const words =
-        name === "NH"
+        name === "NH" || depth !== undefined
           ? ""
           : name === "Sh" || name === "Ss"
             ? spoken(argumentsOf(rest), this.name)
             : argumentsOf(rest).map(plain).join(" ")
       this.flush()
-      if (words === "") this.awaited = headings.get(name)!
-      else this.heading(headings.get(name)!, words, number)
+      if (words === "") this.awaited = level
+      else this.heading(level, words, number)
     } else if (literal.has(name)) {
       this.flush()
       if (name !== "Bd" || /-(?:literal|unfilled)/.test(rest)) this.code = []
@@ -326,7 +375,12 @@ class Manual {
       this.text(this.name, number)
     } else if (inline.has(name)) this.text(spoken([name, ...argumentsOf(rest)], this.name), number)
     else if (alternating.has(name)) this.text(argumentsOf(rest).join(""), number)
-    else if (/^(?:B|I|SM|SB|R|CW|UR|MT|SY|OP|BX|UL|AU|AI)$/.test(name)) this.text(argumentsOf(rest).join(" "), number)
+    else if (name === "pdfhref" && /^[LW] /.test(rest)) {
+      // A link: options with their values, then its words.
+      const [, ...words] = argumentsOf(rest)
+      while (/^-[A-Z]$/.test(words[0] ?? "")) words.splice(0, 2)
+      this.text(words.filter((word) => word !== "--").join(" "), number)
+    } else if (/^(?:B|I|SM|SB|R|CW|UR|MT|SY|OP|BX|UL|AU|AI)$/.test(name)) this.text(argumentsOf(rest).join(" "), number)
     return at
   }
 

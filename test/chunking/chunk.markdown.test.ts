@@ -24,6 +24,23 @@ describe("chunk, Markdown: headings", () => {
       "A > B"
     ])
   })
+  it("takes markup out of a heading before its end is cut off, and badges alone for none", () => {
+    const badge = (name: string) =>
+      `[![${name}](https://img.example/${"a".repeat(90)}.svg)](https://ci.example/${name})`
+    const tag = `<a href="https://ci.example"><img src="https://img.example/${"a".repeat(300)}.svg"></a>`
+    const text = `\n\n${words(20)}\n\n`
+    const found = (content: string) => [...new Set(headings(content))]
+    const all = ["Version", "Licence", "Node.js CI", "Downloads"].map(badge)
+    assert.deepStrictEqual(found(`# Tides ${tag} ${all.join(" ")}${text}## B${text}`), [
+      "Tides Version Licence Node.js CI Downloads",
+      "Tides Version Licence Node.js CI Downloads > B"
+    ])
+    assert.deepStrictEqual(found(`# ${all.join("\t")}${text}## B${text}`), ["", "B"])
+    assert.deepStrictEqual(found(`# ![Build][ci] [![Tests][t]][u]${text}# ${badge("Tides")}${text}`), ["", "Tides"])
+    const long = words(200)
+    assert.deepStrictEqual(found(`# ${long}${text}`), [` ${long}`.slice(0, 300).trim()])
+  })
+
   it("takes markup out of headings", () => {
     const head = "# **The** `fs_x*` [module](a.html) &amp; ~~all~~ its C# {#id} "
     assert.deepStrictEqual(headings(`${head}\n\n${words(20)}`), ["The fs_x* module & all its C#"])

@@ -161,6 +161,16 @@ ${body}
     assert.isTrue(passages.find(({ heading }) => heading.at(-1) === "Undoing a commit")?.text.startsWith("[[undo]]"))
   })
 
+  it("of reStructuredText lose their roles and the targets of links, not the words", () => {
+    for (const [title, words] of [
+      [":mod:`core.alias` --- Names", "core.alias --- Names"],
+      ["The :py:class:`~tide.moon.Phase` and :ref:`its table <phases>`", "The Phase and its table"],
+      [":c:func:`!sea_level` of `Brest <http://a.b/c>`_ and `Kiel`__", "sea_level of Brest and Kiel"],
+      ["``:a:`b` c`` and 10:30:`x`", ":a:`b` c and 10:30:x"]
+    ] as const) {
+      assert.deepStrictEqual(outline("rst", `${title}\n${"=".repeat(title.length)}\n\n${body}\n`), [words])
+    }
+  })
   it("of reStructuredText, whose levels are as they first come", () => {
     const text = `=====
 Title

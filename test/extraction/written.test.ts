@@ -124,6 +124,29 @@ of \indexsee{map}{function} types have a domain.`
     })
   )
 
+  it.effect("LaTeX: a percent sign in an address is no comment, which took the rest of the line", () =>
+    Effect.gen(function* () {
+      const source = String.raw`See \url{http://a.b/c%20d\_e#~f}, \footnote{Or \nolinkurl{g%20h}.} \href{http://i%20j}{the page} and
+\path{k\l%m} here. % a remark
+End.`
+      assert.strictEqual(
+        (yield* read("latex", source)).text,
+        "See http://a.b/c%20d_e#~f, the page and k\\l%m here. End.\n\nOr g%20h."
+      )
+    })
+  )
+
+  it.effect("LaTeX: an accent's letter may stand after a blank", () =>
+    Effect.gen(function* () {
+      const source = String.raw`Gar\c con, \v Skoda, fa\c
+cade, \' etude, na\" \i ve, na\"\i ve, \c{c}a, \DH a\dh, \~{}home.`
+      assert.strictEqual(
+        (yield* read("latex", source)).text,
+        "Garçon, Škoda, façade, étude, naïve, naïve, ça, Ðað, ~home."
+      )
+    })
+  )
+
   it.effect("LaTeX: headings, lists, tables and code, quotes and accents as printed, without its markup", () =>
     Effect.gen(function* () {
       const { marks, metadata, text: content, title } = yield* read("latex", paper)
@@ -168,6 +191,56 @@ of \indexsee{map}{function} types have a domain.`
       )
       assert.notInclude(content, "hidden")
       assert.strictEqual(marks.findLast(({ start }) => start <= content.indexOf("All tides"))?.line, 12)
+    })
+  )
+
+  it.effect("a manual page's named letters: those with accents were dropped, and words lost them", () =>
+    Effect.gen(function* () {
+      const source = String.raw`.SH DESCRI\(,C\(~AO
+\(:Ubersetzung, reposit\('orios, gar\(,con, \(^ile, \(oAngstr\(:om, S\(/lownik, \(vSkoda, Stra\(sse, c\(oe\[u0075]r
+.PP
+\[e aq]t\[u00E9], caf\[u0065_0301], \[o ~ '], \(Bqja\(lq, \(Fonon\(Fc, \(Eu5, \(12, \(->, 2\*(PI, \(*b \(*S\(ts
+.PP
+None: \(zz\(:q\[u110000]\[no such]\(*?.`
+      assert.strictEqual(
+        (yield* read("man", source)).text,
+        [
+          "## DESCRIÇÃO",
+          "Übersetzung, repositórios, garçon, île, Ångström, Słownik, Škoda, Straße, cœur",
+          "été, café, ṍ, „ja“, «non», €5, ½, →, 2π, β Σς",
+          "None: ."
+        ].join("\n\n")
+      )
+    })
+  )
+
+  it.effect("ms: headings with a level, highlighted code and links as pandoc writes them", () =>
+    Effect.gen(function* () {
+      const source = String.raw`.SH 1
+Introduction
+.pdfhref O 1 "Introduction"
+.LP
+Open \*[Bold "the valve"] as on the\c
+.pdfhref W -D "http://a.b/c" -A "\c" \
+ -- "next page"
+\& says.
+.IP
+.nf
+\f[C]
+\*[KeywordTok "class"]\*[NormalTok " A(x[0]):  "]\*[CommentTok "# \[dq]one\[dq]"]
+\f[]
+.fi
+.NH 2
+Starting`
+      assert.strictEqual(
+        (yield* read("man", source)).text,
+        [
+          "## Introduction",
+          "Open the valve as on the next page says.",
+          '```\nclass A(x[0]):  # "one"\n```',
+          "### Starting"
+        ].join("\n\n")
+      )
     })
   )
 
@@ -258,6 +331,59 @@ seven</td></tr></table>`
     })
   )
 
+  it.effect("HTML: what an item or a description holds is in its order: code and lists came after all paragraphs", () =>
+    Effect.gen(function* () {
+      const source = `<body><ol>
+<li><p>One.</p>
+<pre>two</pre>
+<p>Three.</p>
+Four
+<ul><li>five<br><table><tr><th>six</th><th>seven</th></tr><tr><td>eight</td><td>nine</td></tr></table>ten</li>
+<li>eleven</li></ul>
+<i>twelve</i></li>
+<li><pre>thirteen</pre>
+fourteen
+<blockquote><p>fifteen</p></blockquote>
+<div hidden>none</div>
+</li><li>sixteen</li>
+</ol>
+<dl><dt>seventeen</dt>
+<dd><p>eighteen</p>
+<pre>nineteen</pre>
+<p>twenty</p></dd></dl></body>`
+      const { marks, text } = yield* read("html", source)
+      assert.strictEqual(
+        text,
+        [
+          "1. One.",
+          "```\ntwo\n```",
+          "Three. Four\n  - five",
+          "| six | seven |\n| --- | --- |\n| eight | nine |",
+          "ten",
+          "  - eleven",
+          "twelve",
+          "```\nthirteen\n```",
+          "2. fourteen",
+          "fifteen",
+          "3. sixteen",
+          "seventeen",
+          "eighteen",
+          "```\nnineteen\n```",
+          "twenty"
+        ].join("\n\n")
+      )
+      const lines = source.split("\n")
+      for (const word of text.match(/[a-z]{3,}/gi) ?? []) {
+        assert.include(lines[markAt(marks, text.indexOf(word))!.line! - 1], word)
+      }
+      const places = marks.map(({ line }) => line!)
+      assert.deepStrictEqual(
+        places,
+        [...places].sort((a, b) => a - b)
+      )
+    })
+  )
+
   it.effect("hostile text ends soon: nests, and groups without an end", () =>
     Effect.promise(async () => {
       for (const text of [
@@ -274,6 +400,8 @@ seven</td></tr></table>`
         ".TS\n".repeat(50_000),
         "\\[".repeat(300_000),
         ".Op ".repeat(200_000),
+        '\\*[a "'.repeat(100_000),
+        '\\*[a "\\"'.repeat(100_000),
         ".de x\n".repeat(50_000)
       ])
         await extract("man", text).catch((error: Error) => assert.instanceOf(error, Error))
@@ -285,6 +413,28 @@ seven</td></tr></table>`
 const packed = "KLUv/QRYuQAAIyBOb3RlcwoKUGFja2VkIHdvcmRzLgodazql"
 
 describe("packed files", () => {
+  it.effect("a manual for info is a text without its marks; one with an index was called binary", () =>
+    Effect.gen(function* () {
+      const manual = (index: string, picture: string, more: string) =>
+        `This is tide.info, produced by makeinfo version 6.8 from\ntide.texi.\n\n\x1f\nFile: tide.info,  Node: Top\n\nThe café.\n${picture}\n${index}\n* Menu:\n${more}`
+      const marked = (inner: string) => `\0\b[${inner}\0\b]`
+      const written = manual(marked("index"), marked('image src="a.png"\nalt="A"'), "")
+      const { content, format } = document(yield* load("tide.info-2.gz", gzipSync(written)))
+      assert.strictEqual(format, "text")
+      assert.strictEqual(content, manual("", "\n", ""))
+      const table = `\x1f\nTag Table:\n${"Node: A\x7f12\n".repeat(50)}`
+      assert.strictEqual(
+        document(yield* load("tide.info", Buffer.from(manual("", "", table)))).content,
+        manual("", "", table)
+      )
+      // The first 64 KiB end within a mark.
+      const long = manual("", "", "words ".repeat(12_000))
+      const cut = `${long.slice(0, 65_530)}${marked("index")}${long.slice(65_530)}`
+      assert.strictEqual(document(yield* load("tide.info", Buffer.from(cut))).content, long)
+      assert.include((yield* Effect.flip(load("tide.dat", Buffer.from(`\x1f${written}`)))).reason, "binary")
+    }).pipe(Effect.provide(layer))
+  )
+
   for (const [name, bytes] of [
     ["notes.md.gz", gzipSync("# Notes\n\nPacked words.\n")],
     ["notes.md.zst", Buffer.from(packed, "base64")]

@@ -144,7 +144,7 @@ type Code = "marked" | "plain"
 
 /** The words of a text's node; after a line break it says on which line it goes on. */
 const wordsOf = (node: Tree.TextNode, before: string): string => {
-  let isAfterWord = /[\S\n]$/.test(before)
+  let isAfterWord = /\S|\n$/.test(before)
   const text = withSpaces(node, (run, line) => {
     const mark = line === undefined || (!isAfterWord && node.value.startsWith(run)) ? "" : lineMark(line)
     isAfterWord = true

@@ -6,7 +6,7 @@ const each = <A>(names: string, value: A) => names.split(" ").map((name) => [nam
 const characters = new Map<string, string>([
   ...pairs(
     "ldots … dots … textellipsis … LaTeX LaTeX TeX TeX LaTeXe LaTeX2e BibTeX BibTeX ss ß ae æ AE Æ oe œ OE Œ o ø O Ø " +
-      "aa å AA Å l ł L Ł i ı j ȷ S § P ¶ copyright © pounds £ euro € textbackslash \\ textasciitilde ~ " +
+      "aa å AA Å l ł L Ł dh ð DH Ð th þ TH Þ dj đ DJ Đ i ı j ȷ S § P ¶ copyright © pounds £ euro € textbackslash \\ textasciitilde ~ " +
       "textasciicircum ^ textbar | textless < textgreater > textunderscore _ textendash – textemdash — " +
       "textquotedblleft “ textquotedblright ” textquoteleft ‘ textquoteright ’ textdegree ° textregistered ® " +
       "texttrademark ™ textbullet • guillemotleft « guillemotright » glqq „ grqq “ textperiodcentered · dag † ddag ‡"
@@ -57,6 +57,9 @@ const indexing = /^(?:sym|symbol)?index[a-z]{1,20}$/
 
 export const silentArguments = (command: string): number | undefined =>
   silent.get(command) ?? (indexing.test(command) ? 2 : undefined)
+
+/** Commands whose argument is an address or a path, as it is written. */
+export const addresses = new Set(["url", "nolinkurl", "path"])
 
 export const levels: Readonly<Record<string, number>> = {
   part: 1,

@@ -132,7 +132,7 @@ export const format = (
     )
   return {
     name: "mail",
-    version: 7,
+    version: 8,
     accepts,
     load: (file) =>
       Stream.unwrap(

@@ -53,12 +53,15 @@ export const narrow = (encoding: Encoding): ((piece: Uint8Array) => Uint8Array) 
 const leastConfidence = 30
 
 /** The encoding of East Asian, Cyrillic, Greek, Arabic or Hebrew text by its frequent characters, if it has no other bytes. */
-export const guess = async (head: Uint8Array): Promise<Encoding | undefined> => {
+export const guess = async (
+  head: Uint8Array,
+  least: (name: string) => number = () => leastConfidence
+): Promise<Encoding | undefined> => {
   // None of these has zero bytes, as UTF-32 has.
   if (head.includes(0)) return undefined
   const { analyse } = await import("chardet")
   for (const { confidence, name } of analyse(head)) {
-    if (confidence < leastConfidence) return undefined
+    if (confidence < least(name)) return undefined
     // Others have a mark, or are made of ASCII.
     if (/^(?:UTF|ISO-2022|ASCII)/i.test(name)) continue
     try {
@@ -71,11 +74,22 @@ export const guess = async (head: Uint8Array): Promise<Encoding | undefined> => 
   return undefined
 }
 
+/** Its characters beyond ASCII, whose second byte may be an ASCII one, with the rest as spaces: code among comments. */
+const foreign = (head: Uint8Array): Uint8Array =>
+  head.map((byte, at) => (byte >= 0x80 || (head[at - 1] ?? 0) >= 0x80 ? byte : 0x20))
+
+/** Tables of accented letters can look like 45 of 100 East Asian; Ukrainian, like 20 of 100 Russian. */
+const leastForeign = (name: string): number => (/^(?:Shift_JIS|Big5|EUC|GB)/.test(name) ? 60 : 20)
+
+/** A guess by the characters beyond ASCII alone, where they look less like accents; without one it is Western European. */
+export const guessDoubtful = async (head: Uint8Array): Promise<Encoding> =>
+  (await guess(foreign(head), leastForeign)) ?? "windows-1252"
+
 /**
  * A text's encoding by its first bytes: a mark, valid UTF-8, what a page or XML declares, or Western European.
- * `unrecognised`: it may be text, but in none of these.
+ * `unrecognised`: it may be text, but in none of these; `doubtful`: perhaps it is not Western European.
  */
-export const detect = (head: Uint8Array): Encoding | "binary" | "unrecognised" => {
+export const detect = (head: Uint8Array): Encoding | "binary" | "unrecognised" | "doubtful" => {
   if (startsWith(head, 0xff, 0xfe, 0, 0) || startsWith(head, 0, 0, 0xfe, 0xff)) return "unrecognised"
   if (startsWith(head, 0xff, 0xfe)) return isUtf16(head, "utf-16le") ? "utf-16le" : "binary"
   if (startsWith(head, 0xfe, 0xff)) return isUtf16(head, "utf-16be") ? "utf-16be" : "binary"
@@ -97,7 +111,9 @@ export const detect = (head: Uint8Array): Encoding | "binary" | "unrecognised" =
   if (declared !== undefined) return declared
   // Western text is ASCII with accents; if most letters are beyond ASCII, it is Cyrillic, Greek or Chinese.
   const isWestern = seen.undefined * 200 <= head.length && seen.accented <= seen.letters
-  return isWestern ? encoding : seen.controls > 0 ? "binary" : "unrecognised"
+  if (!isWestern) return seen.controls > 0 ? "binary" : "unrecognised"
+  // Accents stand alone among ASCII letters; other scripts have words, or a byte of every character, without any.
+  return seen.inWords * 2 > seen.beyond && seen.inWords >= leastInWords ? "doubtful" : encoding
 }
 
 const startsWith = (bytes: Uint8Array, ...mark: ReadonlyArray<number>): boolean =>
@@ -107,14 +123,25 @@ const startsWith = (bytes: Uint8Array, ...mark: ReadonlyArray<number>): boolean 
 const isControl = (code: number): boolean =>
   code === 0x7f || (code < 0x20 && !((code >= 0x07 && code <= 0x0d) || code === 0x1b))
 
+/** More bytes beyond ASCII, with at most one other between each, than accents in a word. */
+const word = 5
+/** Fewer bytes of such words show nothing. */
+const leastInWords = 12
+
 const survey = (head: Uint8Array) => {
-  const seen = { nulEven: 0, nulOdd: 0, controls: 0, undefined: 0, accented: 0, letters: 0 }
+  const seen = { nulEven: 0, nulOdd: 0, controls: 0, undefined: 0, accented: 0, letters: 0, beyond: 0, inWords: 0 }
+  /** Bytes beyond ASCII with at most one ASCII character between each. */
+  let row = 0
   for (let i = 0; i < head.length; i++) {
     const byte = head[i]!
+    if (byte < 0x80 && (head[i - 1] ?? 0) < 0x80) row = 0
     if (byte === 0) {
       if (i % 2 === 0) seen.nulEven++
       else seen.nulOdd++
     } else if (byte >= 0x80) {
+      seen.beyond++
+      row++
+      if (row >= word) seen.inWords += row === word ? word : 1
       if (byte >= 0xc0) seen.accented++
       if (undefinedInWestern.has(byte)) seen.undefined++
     } else if (isControl(byte)) seen.controls++

@@ -76,12 +76,12 @@ const isText = (file: SourceFile): boolean => file.kind._tag === "Text"
 
 /** Source code, by the file's name, or by `#!` if it has no extension. */
 export const code = asWritten(
-  { name: "code", version: 2, accepts: (file) => isText(file) && isCode(file) },
+  { name: "code", version: 3, accepts: (file) => isText(file) && isCode(file) },
   () => "code"
 )
 
 /** Every text that no other format takes. Without an extension (README, standard input), the content decides. */
-export const plain = asWritten({ name: "text", version: 4, accepts: isText }, (path, text) =>
+export const plain = asWritten({ name: "text", version: 5, accepts: isText }, (path, text) =>
   extension(path) === undefined ? formatOf(undefined, text) : (formatOfName(path) ?? "text")
 )
 
@@ -144,7 +144,7 @@ type Extractable = readonly [
 ]
 
 const extractables: ReadonlyArray<Extractable> = [
-  ["html", 6, isHtml, pageText],
+  ["html", 7, isHtml, pageText],
   ["pdf", 7, mimes("pdf", /^application\/pdf$/), bytes],
   // Documents, templates and shows, with macros or without.
   ["docx", 6, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
@@ -158,7 +158,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ["pptx", 6, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
   ["xlsx", 6, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
   ["oldOffice", 3, mimes("", /^application\/x-cfb$/), bytes],
-  ["epub", 6, mimes("epub", /^application\/epub\+zip$/), bytes],
+  ["epub", 7, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
   ["table", 4, isTable, content, "csv"],
   [
@@ -167,8 +167,8 @@ const extractables: ReadonlyArray<Extractable> = [
     ({ kind }) => kind._tag === "Other" && kind.mime === "application/x-ipynb+json",
     (file) => Effect.map(file.bytes, (source) => decode(source, "utf-8"))
   ],
-  ["latex", 4, isLatex, content],
-  ["man", 3, isMan, content],
+  ["latex", 5, isLatex, content],
+  ["man", 4, isMan, content],
   ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 2, named("srt", "vtt"), content]
 ]

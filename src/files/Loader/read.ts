@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { extension } from "../../chunking/format.ts"
 import { type Kind, type SourceFile, type Unreadable, Unsupported } from "../Loader.ts"
-import { decode, detect, guess } from "./decode.ts"
+import { decode, detect, guess, guessDoubtful } from "./decode.ts"
 
 export const headBytes = 64 * 1024
 const pieceBytes = 256 * 1024
@@ -122,17 +122,31 @@ const mimeOf = (head: Uint8Array): Effect.Effect<string | undefined> =>
         Effect.orElseSucceed(() => undefined)
       )
 
+/** GNU's manuals for `info`, whose nodes follow a separator. */
+const isInfo = (start: string): boolean =>
+  /^This is [^\0]{1,300}?,\s+produced\s+by\s+makeinfo/.test(start) && start.includes("\x1f")
+
+/** Marks of indexes and pictures in them. */
+const infoMarks = /\0\x08\[[^\0]{0,10000}(?:\0\x08\]|$)/g
+
+/** Without what only `info` has, for the rest to be judged as text. */
+const withoutInfo = (head: Uint8Array): Uint8Array => {
+  const text = Buffer.from(head).toString("latin1")
+  return isInfo(text) ? Buffer.from(text.replace(infoMarks, "").replace(/[\x1f\x7f]/g, ""), "latin1") : head
+}
+
 /**
  * A file's kind by its first bytes. Bytes that decode as text are text whatever signature they begin with ("BM25 is …" is
  * not a bitmap), except the few document formats that consist of text.
  */
 export const kindOf = Effect.fnUntraced(function* (name: string, head: Uint8Array): Effect.fn.Return<Kind> {
-  const detected = detect(head)
+  const detected = detect(withoutInfo(head))
   if (detected === "binary") {
     const start = Buffer.from(head.subarray(0, 1029)).toString("latin1")
     return other(isPdf(name, start) ? "application/pdf" : yield* mimeOf(head))
   }
-  const encoding = detected === "unrecognised" ? yield* Effect.promise(() => guess(head)) : detected
+  const guessing = detected === "unrecognised" ? guess : detected === "doubtful" ? guessDoubtful : undefined
+  const encoding = guessing === undefined ? detected : yield* Effect.promise(() => guessing(head))
   if (encoding === undefined) {
     return { _tag: "Other", reason: "text in an encoding that is not recognised: save it as UTF-8 to have it read" }
   }
@@ -165,6 +179,10 @@ export const openBytes = Effect.fnUntraced(function* (path: string, all: Uint8Ar
 /** The longest string V8 makes, in UTF-16 units; no encoding here has more units than bytes. */
 const longestString = 0x1fffffe8
 
+/** A text without marks that only `info` reads, on its lines. */
+const written = (text: string): string =>
+  text.includes("\0") && isInfo(text) ? text.replace(infoMarks, (mark) => mark.replace(/[^\n]+/g, "")) : text
+
 /** A text file's whole content, decoded. */
 export const content = (file: SourceFile): Effect.Effect<string, Unreadable | Unsupported> =>
   Effect.flatMap(file.bytes, (bytes) => {
@@ -172,7 +190,7 @@ export const content = (file: SourceFile): Effect.Effect<string, Unreadable | Un
     return bytes.length > longestString
       ? new Unsupported({ path: file.path, reason: "larger than 512 MiB, the most that can be held as one text" })
       : Effect.filterOrFail(
-          Effect.succeed(decode(bytes, file.kind.encoding)),
+          Effect.succeed(written(decode(bytes, file.kind.encoding))),
           (text) => /\S/.test(text),
           () => new Unsupported({ path: file.path, reason: "it holds no text" })
         )

@@ -143,6 +143,82 @@ describe("other encodings", () => {
     )
   }
 
+  const among = (comments: ReadonlyArray<Uint8Array>): Uint8Array =>
+    Buffer.concat(
+      comments.flatMap((comment) => [
+        Buffer.from("// "),
+        comment,
+        Buffer.from(
+          "\nint init_database_connection(const char *host, int port, struct options *options) {\n  return 0;\n}\n"
+        )
+      ])
+    )
+
+  for (const [encoding, , hex] of written) {
+    it.effect(`${encoding} in comments of code, whose letters are mostly ASCII`, () =>
+      Effect.gen(function* () {
+        const source = among(Array.from({ length: 4 }, () => Buffer.from(hex, "hex")))
+        assert.deepStrictEqual(yield* kindOf("a.c", source), { _tag: "Text", encoding })
+      })
+    )
+  }
+
+  const westerners: Readonly<Record<string, ReadonlyArray<string>>> = {
+    French: [
+      "Le fichier n’a pas été créé : vérifiez que le répertoire existe déjà.",
+      "« Où êtes-vous allé cet été ? » demanda-t-il à l’élève, très gêné.",
+      "À défaut, la clé « créée » dégénère ; ça coûte 5 €… même à Noël.",
+      "ÉTÉ, FORÊT, GARÇON, DÉJÀ, CŒUR, MAÏS, À CÔTÉ",
+      "une préférée dégénérée, réélue, créée"
+    ],
+    German: [
+      "Prüft, ob die Größe des Puffers für Übergänge genügt.",
+      "„Müßige Füchse“ – so heißt es – „äsen öfter über Äckern“.",
+      "ÜBERGRÖSSE, ÄRZTE, ÖFEN, Straße, Fußgängerübergänge",
+      "Österreich: 5 €, größer als 20 °C, süß, weiß, Maß"
+    ],
+    Spanish: [
+      "¿Está seguro de que quiere eliminar la configuración del año?",
+      "¡Atención! El tamaño del búfer está dañado: inténtelo otra vez.",
+      "La función devolverá «vacío» si no encontró ningún índice.",
+      "ÑANDÚ, CIGÜEÑA, ÁRBOL, ÉXITO, ÍNDICE, ÓPERA, ÚTIL"
+    ],
+    "of tables": [
+      'tr("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿ")',
+      "/[àâçéèêëîïôûùüÿñæœ]/ /[äöüÄÖÜß]+/ /[áéíóúüñÁÉÍÓÚÜÑ¿¡]/",
+      "————————————————————————————————————————",
+      "©®™±²³µ¶·¹º»¼½¾¿÷×"
+    ]
+  }
+  const signs = "€…‘’“”„–—™œŒ"
+  const asWestern = (text: string) =>
+    Buffer.from(
+      text.replace(
+        /[€…‘’“”„–—™œŒ]/g,
+        (sign) => "\x80\x85\x91\x92\x93\x94\x84\x96\x97\x99\x9c\x8c"[signs.indexOf(sign)]!
+      ),
+      "latin1"
+    )
+
+  for (const [language, texts] of Object.entries(westerners)) {
+    it.effect(`windows-1252 ${language} stays it, alone and in comments`, () =>
+      Effect.gen(function* () {
+        const bytes = texts.map(asWestern)
+        const all = [...texts.map((text) => [asWestern(text)]), bytes, [...bytes, ...bytes, ...bytes]]
+        for (const some of all) {
+          const source = among(some)
+          assert.deepStrictEqual(yield* kindOf("a.c", source), { _tag: "Text", encoding: "windows-1252" })
+        }
+        assert.strictEqual(decode(among(bytes), "windows-1252"), Buffer.from(among(texts.map(utf8))).toString())
+        if (language !== "of tables")
+          assert.deepStrictEqual(yield* kindOf("a.txt", Buffer.concat(bytes)), {
+            _tag: "Text",
+            encoding: "windows-1252"
+          })
+      })
+    )
+  }
+
   it.effect("UTF-32 is no guess", () =>
     Effect.gen(function* () {
       const wide = (mark: ReadonlyArray<number>, text: string) =>
