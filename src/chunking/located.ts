@@ -94,6 +94,8 @@ export interface Lines {
   readonly last: number
   /** Offset of a line's first character; for a line after the last, the length of the text. */
   readonly startOf: (line: number) => number
+  /** Offset after a line's last character; where lines are known per passage, after what may stand on it. */
+  readonly endOf: (line: number) => number
   /** The line of an offset. */
   readonly lineAt: (offset: number) => number
   /** The same if it is known exactly; for extracted text, only at the starts of passages. */
@@ -110,17 +112,26 @@ const originalLines = (content: string, passages: StoredDocument["passages"]): L
     newlines(content.slice(start, end)) === endLine - startLine ? newlines(content.slice(start, offset)) : undefined
   const at = (offset: number) => passages.findLast(({ start }) => start <= offset) ?? passages[0]!
   const last = Math.max(...passages.map(({ endLine }) => endLine))
+  const startOf = (line: number): number => {
+    const passage = passages.find(({ endLine }) => endLine >= line)
+    if (passage === undefined) return content.length
+    let start = passage.start
+    if (below(passage, start) === undefined) return start
+    for (let left = line - passage.startLine; left > 0; left--) start = content.indexOf("\n", start) + 1
+    return start
+  }
   return {
     first: Math.min(...passages.map(({ startLine }) => startLine)),
     last,
-    startOf: (line) => {
-      const passage = passages.find(({ endLine }) => endLine >= line)
-      if (passage === undefined) return content.length
-      let start = passage.start
-      if (below(passage, start) === undefined) return start
-      for (let left = line - passage.startLine; left > 0; left--) start = content.indexOf("\n", start) + 1
-      return start
-    },
+    startOf,
+    endOf: (line) =>
+      passages.reduce(
+        (end, passage) =>
+          passage.startLine <= line && (passage.endLine <= line || below(passage, passage.start) === undefined)
+            ? Math.max(end, passage.end)
+            : end,
+        startOf(line + 1)
+      ),
     lineAt: (offset) => Math.min(at(offset).endLine, at(offset).startLine + (below(at(offset), offset) ?? 0)),
     knownAt: (offset) => {
       const passage = at(offset)
@@ -156,6 +167,7 @@ export const linesOf = ({ content, passages }: Pick<StoredDocument, "content" | 
       first: line,
       last: line,
       startOf: (asked) => (asked <= line ? 0 : content.length),
+      endOf: (asked) => (asked < line ? 0 : content.length),
       lineAt: () => line,
       knownAt: () => line
     }
@@ -164,6 +176,7 @@ export const linesOf = ({ content, passages }: Pick<StoredDocument, "content" | 
     first: 1,
     last: starts.length,
     startOf: (line) => starts[line - 1]?.start ?? content.length,
+    endOf: (line) => starts[line]?.start ?? content.length,
     lineAt: ordinal,
     knownAt: ordinal
   }

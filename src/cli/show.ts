@@ -156,7 +156,7 @@ export const show = Cli.define(
             : yield* lined(document, lines, cited.at.startLine, cited.at.endLine)
       const start = Math.max(lines.first, (passage?.startLine ?? lines.first) - (passage ? context : 0))
       const end = Math.min(lines.last, (passage?.endLine ?? lines.last) + (passage ? context : 0))
-      const text = document.content.slice(lines.startOf(start), lines.startOf(end + 1))
+      const text = document.content.slice(lines.startOf(start), lines.endOf(end))
       const source = document.source ?? document.docId
       const dated = yield* (yield* Search).dated(found.collection, document)
       if (globals.json) {

@@ -3,13 +3,17 @@ import { splitQuery } from "./terms.ts"
 
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
-/** A version or number with its points, or a word with the rest of a contraction ("it's") or the sign of `C++`. */
-const words = /v?\d+(?:[.,]\d+)+|[\p{L}\p{M}\p{N}]+(?:['\u2019]\p{L}+)*(?:\+\+|#)?/giu
+/** A version or number with its points, or a word with the rest of an English contraction ("it's") or the sign of `C++`. */
+const words =
+  /v?\d+(?:[.,]\d+)+|[\p{L}\p{M}\p{N}]+(?:['\u2019](?:s|d|ll|re|ve|m|t)(?![\p{L}\p{M}\p{N}]))*(?:\+\+|#)?/giu
+/** Soft hyphens, joiners and the like, which a reader does not see. */
+const invisible = /\p{Cf}/gu
 /** The points of "U.S.". */
 const points = /(?<=(?<![\p{L}\p{N}])\p{L})\.(?=\p{L}(?![\p{L}\p{N}]))/gu
 const apostrophe = /['\u2019]/g
 
-const wordsOf = (text: string): ReadonlyArray<string> => text.replace(points, "").match(words) ?? []
+const wordsOf = (text: string): ReadonlyArray<string> =>
+  text.replace(invisible, "").replace(points, "").match(words) ?? []
 
 const folded = (word: string): string => {
   const plain = word.replace(apostrophe, "")

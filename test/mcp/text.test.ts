@@ -70,6 +70,7 @@ describe("linesOf", () => {
         if (offset >= content.length && index > 0) break
         assert.strictEqual(lines.startOf(index + 1), offset)
         assert.strictEqual(lines.lineAt(offset), index + 1)
+        assert.strictEqual(lines.endOf(index + 1), Math.min(content.length, offset + part.length + 1))
         offset += part.length + 1
       }
       assert.strictEqual(lines.startOf(lines.last + 1), content.length)
@@ -81,6 +82,26 @@ describe("linesOf", () => {
     const lines = linesOf({ content: "a\nb", passages: [passage] })
     assert.deepInclude(lines, { first: 57, last: 57 })
     assert.deepStrictEqual([lines.startOf(57), lines.startOf(58), lines.lineAt(2)], [0, 3, 57])
+    assert.deepStrictEqual([lines.endOf(56), lines.endOf(57)], [0, 3])
+  })
+
+  it("gives all that may stand on lines of a page, whose lines are known per passage", () => {
+    const content = "one and more\n\ntwo and more\n\nthree"
+    const passages = [
+      [0, 12, 1, 8],
+      [14, 26, 9, 16],
+      [28, 33, 17, 17]
+    ].map(([start = 0, end = 0, startLine = 0, endLine = 0], ordinal) => {
+      return { ordinal, text: content.slice(start, end), heading: [], start, end, startLine, endLine }
+    })
+    const { endOf, startOf } = linesOf({ content, passages })
+    const texts = [
+      [4, 4],
+      [9, 11],
+      [1, 12],
+      [1, 17]
+    ].map(([from = 0, to = 0]) => content.slice(startOf(from), endOf(to)))
+    assert.deepStrictEqual(texts, ["one and more", "two and more", "one and more\n\ntwo and more", content])
   })
 })
 

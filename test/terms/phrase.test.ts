@@ -16,7 +16,12 @@ describe("phraseTest", () => {
     ["version 1.2.3", "in version 1.2.3."],
     ["v1.2", "since v1.2"],
     ["机器学习", "关于机器学习的书"],
-    ["the boss's desk", "at the boss\u2019s desk"]
+    ["the boss's desk", "at the boss\u2019s desk"],
+    ["œuvre d'art", "l\u2019œuvre d\u2019art du siècle"],
+    ["art du siècle", "l\u2019œuvre d\u2019art du siècle"],
+    ["arte moderna", "nell'arte moderna"],
+    ["Donaudampfschifffahrt", "die Donau\u00addampf\u00adschifffahrt"],
+    ["\u0645\u06cc\u200c\u0631\u0648\u062f", "\u0627\u0648 \u0645\u06cc\u200c\u0631\u0648\u062f"]
   ])("finds “%s” in “%s”, whose terms the passage has", (phrase, text) => {
     assert.isTrue(phraseTest(phrase)?.(text))
     const all = terms(text)

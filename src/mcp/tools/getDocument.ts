@@ -252,7 +252,7 @@ const range = (args: DocumentArguments, { content, passages }: StoredDocument, l
         `start_line and end_line must be lines from ${lines.first} to ${lines.last} of this document, in order, got ${first} and ${last}`
       )
     }
-    return { start: lines.startOf(first), end: lines.startOf(last + 1) }
+    return { start: lines.startOf(first), end: lines.endOf(last) }
   })
 
 /** The start of a text that fits into the budget, in whole lines if one fits; at least one character. */
