@@ -279,7 +279,7 @@ export const make = (options: Options) =>
         const caller = yield* FiberRef.get(current)
         const permissions = permissionsOf(caller)
         const service = yield* services.get(permissions)
-        const { handler, isFirstEra } = yield* second
+        const { calls, handler, isFirstEra } = yield* second
         const now = yield* Clock.currentTimeMillis
         const extra = {
           caller,
@@ -306,7 +306,8 @@ export const make = (options: Options) =>
               return refuse(400, error as RpcError, message.id)
             }
           }
-          return handler.fetch(request, { parsedBody, authInfo })
+          const isCall = message?._tag === "Request" && message.method === "tools/call"
+          return (isCall ? calls : handler).fetch(request, { parsedBody, authInfo })
         })
       })
   })

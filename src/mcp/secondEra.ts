@@ -34,10 +34,15 @@ export const overStdio = (service: Service, side: FirstTransport): ((uri: string
   return (uri) => void server?.sendResourceUpdated({ uri }).catch(() => {})
 }
 
-/** Answers HTTP requests of the second era; `authInfo` says whose turn it is, who asks, and which service they get. */
-export const overHttp = () => ({
-  isFirstEra: isLegacyRequest,
-  handler: createMcpHandler(({ authInfo }) => secondEra(authInfo!.extra!["service"] as Service, askerOf(authInfo)), {
-    legacy: "reject"
-  })
-})
+/**
+ * Answers HTTP requests of the second era; `authInfo` says whose turn it is, who asks, and which service they get. A call
+ * is answered by a stream, which says every 15 s that it goes on: a proxy would cut, and so cancel, a long one that is silent.
+ */
+export const overHttp = () => {
+  const handlerIn = (responseMode: "auto" | "sse") =>
+    createMcpHandler(({ authInfo }) => secondEra(authInfo!.extra!["service"] as Service, askerOf(authInfo)), {
+      legacy: "reject",
+      responseMode
+    })
+  return { isFirstEra: isLegacyRequest, handler: handlerIn("auto"), calls: handlerIn("sse") }
+}
