@@ -28,7 +28,7 @@ export interface SentFiles {
 
 const Bytes = Schema.declare((value): value is Uint8Array<ArrayBuffer> => value instanceof Uint8Array)
 const Content = Schema.Union(Schema.String, Schema.instanceOf(Blob), Bytes)
-const Sent = Schema.Struct({
+const SentForm = Schema.Struct({
   files: Schema.Array(Schema.Struct({ name: Schema.String, content: Content })),
   collection: Schema.optional(Schema.String),
   prefix: Schema.optional(Schema.String)
@@ -36,7 +36,7 @@ const Sent = Schema.Struct({
 
 /** The form that POST /files takes. */
 export const formOf = (sent: SentFiles) =>
-  Effect.map(check(Sent, sent), ({ collection, files, prefix }) => {
+  Effect.map(check(SentForm, sent), ({ collection, files, prefix }) => {
     const form = new FormData()
     if (collection !== undefined) form.append("collection", collection)
     if (prefix !== undefined) form.append("prefix", prefix)
