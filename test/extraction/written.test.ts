@@ -384,6 +384,27 @@ fourteen
     })
   )
 
+  it.effect(
+    "HTML: a part with less than most of the page's words is not all of it: an article between chapters hid them",
+    () =>
+      Effect.gen(function* () {
+        const words = (word: string, count: number) => `<p>${`${word} `.repeat(count)}</p>`
+        const page = (rest: string, part: string) =>
+          `<body><h1>Pumps</h1>${rest}${part}<h2>Warranty</h2>${words("sold", 5)}</body>`
+        for (const part of ["<article>", '<div class="content">', "<main>"]) {
+          const tip = `${part}<h3>Tip</h3>${words("grease", 20)}</${part.slice(1, part.search(/[ >]/))}>`
+          const { text } = yield* read("html", page(words("bolt", 40), tip))
+          for (const word of ["Pumps", "bolt", "Tip", "grease", "Warranty"]) assert.include(text, word)
+          const around = `<nav>${words("menu", 60)}</nav><ul>${'<li><a href="a">elsewhere</a></li>'.repeat(60)}</ul>`
+          assert.strictEqual(
+            (yield* read("html", page(around, tip))).text,
+            `### Tip\n\n${"grease ".repeat(20).trim()}`,
+            "links and menus are not what a page says"
+          )
+        }
+      })
+  )
+
   it.effect("hostile text ends soon: nests, and groups without an end", () =>
     Effect.promise(async () => {
       for (const text of [
