@@ -115,6 +115,17 @@ describe("formats written by hand", () => {
     })
   )
 
+  it.effect("RTF: footnotes and text boxes that their program starred are text; they were lost", () =>
+    Effect.gen(function* () {
+      const source = String.raw`{\rtf1\ansi The pump\chftn{\*\footnote\chftn\pard\plain Only with brine.} runs{\footnote Not in May.} daily.{\*\generator Riched;}\par
+{\shp{\*\shpinst\shpleft10{\sp{\sn fillColor}{\sv 255}}{\shptxt Keep dry.\par}}{\shprslt Keep dry.\par}}}`
+      assert.strictEqual(
+        (yield* read("rtf", source)).text,
+        "The pump Only with brine. runs Not in May. daily.\n\nKeep dry."
+      )
+    })
+  )
+
   it.effect("LaTeX: entries of a book's own index commands are no text", () =>
     Effect.gen(function* () {
       const source = String.raw`\section{Types}
