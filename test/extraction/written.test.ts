@@ -135,6 +135,14 @@ of \indexsee{map}{function} types have a domain.`
     })
   )
 
+  it.effect("LaTeX: what stands in two forms, for the page and for bookmarks, is read once", () =>
+    Effect.gen(function* () {
+      const source = String.raw`\section{The \texorpdfstring{\texttt{Bench}}{Bench} of \texorpdfstring{$x$}{x}}
+A \texorpdfstring{\emph{quick}}{quick} run.`
+      assert.strictEqual((yield* read("latex", source)).text, "## The Bench of $x$\n\nA quick run.")
+    })
+  )
+
   it.effect("LaTeX: a percent sign in an address is no comment, which took the rest of the line", () =>
     Effect.gen(function* () {
       const source = String.raw`See \url{http://a.b/c%20d\_e#~f}, \footnote{Or \nolinkurl{g%20h}.} \href{http://i%20j}{the page} and
