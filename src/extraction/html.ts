@@ -84,13 +84,12 @@ const contentWords =
 
 const wordCount = (root: Tree.Node): number => textOf(root).split(/\s+/).length - 1
 
-/** The least share of a page's words in a main part; a smaller one is a teaser. */
-const least = 0.25
+/** A part is a page's content unless so many times its words stand outside of it, other than in links and around. */
+const mostOutside = 0.5
 
 /** The element with the page's content: what the page marks as main, else its body. */
 const mainOf = (document: Tree.Document): Tree.ParentNode => {
   const body = find(document, "body") ?? document
-  const all = wordCount(body)
   const candidates: Array<Element> = []
   for (const element of descendants(body)) {
     const says =
@@ -103,10 +102,14 @@ const mainOf = (document: Tree.Document): Tree.ParentNode => {
   const best = candidates
     .map((element) => ({ element, words: wordCount(element) }))
     .sort((a, b) => b.words - a.words)[0]
-  if (best === undefined || best.words < all * least) return body
+  if (best === undefined) return body
   // Several articles side by side are the content together.
   const beside = candidates.filter((element) => element.tagName === "article" && element !== best.element)
-  return beside.length > 0 && best.element.tagName === "article" ? (best.element.parentNode ?? body) : best.element
+  const main =
+    beside.length > 0 && best.element.tagName === "article" ? (best.element.parentNode ?? body) : best.element
+  const { length } = textOf(body)
+  const outside = wordsIn(textsOf(body, length).prose) - wordsIn(textsOf(main, length).prose)
+  return outside > mostOutside * wordsIn(textOf(main)) ? body : main
 }
 
 const isWithin = (element: Element, outer: Element): boolean => {
@@ -368,18 +371,20 @@ const onlyLinks = 0.9
 
 const wordsIn = (text: string): number => text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0
 
-/** The texts of the links of a page's content. */
-const linksOf = (root: Tree.ParentNode, length: number): ReadonlyArray<string> => {
-  const found: Array<string> = []
+/** The texts of a page's content: those of its links, and the rest. */
+const textsOf = (root: Tree.ParentNode, length: number) => {
+  const links: Array<string> = []
+  let prose = ""
   const open: Array<Tree.ParentNode> = [root]
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     for (const child of node.childNodes) {
+      if (isText(child)) prose += ` ${child.value}`
       if (!isElement(child) || isAround(child, length)) continue
-      if (child.tagName === "a") found.push(textOf(child))
+      if (child.tagName === "a") links.push(textOf(child))
       else open.push(child)
     }
   }
-  return found
+  return { links, prose }
 }
 
 /** A page's main content as Markdown, with the line of the file where each block begins. */
@@ -400,7 +405,7 @@ export const html = (source: string): Extracted => {
   const writer = new MarkdownWriter()
   const main = mainOf(document)
   render({ writer, length: textOf(main).length }, main)
-  const links = linksOf(main, textOf(main).length)
+  const { links } = textsOf(main, textOf(main).length)
   const isLinks = links.length >= manyLinks && wordsIn(links.join(" ")) > onlyLinks * wordsIn(writer.text)
   const head = find(document, "head")
   const title = head === undefined ? undefined : find(head, "title")

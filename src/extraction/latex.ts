@@ -222,6 +222,12 @@ class Scanner {
       this.argument("[", "]")
       return void this.notes.push(readable(this.inner(this.argument() ?? "")))
     }
+    if (name === "texorpdfstring") {
+      // The second is the same for a list of bookmarks.
+      const shown = this.argument() ?? ""
+      this.argument()
+      return this.say(this.inner(shown).trim())
+    }
     const silent = silentArguments(name)
     if (silent !== undefined) {
       for (let i = 0; i < 2; i++) this.argument("[", "]")

@@ -6,9 +6,13 @@ import { decoderOf } from "./decoding.ts"
 const silent = new Set(
   (
     "colortbl stylesheet listtable listoverridetable rsidtbl generator pict object themedata datastore xmlnstbl " +
-    "header headerl headerr headerf footer footerl footerr footerf fldinst latentstyles filetbl revtbl pgdsctbl"
+    "header headerl headerr headerf footer footerl footerr footerf fldinst latentstyles filetbl revtbl pgdsctbl " +
+    "sp shprslt"
   ).split(" ")
 )
+
+/** Groups with text that are starred, so that older readers pass over them: pictures, notes, boxes. */
+const shown = new Set(["shppict", "footnote", "shpinst"])
 
 /** Characters that have control words. */
 const signs = new Map([
@@ -147,9 +151,10 @@ export const rtf = (bytes: Uint8Array): Extracted => {
       const fallback = Math.min(skipped, text.length)
       skipped -= fallback
       if (group.to !== "nothing") raw += text.slice(fallback)
-    } else if (isStarred ? word !== "shppict" : silent.has(word)) {
+    } else if (isStarred ? !shown.has(word) : silent.has(word)) {
       group = { ...group, to: "nothing" }
-    } else if (word === "info") group = { ...group, to: "nothing" }
+    } else if (word === "footnote") say(" ")
+    else if (word === "info") group = { ...group, to: "nothing" }
     else if (word === "title") group = { ...group, to: "title" }
     else if (word === "ansicpg") document = Number(number)
     else if (word === "fonttbl") group = { ...group, to: "nothing", isFontTable: true }

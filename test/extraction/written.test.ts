@@ -115,12 +115,31 @@ describe("formats written by hand", () => {
     })
   )
 
+  it.effect("RTF: footnotes and text boxes that their program starred are text; they were lost", () =>
+    Effect.gen(function* () {
+      const source = String.raw`{\rtf1\ansi The pump\chftn{\*\footnote\chftn\pard\plain Only with brine.} runs{\footnote Not in May.} daily.{\*\generator Riched;}\par
+{\shp{\*\shpinst\shpleft10{\sp{\sn fillColor}{\sv 255}}{\shptxt Keep dry.\par}}{\shprslt Keep dry.\par}}}`
+      assert.strictEqual(
+        (yield* read("rtf", source)).text,
+        "The pump Only with brine. runs Not in May. daily.\n\nKeep dry."
+      )
+    })
+  )
+
   it.effect("LaTeX: entries of a book's own index commands are no text", () =>
     Effect.gen(function* () {
       const source = String.raw`\section{Types}
 Functions \indexdef{function}%
 of \indexsee{map}{function} types have a domain.`
       assert.strictEqual((yield* read("latex", source)).text, "## Types\n\nFunctions of types have a domain.")
+    })
+  )
+
+  it.effect("LaTeX: what stands in two forms, for the page and for bookmarks, is read once", () =>
+    Effect.gen(function* () {
+      const source = String.raw`\section{The \texorpdfstring{\texttt{Bench}}{Bench} of \texorpdfstring{$x$}{x}}
+A \texorpdfstring{\emph{quick}}{quick} run.`
+      assert.strictEqual((yield* read("latex", source)).text, "## The Bench of $x$\n\nA quick run.")
     })
   )
 
@@ -382,6 +401,27 @@ fourteen
         [...places].sort((a, b) => a - b)
       )
     })
+  )
+
+  it.effect(
+    "HTML: a part with less than most of the page's words is not all of it: an article between chapters hid them",
+    () =>
+      Effect.gen(function* () {
+        const words = (word: string, count: number) => `<p>${`${word} `.repeat(count)}</p>`
+        const page = (rest: string, part: string) =>
+          `<body><h1>Pumps</h1>${rest}${part}<h2>Warranty</h2>${words("sold", 5)}</body>`
+        for (const part of ["<article>", '<div class="content">', "<main>"]) {
+          const tip = `${part}<h3>Tip</h3>${words("grease", 20)}</${part.slice(1, part.search(/[ >]/))}>`
+          const { text } = yield* read("html", page(words("bolt", 40), tip))
+          for (const word of ["Pumps", "bolt", "Tip", "grease", "Warranty"]) assert.include(text, word)
+          const around = `<nav>${words("menu", 60)}</nav><ul>${'<li><a href="a">elsewhere</a></li>'.repeat(60)}</ul>`
+          assert.strictEqual(
+            (yield* read("html", page(around, tip))).text,
+            `### Tip\n\n${"grease ".repeat(20).trim()}`,
+            "links and menus are not what a page says"
+          )
+        }
+      })
   )
 
   it.effect("hostile text ends soon: nests, and groups without an end", () =>
