@@ -4,6 +4,8 @@ import * as Schema from "effect/Schema"
 import type { DoorRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import { Search, type SearchOutcome } from "./Search.ts"
+import { Store } from "./Store.ts"
+import { isUnsure, openFence } from "./citations/citations.ts"
 import { type Budget, formatPrompt, type Prompt as Written } from "./citations/prompt.ts"
 import { Tokenizer } from "./packaged/Tokenizer.ts"
 
@@ -34,10 +36,14 @@ export interface PromptRequest extends DoorRequest {
   readonly fullSources?: boolean
 }
 
+/** Passages before one that are read to know whether it begins in code. */
+const mostBefore = 200
+
 /** Searches, and builds a prompt with numbered, citable passages. */
 export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
   effect: Effect.gen(function* () {
     const search = yield* Search
+    const documents = yield* Store
     const tokenizer = yield* Tokenizer
 
     const write = (request: PromptRequest, outcome: SearchOutcome, budget?: Budget, isCited = false): PromptOutcome => {
@@ -61,13 +67,33 @@ export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
       return written.fits ? written : yield* new BudgetTooSmall({ maxTokens, least: written.least })
     })
 
+    /** Hits with marks, with the fence of the code that they begin in: numbers in brackets are no marks there. */
+    const withFences = Effect.forEach((hit: Hit) => {
+      if (!isUnsure(hit)) return Effect.succeed(hit)
+      const { ordinal } = hit.passage
+      const offset = Math.max(0, ordinal - mostBefore)
+      return documents.passages(hit.collection, hit.document.docId, { offset, limit: ordinal - offset }).pipe(
+        Effect.map(({ passages }): Hit => {
+          const fence = openFence(passages.map(({ text }) => text).join("\n"))
+          return fence === undefined ? hit : { ...hit, fence }
+        }),
+        // What has been deleted meanwhile is shown as it was found.
+        Effect.catchTags({
+          CollectionNotFound: () => Effect.succeed(hit),
+          DocumentNotFound: () => Effect.succeed(hit)
+        })
+      )
+    })
+
     /** For a model whose citations are checked; `fits` says whether a passage fits into its budget. */
     const forModel = Effect.fn("Prompt.forModel")(function* (
       request: DoorRequest,
       budget: Effect.Effect<Budget | undefined>
     ) {
-      const [outcome, room] = yield* Effect.all([search.run(request), budget], { concurrency: 2 })
-      return write(request, outcome, room, true)
+      const [found, room] = yield* Effect.all([search.run(request), budget], { concurrency: 2 })
+      const hits = yield* withFences(found.hits)
+      const further = found.further && (yield* withFences(found.further))
+      return write(request, { ...found, hits, further }, room, true)
     })
 
     return { run, forModel }

@@ -9,6 +9,7 @@ import * as TestClock from "effect/TestClock"
 import { Answer } from "../src/Answer.ts"
 import { Chunker } from "../src/Chunker.ts"
 import { LlmConfig, PipelineConfig } from "../src/Config.ts"
+import * as Extractive from "../src/Llm/Extractive.ts"
 import { Llm, noUsage, type Question } from "../src/Llm.ts"
 import { Prompt } from "../src/Prompt.ts"
 import { nextTurn } from "../src/runtime/EventLoop.ts"
@@ -176,6 +177,36 @@ it.effect("a question that leaves no room for a passage is refused, naming the s
         assert.isEmpty(asked)
       }).pipe(Effect.provide(layer))
     }
+  })
+)
+
+it.effect("code is sent and quoted as it is, also of a passage in the middle of a long block", () =>
+  Effect.gen(function* () {
+    const gates = Array.from(
+      { length: 60 },
+      (_, n) => `  gateway${n}:\n    image: harbour/gate:${n}\n    ports: [80, ${n + 443}]`
+    )
+    const text = `# Compose\n\nThe file reads [1]:\n\n\`\`\`yaml\nservices:\n${gates.join("\n")}\n\`\`\`\n\nGates rust [12], says the guard.\n`
+    const { asked, layer } = yield* makeWith({ contextTokens: 100_000 })
+    yield* Effect.gen(function* () {
+      yield* indexed([text])
+      const { generation, hits } = yield* (yield* Answer).ask({ query: "gateway30 ports", topK: 20 })
+      yield* generation
+      const { prompt } = asked[0]!
+      assert.isAbove(hits.length, 2)
+      for (const gate of gates)
+        if (hits.some(({ passage }) => passage.text.includes(gate))) assert.include(prompt, gate)
+      assert.include(prompt, "ports: [80, 473]")
+      if (prompt.includes("Gates rust")) assert.include(prompt, "Gates rust (12)")
+      const quotes = [{ n: 1, text: hits[0]!.passage.text.trim().replace(/\s+/g, " ").slice(0, 200), isVerbatim: true }]
+      const [code = ""] = [
+        ...(yield* Stream.runCollect(
+          (yield* Extractive.service.answer({ ...asked[0]!, model: undefined, quotes })).fragments
+        ))
+      ]
+      assert.include(code, "\n    ports: [80, ")
+      assert.match(code, /^```\n[^]*\n```\n\[1\]$/)
+    }).pipe(Effect.provide(layer))
   })
 )
 

@@ -8,12 +8,24 @@ import type { Hit, Quote } from "../model/SearchResult.ts"
 
 const nothing = "Nothing in these documents answers this in so many words."
 
+/** A quote with the line breaks that it has in the passage. */
+const inLines = (quote: string, text: string): string => {
+  const [letters, wanted] = [text, quote].map((each) => each.replace(/\s+/g, ""))
+  const first = letters!.indexOf(wanted!)
+  if (first < 0) return quote
+  const places = [...text.matchAll(/\S/g)].map(({ index }) => index)
+  const start = places[first]!
+  const indent = /[ \t]{0,80}$/.exec(text.slice(Math.max(0, start - 80), start))?.[0] ?? ""
+  return indent + text.slice(start, places[first + wanted!.length - 1]! + 1)
+}
+
 /** A quote with its passage's number; after code, the mark is on a separate line. */
 const quoted = ({ isVerbatim, n, text }: Quote, hit: Hit | undefined): string => {
   const shown = withoutCitations(text)
-  if (shown !== text && hit !== undefined && isCode(hit)) {
-    const marks = fence(text)
-    return `${marks}\n${text}\n${marks}\n[${n}]`
+  if (shown !== text && hit !== undefined && (isCode(hit) || hit.fence !== undefined)) {
+    const code = inLines(text, hit.passage.text)
+    const marks = fence(code)
+    return `${marks}\n${code}\n${marks}\n[${n}]`
   }
   return text.includes("\n") ? `${shown}\n[${n}]` : `${isVerbatim ? `“${shown}”` : shown} [${n}]`
 }
@@ -22,7 +34,7 @@ const llm: LlmIdentity = { backend: "extractive" }
 
 /**
  * Answers without a model: the sentences that answer best, quoted, each with its passage's number. A reference mark in
- * a quote, such as `[12]`, gets round brackets, but what is of a file of code gets a fence. There is no model, so requesting one is an error.
+ * a quote, such as `[12]`, gets round brackets, but code gets a fence. There is no model, so requesting one is an error.
  */
 export const service: typeof Llm.Service = {
   identity: () => Effect.succeed(llm),

@@ -26,8 +26,8 @@ const listItem = /^\s*(?:[-*+]|\d{1,3}[.)])\s/
 const inlineCode = /(?<!`)(`{1,4})(?!`)[^\n]{0,2000}?[^`\n]\1(?!`)/g
 const blank = (text: string): string => text.replace(/[^\n]/g, " ")
 
-/** `a[1]` in code is not a citation; a fence that is never closed starts no code, unless the text `isPart` of another. */
-const withoutCode = (text: string, isPart = false): string => {
+/** A text with its fences and indented code blanked, and the fence that is open at its end, with its line. */
+const fenced = (text: string) => {
   const lines = text.split("\n")
   const seen: Array<string> = []
   let open: { readonly mark: string; readonly at: number } | undefined
@@ -47,6 +47,15 @@ const withoutCode = (text: string, isPart = false): string => {
     } else if (open !== undefined && mark.startsWith(open.mark) && rest.trim() === "") open = undefined
     seen.push(wasOpen || open !== undefined || isIndented ? blank(line) : line)
   }
+  return { lines, seen, open }
+}
+
+/** The fence that code after a text is in, if any: of what stands before a passage, it says how the passage begins. */
+export const openFence = (text: string): string | undefined => fenced(text).open?.mark
+
+/** `a[1]` in code is not a citation; a fence that is never closed starts no code, unless the text `isPart` of another. */
+const withoutCode = (text: string, isPart = false): string => {
+  const { lines, open, seen } = fenced(text)
   const shown = open === undefined || isPart ? seen : [...seen.slice(0, open.at), ...lines.slice(open.at)]
   return shown.join("\n").replace(inlineCode, blank)
 }
@@ -67,11 +76,23 @@ const rounded = (mark: string): string => `(${mark.slice(1, -1)})`
 /** A text's own reference mark, such as `[12]` after a word, a space or a full stop; not `a[1]` or `a = [1]` in code. */
 const ownMark = /(?<![\p{L}\p{N}_\])[`]|=\s?)[[【［] ?\d[\d\s,;–-]{0,40}(?:†[^【】\n]{0,80})?[\]】］](?!\()/gu
 
-/** A passage whose own reference marks cannot be mistaken for citations: `[12]` gets round brackets, outside of code. */
-export const withoutMarks = (text: string): string => replaced(text, withoutCode(text, true), ownMark, rounded)
+/**
+ * A passage whose own reference marks cannot be mistaken for citations: `[12]` gets round brackets, outside of code. It
+ * begins within code if there is a `fence`.
+ */
+export const withoutMarks = (text: string, fence?: string): string =>
+  fence === undefined
+    ? replaced(text, withoutCode(text, true), ownMark, rounded)
+    : withoutMarks(`${fence}\n${text}`).slice(fence.length + 1)
 
 /** The same of a quote that is part of an answer: nothing of it is taken for a citation. */
 export const withoutCitations = (text: string): string => replaced(text, withoutCode(text), mark, rounded)
+
+/** Whether a passage of several has marks, but may begin in code that begins before it. */
+export const isUnsure = (hit: Hit): boolean => {
+  const { ordinal, text } = hit.passage
+  return ordinal > 0 && !isCode(hit) && (withoutMarks(text) !== text || withoutCitations(text) !== text)
+}
 
 /** Whether a passage is of a file of code or data, in which numbers in brackets are no reference marks. */
 export const isCode = ({ document }: Hit): boolean => {

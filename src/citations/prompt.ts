@@ -227,7 +227,7 @@ export const formatPrompt = (
     const key = ranks.join()
     const known = written.get(key)
     if (known !== undefined) return known
-    const text = unpadded(isCited && !isCode(hit) ? withoutMarks(hit.passage.text) : hit.passage.text)
+    const text = unpadded(isCited && !isCode(hit) ? withoutMarks(hit.passage.text, hit.fence) : hit.passage.text)
     const headers = ranks.map((rank) => (fullSources ? fullHeader : header)(rank + 1, hits[rank]!))
     const made = quotedUnder(headers, hit, text, name)
     written.set(key, made)

@@ -243,6 +243,8 @@ export interface Hit extends Similar {
   /** The path by which the graph led here, if it did. */
   readonly via?: ReadonlyArray<ViaStep> | undefined
   readonly stale?: Dated["stale"]
+  /** The fence of the code that its text begins in, if that was looked up: it stands before the passage. */
+  readonly fence?: string | undefined
   /** Of several queries, those that found it: 0 is the first. */
   readonly foundBy?: ReadonlyArray<number> | undefined
   /** How the score was computed, on request. */

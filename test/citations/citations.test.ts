@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { citationMarks, lexicalSupport, withoutMarks } from "../../src/citations/citations.ts"
+import { citationMarks, lexicalSupport, openFence, withoutMarks } from "../../src/citations/citations.ts"
 import { hit } from "../hits.ts"
 
 const marks = (answer: string) => citationMarks(answer).map(({ n, sentence }) => [n, sentence])
@@ -151,5 +151,12 @@ describe("withoutMarks", () => {
     ["rows[1] = list[2][3]; `[4]`; [5](http://x); [a]", "rows[1] = list[2][3]; `[4]`; [5](http://x); [a]"]
   ])("%j becomes %j", (text, wanted) => {
     assert.strictEqual(withoutMarks(text), wanted)
+  })
+
+  it("takes a text that begins in code for code up to its fence", () => {
+    const fence = openFence("Ports [1]:\n\n````yaml\n```\na: [1]")
+    assert.strictEqual(fence, "````")
+    assert.strictEqual(withoutMarks("b: [2, 3]\n````\nSo it is [4].", fence), "b: [2, 3]\n````\nSo it is (4).")
+    assert.isUndefined(openFence("```\na\n```\n"))
   })
 })
