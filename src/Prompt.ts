@@ -74,7 +74,15 @@ export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
       const offset = Math.max(0, ordinal - mostBefore)
       return documents.passages(hit.collection, hit.document.docId, { offset, limit: ordinal - offset }).pipe(
         Effect.map(({ passages }): Hit => {
-          const fence = openFence(passages.map(({ text }) => text).join("\n"))
+          let before = ""
+          let covered = 0
+          // Passages overlap, this one with those before it too.
+          for (const { end, start, text } of passages) {
+            before +=
+              (start > covered ? "\n" : "") + text.slice(Math.max(0, covered - start), hit.passage.start - start)
+            covered = end
+          }
+          const fence = openFence(before)
           return fence === undefined ? hit : { ...hit, fence }
         }),
         // What has been deleted meanwhile is shown as it was found.
