@@ -375,13 +375,13 @@ const wordsIn = (text: string): number => text.match(/[\p{L}\p{N}]+/gu)?.length 
 const textsOf = (root: Tree.ParentNode, length: number) => {
   const links: Array<string> = []
   let prose = ""
-  const open: Array<Tree.ParentNode> = [root]
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    for (const child of node.childNodes) {
+  const open: Array<{ readonly node: Tree.ParentNode; readonly depth: number }> = [{ node: root, depth: 0 }]
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    for (const child of at.node.childNodes) {
       if (isText(child)) prose += ` ${child.value}`
-      if (!isElement(child) || isAround(child, length)) continue
+      if (!isElement(child) || at.depth > deepest || isAround(child, length)) continue
       if (child.tagName === "a") links.push(textOf(child))
-      else open.push(child)
+      else open.push({ node: child, depth: at.depth + 1 })
     }
   }
   return { links, prose }
