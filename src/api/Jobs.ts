@@ -45,7 +45,10 @@ const JobsResponse = Schema.Struct({
   jobs: list(Job, "The newest first; those that ended are kept for an hour, at most a hundred")
 }).annotations({ identifier: "JobsResponse", description: "The jobs of this process" })
 
-const id = HttpApiSchema.param("id", segment(someText("id", 100, "The job's id"), 100, "The job's id"))
+/** A job's id in a path. */
+export const JobId = segment(someText("id", 100, "The job's id"), 100, "The job's id")
+
+const id = HttpApiSchema.param("id", JobId)
 
 export class JobsGroup extends HttpApiGroup.make("jobs")
   .add(

@@ -124,8 +124,8 @@ export const segment = <A extends string, I>(schema: Schema.Schema<A, I>, most: 
     strict: false,
     decode: (segment) => ParseResult.succeed(segment),
     encode: (text, _, ast) =>
-      /^\.\.?$/.test(text)
-        ? ParseResult.fail(new ParseResult.Type(ast, text, "no URL can name . or .., which mean folders"))
+      /^\.\.?$|\p{Cs}/u.test(text)
+        ? ParseResult.fail(new ParseResult.Type(ast, text, "no URL can have . or .. here, or half a character"))
         : ParseResult.succeed(encodeURIComponent(text))
   }).annotations({
     jsonSchema: { type: "string", minLength: 1, maxLength: most, description: `${description}, percent-encoded` }

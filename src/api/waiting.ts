@@ -11,18 +11,18 @@ const mostPatience = 60_000
 export const retrying =
   (retries: number) =>
   <E, R>(sending: Effect.Effect<HttpClientResponse.HttpClientResponse, E, R>, path: string) => {
-    const go = (left: number): Effect.Effect<HttpClientResponse.HttpClientResponse, E, R> =>
+    const go = (done: number): Effect.Effect<HttpClientResponse.HttpClientResponse, E, R> =>
       Effect.gen(function* () {
         const response = yield* sending
         const { headers, status } = response
         const isBusy = (status === 429 || status === 503) && !path.endsWith("/ready")
-        if (!isBusy || !(left >= 1)) return response
+        if (!isBusy || !(done < retries)) return response
         const asked = waitOf((name) => headers[name], yield* Clock.currentTimeMillis)
         if (asked !== undefined && asked > mostPatience) return response
-        yield* Effect.sleep(Duration.millis(asked ?? 250 * 2 ** (retries - left)))
-        return yield* go(left - 1)
+        yield* Effect.sleep(Duration.millis(asked ?? Math.min(mostPatience, 250 * 2 ** done)))
+        return yield* go(done + 1)
       })
-    return go(retries)
+    return go(0)
   }
 
 /** Fails with the signal's reason once it is given. */

@@ -8,9 +8,10 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { IndexRequest } from "./Documents.ts"
 import type { GraphBuildRequest } from "./Graph.ts"
-import { check, cut } from "./clientProblems.ts"
+import { check, cut, invalid } from "./clientProblems.ts"
 import { exportType } from "./Files.ts"
-import { Job } from "./Jobs.ts"
+import { Job, JobId } from "./Jobs.ts"
+import { CollectionName } from "../model/Collection.ts"
 import { Problem, ProblemBody } from "./Problem.ts"
 
 /** A file to send: its name, which may have folders, becomes the source of its document. */
@@ -26,8 +27,12 @@ export interface SentFiles {
   readonly prefix?: string | undefined
 }
 
-const Bytes = Schema.declare((value): value is Uint8Array<ArrayBuffer> => value instanceof Uint8Array)
-const Content = Schema.Union(Schema.String, Schema.instanceOf(Blob), Bytes)
+/** By their tags: what comes from another frame or sandbox has other classes. */
+const Content = Schema.declare(
+  (value): value is SentFile["content"] =>
+    /^\[object (?:String|Blob|File|ArrayBuffer|\w+Array)\]$/.test(Object.prototype.toString.call(value)),
+  { message: () => "content must be a text, a Blob or bytes" }
+)
 const SentForm = Schema.Struct({
   files: Schema.Array(Schema.Struct({ name: Schema.String, content: Content })),
   collection: Schema.optional(Schema.String),
@@ -35,7 +40,7 @@ const SentForm = Schema.Struct({
 })
 
 /** The form that POST /files takes. */
-export const formOf = (sent: SentFiles) =>
+export const formOf = (sent: SentFiles): Effect.Effect<FormData, Problem> =>
   Effect.map(check(SentForm, sent), ({ collection, files, prefix }) => {
     const form = new FormData()
     if (collection !== undefined) form.append("collection", collection)
@@ -54,6 +59,9 @@ export type LongWork =
   | { readonly kind: "reindex"; readonly collection: string; readonly force?: boolean | undefined }
   | ({ readonly kind: "graph" } & typeof GraphBuildRequest.Encoded)
 
+const InCollection = Schema.Struct({ collection: CollectionName })
+const OfJob = Schema.Struct({ id: JobId })
+
 const requestOf = (work: LongWork) => {
   const post = HttpClientRequest.post
   switch (work.kind) {
@@ -61,10 +69,10 @@ const requestOf = (work: LongWork) => {
       return Effect.map(formOf(work), (form) => HttpClientRequest.bodyFormData(post("/files"), form))
     case "import":
       return Effect.succeed(HttpClientRequest.setBody(post("/import"), HttpBody.text(work.lines, exportType)))
-    case "reindex": {
-      const path = `/collections/${encodeURIComponent(work.collection)}/reindex`
-      return HttpClientRequest.bodyJson(post(path), work.force === undefined ? {} : { force: work.force })
-    }
+    case "reindex":
+      return Effect.flatMap(check(InCollection, work), ({ collection }) =>
+        HttpClientRequest.bodyJson(post(`/collections/${collection}/reindex`), { force: work.force })
+      )
     case "graph":
     case "index": {
       const { kind, ...body } = work
@@ -98,7 +106,8 @@ export const began = <E, R>({ client, url }: Sent<E, R>, work: LongWork) =>
 export const followed = <E, R>({ client, url }: Sent<E, R>, id: string) =>
   Stream.unwrapScoped(
     Effect.gen(function* () {
-      const request = HttpClientRequest.get(`/jobs/${encodeURIComponent(id)}`).pipe(
+      const path = yield* Effect.mapError(Schema.encode(OfJob)({ id }), invalid)
+      const request = HttpClientRequest.get(`/jobs/${path.id}`).pipe(
         HttpClientRequest.prependUrl(url),
         HttpClientRequest.setHeader("accept", "text/event-stream")
       )

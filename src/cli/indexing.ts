@@ -65,7 +65,7 @@ export const IndexReport = Schema.Struct({
     description: "Number of indexed files that are gone; --prune removes their documents"
   }),
   files_ignored: Schema.Int.annotations({
-    description: "Number of indexed files that are now ignored; --prune removes their documents"
+    description: "Number of indexed files that are now ignored, or links to others; --prune removes their documents"
   }),
   records_gone: Schema.Int.annotations({
     description: "Number of documents whose record is gone from its file, of the files read; --prune removes them"
@@ -150,14 +150,14 @@ export const showReport = Effect.fnUntraced(function* (report: IndexReport) {
   }
   if (report.deleted_documents > 0) {
     yield* print(
-      `${report.dry_run ? "Would remove" : "Removed"} ${count(report.deleted_documents, "document")} from the index: the files, or their records in a file, are gone`
+      `${report.dry_run ? "Would remove" : "Removed"} ${count(report.deleted_documents, "document")} from the index: the files, or their records in a file, are gone or now ignored`
     )
   }
   const lost = [
     ...(report.files_gone === 0 ? [] : [`${count(report.files_gone, "indexed file")} ${are(report.files_gone)} gone`]),
     ...(report.files_ignored === 0
       ? []
-      : [`${count(report.files_ignored, "indexed file")} ${are(report.files_ignored)} now ignored`]),
+      : [`${count(report.files_ignored, "indexed file")} ${are(report.files_ignored)} now ignored or a link`]),
     ...(report.records_gone === 0
       ? []
       : [`${count(report.records_gone, "record")} ${are(report.records_gone)} gone from the files read`])

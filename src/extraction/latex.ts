@@ -21,6 +21,10 @@ const rules =
 /** The column specification. */
 const columns = /^(?:[ \t\n]*\[[^\]]{0,20}\])?(?:[ \t\n]*\{(?:[^{}]|\{[^{}]{0,200}\}){0,500}\}){1,2}/
 
+/** The letter of an accent, which may be `\\i` or `\\j`. A sign such as `\\=` before a blank is none, but a stop of tabbing. */
+const letterBeyondBlanks = /^\s{0,20}(?:(\\)(?=[ij](?![A-Za-z])))?([^\\]?)/
+const letterAtOnce = /^(?:(\\)(?=[ij](?![A-Za-z])))?([^\\\s]?)/
+
 const mostRows = 10_000
 
 /** The rows of a table's body, unchanged. */
@@ -282,14 +286,16 @@ class Scanner {
   private accent(sign: string): void {
     let bare = this.argument()?.replace(/^\\/, "")
     if (bare === undefined) {
-      const found = /^\s{0,20}(\\?)([^\\]?)/.exec(this.source.slice(this.at, this.at + 22))!
+      const found = (/[a-z]/i.test(sign) ? letterBeyondBlanks : letterAtOnce).exec(
+        this.source.slice(this.at, this.at + 24)
+      )!
       this.skip(this.at + found[0].length)
       bare = found[2]!
       // A blank ends the name of a letter.
-      if (found[1] !== "" && this.source[this.at] === " ") this.at++
+      if (found[1] !== undefined && this.source[this.at] === " ") this.at++
     }
     // Without a letter, the sign itself is meant.
-    this.say(bare === "" && /[~^]/.test(sign) ? sign : (accented(sign, bare) ?? bare))
+    this.say(bare === "" ? (/[~^]/.test(sign) ? sign : "") : (accented(sign, bare) ?? bare))
   }
 
   private verbatim(): void {

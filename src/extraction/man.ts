@@ -11,7 +11,7 @@ const characters = new Map(
       ">= ≥ != ≠ == ≡ ~~ ≈ ~= ≈ ap ∼ +- ± -+ ∓ if ∞ sr √ is ∫ sum ∑ product ∏ pd ∂ gr ∇ pt ∝ mo ∈ nm ∉ es ∅ ca ∩ " +
       "cu ∪ sb ⊂ sp ⊃ ib ⊆ ip ⊇ AN ∧ OR ∨ no ¬ tno ¬ fa ∀ te ∃ tf ∴ -> → <- ← <> ↔ ua ↑ da ↓ va ↕ lA ⇐ rA ⇒ hA ⇔ uA ⇑ " +
       "dA ⇓ 12 ½ 14 ¼ 34 ¾ S1 ¹ S2 ² S3 ³ de ° fm ′ sd ″ %0 ‰ mc µ Of ª Om º ss ß AE Æ ae æ OE Œ oe œ IJ ĳ ij ĳ /L Ł " +
-      "/l ł /O Ø /o ø -D Ð Sd ð TP Þ Tp þ .i ı ts ς"
+      "/l ł /O Ø /o ø -D Ð Sd ð ff ff fi fi fl fl Fi ffi Fl ffl TP Þ Tp þ .i ı ts ς"
   )
 )
 
@@ -95,8 +95,8 @@ const plain = (line: string): string => {
       withArgument.lastIndex = at + 2
       const argument = withArgument.exec(line)
       if (argument !== null) {
-        text += plain(argument[1]!)
         at = withArgument.lastIndex
+        text += plain(argument[1]!)
         continue
       }
       const [name, next] = nameAt(line, at + 2)
@@ -235,6 +235,8 @@ class Manual {
   private readonly writer = new MarkdownWriter()
   private readonly metadata: Record<string, unknown> = {}
   private title: string | undefined
+  /** A page of man or mdoc, not a document of ms. */
+  private isPage = false
   private name = ""
   private words = ""
   private code: Array<{ readonly text: string; readonly line: number }> | undefined
@@ -323,12 +325,13 @@ class Manual {
     if (name === "if" || name === "ie" || name === "el") return skipBlock(lines, at)
     if (name === "TS") return this.table(lines, at)
     if (name === "TH" || name === "Dt") {
+      this.isPage = true
       const [page = "", section = ""] = argumentsOf(rest).map(plain)
       if (page !== "") this.title = section === "" ? page : `${page.toLowerCase()}(${section})`
       if (section !== "") this.metadata["section"] = section
     } else if (headings.has(name)) {
       // Those of ms have a level, and their words on the next line.
-      const depth = /^[SN]H$/.test(name) ? /^\d{1,2}$/.exec(rest)?.[0] : undefined
+      const depth = !this.isPage && /^[SN]H$/.test(name) ? /^\d{1,2}$/.exec(rest)?.[0] : undefined
       const level = depth === undefined ? headings.get(name)! : 1 + Math.max(1, Number(depth))
       const words =
         name === "NH" || depth !== undefined

@@ -158,10 +158,10 @@ End.`
   it.effect("LaTeX: an accent's letter may stand after a blank", () =>
     Effect.gen(function* () {
       const source = String.raw`Gar\c con, \v Skoda, fa\c
-cade, \' etude, na\" \i ve, na\"\i ve, \c{c}a, \DH a\dh, \~{}home.`
+cade, \'etude, na\"\i ve, \c{c}a, \DH a\dh, \~{}home, if \= and \= \textbf{each}.`
       assert.strictEqual(
         (yield* read("latex", source)).text,
-        "Garçon, Škoda, façade, étude, naïve, naïve, ça, Ðað, ~home."
+        "Garçon, Škoda, façade, étude, naïve, ça, Ðað, ~home, if and each."
       )
     })
   )
@@ -218,7 +218,7 @@ cade, \' etude, na\" \i ve, na\"\i ve, \c{c}a, \DH a\dh, \~{}home.`
       const source = String.raw`.SH DESCRI\(,C\(~AO
 \(:Ubersetzung, reposit\('orios, gar\(,con, \(^ile, \(oAngstr\(:om, S\(/lownik, \(vSkoda, Stra\(sse, c\(oe\[u0075]r
 .PP
-\[e aq]t\[u00E9], caf\[u0065_0301], \[o ~ '], \(Bqja\(lq, \(Fonon\(Fc, \(Eu5, \(12, \(->, 2\*(PI, \(*b \(*S\(ts
+\[e aq]t\[u00E9], caf\[u0065_0301], con\(figure, \[o ~ '], \(Bqja\(lq, \(Fonon\(Fc, \(Eu5, \(12, \(->, 2\*(PI, \(*b \(*S\(ts
 .PP
 None: \(zz\(:q\[u110000]\[no such]\(*?.`
       assert.strictEqual(
@@ -226,7 +226,7 @@ None: \(zz\(:q\[u110000]\[no such]\(*?.`
         [
           "## DESCRIÇÃO",
           "Übersetzung, repositórios, garçon, île, Ångström, Słownik, Škoda, Straße, cœur",
-          "été, café, ṍ, „ja“, «non», €5, ½, →, 2π, β Σς",
+          "été, café, configure, ṍ, „ja“, «non», €5, ½, →, 2π, β Σς",
           "None: ."
         ].join("\n\n")
       )
@@ -246,7 +246,7 @@ Open \*[Bold "the valve"] as on the\c
 .IP
 .nf
 \f[C]
-\*[KeywordTok "class"]\*[NormalTok " A(x[0]):  "]\*[CommentTok "# \[dq]one\[dq]"]
+\*[KeywordTok "class"]\*[NormalTok " A(x[0]):  "]\*[CommentTok "# \[dq]one\[dq] \*(lqtwo\*(rq"]
 \f[]
 .fi
 .NH 2
@@ -256,10 +256,17 @@ Starting`
         [
           "## Introduction",
           "Open the valve as on the next page says.",
-          '```\nclass A(x[0]):  # "one"\n```',
+          '```\nclass A(x[0]):  # "one" “two”\n```',
           "### Starting"
         ].join("\n\n")
       )
+    })
+  )
+
+  it.effect("a section of a manual page may be named by a number", () =>
+    Effect.gen(function* () {
+      const { text } = yield* read("man", ".TH TIDE 1\n.SH 1\n.PP\nSection named one.")
+      assert.strictEqual(text, "## 1\n\nSection named one.")
     })
   )
 

@@ -20,6 +20,8 @@ describe("phraseTest", () => {
     ["œuvre d'art", "l\u2019œuvre d\u2019art du siècle"],
     ["art du siècle", "l\u2019œuvre d\u2019art du siècle"],
     ["arte moderna", "nell'arte moderna"],
+    ["OBrien", "Mr O'Brien"],
+    ["O'Brien", "Mr O\u2019Brien"],
     ["Donaudampfschifffahrt", "die Donau\u00addampf\u00adschifffahrt"],
     ["\u0645\u06cc\u200c\u0631\u0648\u062f", "\u0627\u0648 \u0645\u06cc\u200c\u0631\u0648\u062f"]
   ])("finds “%s” in “%s”, whose terms the passage has", (phrase, text) => {

@@ -158,7 +158,7 @@ describe("index", () => {
     const { files_gone, files_ignored } = await index("docs")
     assert.deepStrictEqual([files_gone, files_ignored], [1, 1])
     const { stdout } = await box.run(["index", "docs"])
-    assert.include(stdout, "1 indexed file is gone, 1 indexed file is now ignored; --prune removes")
+    assert.include(stdout, "1 indexed file is gone, 1 indexed file is now ignored or a link; --prune removes")
     assert.strictEqual((await index("docs", "--prune", "--dry-run")).deleted_documents, 2)
     assert.strictEqual((await index("docs", "--prune")).deleted_documents, 2)
     assert.strictEqual(await documents(), 3)
