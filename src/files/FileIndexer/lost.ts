@@ -40,14 +40,12 @@ const isAbsent = (file: string): boolean => {
   }
 }
 
-/** A path behind links, as it is named below a root; itself where the system does not tell. */
-const behindLinks = (file: string, root: string): string => {
+/** A path without links; undefined where the system does not tell. */
+const realOf = (file: string): string | undefined => {
   try {
-    const folder = fs.realpathSync(root)
-    const real = fs.realpathSync(file)
-    return isBelow(real, [folder]) ? root + real.slice(folder.length) : real
+    return fs.realpathSync(file)
   } catch {
-    return file
+    return undefined
   }
 }
 
@@ -92,22 +90,25 @@ export const lost = (
   const roots = there.filter((root) => !isWithinAnother(root, there))
   const away = [...run.missing].filter((path) => !isBelow(path, there))
   const isOurs = ({ run: last }: KnownFile) => run.number === undefined || last < run.number
-  /** Whether this run met what a link at its path, or around it, leads to: the link itself is passed over. */
-  const isLink = Effect.fnUntraced(function* (file: string, root: string) {
-    const target = behindLinks(file, root)
+  /** Whether this run met what a link at a path, or around it, leads to: the link itself is passed over. */
+  const isLink = Effect.fnUntraced(function* (file: string, root: string, realRoot: string | undefined) {
+    const real = realOf(file)
+    if (real === undefined || realRoot === undefined) return false
+    const target = isBelow(real, [realRoot]) ? root + real.slice(realRoot.length) : real
     if (target === file) return false
     const [known] = yield* store.knownFiles(run.collection, [target])
     return known !== undefined && (run.met.has(known.id) || !isOurs(known))
   })
   const below = (root: string) => {
     const why = whyPassedOver(root, run.include)
+    const realRoot = realOf(root)
     const judge = Effect.fnUntraced(function* ({ documents, path }: KnownFile) {
       const lost = (reason: LossReason): Option.Option<Lost> => Option.some({ path, reason, documents })
       if (isBelow(path, away) || isWithin(path, run.unreadable)) return Option.none()
       if (isAbsent(path)) return lost("gone")
       const reason = yield* why(path)
       if (reason !== undefined && lasting.has(reason)) return lost(reason)
-      return (yield* isLink(path, root)) ? lost("link") : Option.none()
+      return (yield* isLink(path, root, realRoot)) ? lost("link") : Option.none()
     })
     return Stream.paginateChunkEffect(
       undefined as string | undefined,
