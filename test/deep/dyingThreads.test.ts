@@ -1,7 +1,9 @@
-import { assert, describe, it } from "@effect/vitest"
+import { afterEach, assert, describe, it } from "@effect/vitest"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { startWith, sea, temporaryFolder } from "./client.ts"
+import { endClients, startWith, sea, temporaryFolder } from "../mcp/client.ts"
+
+afterEach(endClients)
 
 /** Runs in every thread that reads: ends it as the query says. */
 const deadly = `

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Path from "node:path"
-import { filesBelow, git, tree, walked } from "./tree.ts"
+import { filesBelow, git, tree, walked } from "../files/Walker/tree.ts"
 
 const folder = FastCheck.constantFrom("a", "b", "ab", "we[i]rd *")
 const file = FastCheck.constantFrom("x", "x.md", "y.md", "b", "ab.log", "#x", "!y", "x y")
