@@ -131,6 +131,25 @@ describe("what cannot be read", () => {
     })
   )
 
+  it.scoped("reads info/exclude of the repository of a linked worktree, and of a submodule", () =>
+    Effect.gen(function* () {
+      const root = yield* tree({
+        "main/a.md": "",
+        "main/.git/info/exclude": "x.md\n",
+        "main/.git/worktrees/w/commondir": "../..\n",
+        "main/.git/modules/s/info/exclude": "y.md\n",
+        "main/s/.git": "gitdir: ../.git/modules/s\n",
+        "main/s/x.md": "",
+        "main/s/y.md": "",
+        "linked/x.md": "",
+        "linked/y.md": ""
+      })
+      Fs.writeFileSync(Path.join(root, "linked/.git"), `gitdir: ${root}/main/.git/worktrees/w\n`)
+      const files = filesBelow(root, yield* walked({ paths: [root] }))
+      assert.deepStrictEqual(files, ["linked/y.md", "main/a.md", "main/s/x.md"])
+    })
+  )
+
   it.scoped("is told apart from what went away meanwhile", () =>
     Effect.gen(function* () {
       const root = yield* tree({ "a.md": "", "gone.md": "", "gone/b.md": "", "odd\ufffd.md": "", "slow.md": "" })

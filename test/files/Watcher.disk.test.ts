@@ -212,6 +212,24 @@ it.scopedLive("forgets what is ignored by now, and takes in what is no more", ()
   })
 )
 
+it.scopedLive("sees rules that lie above what it follows, and those of the repository alone", () =>
+  Effect.gen(function* () {
+    const { settled, start, stored, write } = yield* setUp()
+    write("../.git/info/exclude", "")
+    write("a.md", "north")
+    write("b.txt", "east")
+    write("c.org", "south")
+    yield* start
+    yield* settled(holds("a.md", "b.txt", "c.org")(stored))
+    write("../.git/info/exclude", "*.org\n")
+    yield* settled(holds("a.md", "b.txt")(stored))
+    write("../.gitignore", "*.txt\n")
+    yield* settled(holds("a.md")(stored))
+    write("../.clewignore", "!*.txt\n")
+    yield* settled(holds("a.md", "b.txt")(stored))
+  })
+)
+
 it.scopedLive("forgets nothing of a folder that it may not look into any more, and says so", () =>
   Effect.gen(function* () {
     const real = yield* Disk

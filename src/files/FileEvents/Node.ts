@@ -5,6 +5,7 @@ import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { FileEvents, FileEventsLost } from "../FileEvents.ts"
+import { rulesAround } from "../Walker/folder.ts"
 
 /** Network file systems, which another machine may change, by their Linux numbers (statfs(2)). */
 const remote = new Map([
@@ -234,6 +235,54 @@ const watchFile = (
   }
 }
 
+const following = (
+  places: ReadonlyArray<{ readonly root: string; readonly rules: ReadonlyArray<string> }>,
+  system: System
+) =>
+  Stream.asyncPush<ReadonlyArray<string>, FileEventsLost>(
+    (emit) =>
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          let isOver = false
+          const lost = (loss: FileEventsLost) => {
+            if (isOver) return
+            isOver = true
+            emit.fail(loss)
+          }
+          const changed = (place: string) => void (isOver || emit.single([place]))
+          const open: Array<{ readonly check: () => void; readonly close: () => void }> = []
+          const counted = counting(system, () =>
+            lost(new FileEventsLost({ reason: "more changed at once than the system reports" }))
+          )
+          for (const { root, rules } of places) {
+            if (!isOver) open.push(watchOne(root, counted, changed, lost))
+            // Rules that cannot be watched are read at the next scan.
+            for (const file of isOver ? [] : rules)
+              open.push(
+                watchFile(
+                  file,
+                  counted,
+                  () => changed(root),
+                  () => {}
+                )
+              )
+          }
+          if (!isOver) emit.single([])
+          return open
+        }),
+        (open) => Effect.sync(() => open.forEach((each) => each.close()))
+      ).pipe(
+        Effect.tap((open) =>
+          Effect.sync(() => open.forEach((each) => each.check())).pipe(
+            Effect.delay(attention),
+            Effect.forever,
+            Effect.forkScoped
+          )
+        )
+      ),
+    { bufferSize: "unbounded" }
+  )
+
 const watchOne = (
   root: string,
   system: System,
@@ -257,36 +306,11 @@ const watchOne = (
 /** Node's `fs.watch`: one watch for each folder on Linux, one for a whole tree elsewhere. */
 export const make = (system: System = machine): FileEvents["Type"] => ({
   watch: (paths) =>
-    Stream.asyncPush<ReadonlyArray<string>, FileEventsLost>(
-      (emit) =>
-        Effect.acquireRelease(
-          Effect.sync(() => {
-            let isOver = false
-            const lost = (loss: FileEventsLost) => {
-              if (isOver) return
-              isOver = true
-              emit.fail(loss)
-            }
-            const changed = (place: string) => void (isOver || emit.single([place]))
-            const open: Array<{ readonly check: () => void; readonly close: () => void }> = []
-            const counted = counting(system, () =>
-              lost(new FileEventsLost({ reason: "more changed at once than the system reports" }))
-            )
-            for (const root of paths) if (!isOver) open.push(watchOne(root, counted, changed, lost))
-            if (!isOver) emit.single([])
-            return open
-          }),
-          (open) => Effect.sync(() => open.forEach((each) => each.close()))
-        ).pipe(
-          Effect.tap((open) =>
-            Effect.sync(() => open.forEach((each) => each.check())).pipe(
-              Effect.delay(attention),
-              Effect.forever,
-              Effect.forkScoped
-            )
-          )
-        ),
-      { bufferSize: "unbounded" }
+    Stream.unwrap(
+      Effect.map(
+        Effect.forEach(paths, (root) => Effect.map(rulesAround(root), (rules) => ({ root, rules }))),
+        (places) => following(places, system)
+      )
     )
 })
 

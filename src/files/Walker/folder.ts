@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import ignore, { type Ignore } from "ignore"
 import * as Path from "node:path"
 import type { WalkEvent } from "../WalkEvent.ts"
-import { type DiskFailure, inWords, type FileTree } from "./Disk.ts"
+import { Disk, type DiskFailure, inWords, type FileTree } from "./Disk.ts"
 
 // Surrogates are below U+E000 as units, but stand for characters above it.
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
@@ -76,7 +76,7 @@ export interface Scope {
 interface Found {
   readonly clewignore?: Rules | undefined
   readonly gitignore?: Rules | undefined
-  /** `.git/info/exclude`. */
+  /** The repository's `info/exclude`. */
   readonly exclude?: Rules | undefined
   readonly isRepository: boolean
   readonly isBuilt: boolean
@@ -181,6 +181,26 @@ const readRules = Effect.fnUntraced(
     )
 )
 
+/** The file that a line of a small file names, as git writes it. */
+const named = Effect.fnUntraced(function* (disk: FileTree, file: string, label: string) {
+  const { stamp, type } = yield* disk.follow(file)
+  const text = type === "file" && stamp.size <= 64 * 1024 ? (yield* disk.text(file)).trimEnd() : ""
+  return text.length > label.length && text.startsWith(label)
+    ? Path.resolve(Path.dirname(file), text.slice(label.length))
+    : undefined
+})
+
+/** A repository's `info/exclude`. Of a linked worktree, or a submodule, `.git` is a file that names the repository's folder. */
+const excludeOf = Effect.fnUntraced(
+  function* (disk: FileTree, folder: string) {
+    const git = join(folder, ".git")
+    const own = (yield* named(disk, git, "gitdir: ")) ?? git
+    const common = yield* Effect.orElseSucceed(named(disk, join(own, "commondir"), ""), () => undefined)
+    return join(common ?? own, "info/exclude")
+  },
+  (effect, _, folder) => Effect.orElseSucceed(effect, () => join(folder, ".git/info/exclude"))
+)
+
 const readFound = Effect.fnUntraced(function* (
   disk: FileTree,
   folder: string,
@@ -194,7 +214,7 @@ const readFound = Effect.fnUntraced(function* (
   const none = { rules: undefined, events: [] }
   const clewignore = has.clewignore ? yield* readRules(disk, join(folder, ".clewignore")) : none
   const gitignore = has.gitignore ? yield* readRules(disk, join(folder, ".gitignore")) : none
-  const exclude = has.git ? yield* readRules(disk, join(folder, ".git/info/exclude")) : none
+  const exclude = has.git ? yield* readRules(disk, yield* excludeOf(disk, folder)) : none
   const brought: Found = {
     clewignore: clewignore.rules,
     gitignore: gitignore.rules,
@@ -244,6 +264,27 @@ export const scopeAbove = Effect.fnUntraced(function* (disk: FileTree, folder: s
     above = join(above, name)
   }
   return { scope, events }
+})
+
+/**
+ * Files that are not below a root, and whose rules hold there: the ignore files of the folders above it in its repository,
+ * which may not exist, those that exist further up, and the repository's `info/exclude`.
+ */
+export const rulesAround = Effect.fnUntraced(function* (root: string) {
+  const disk = yield* Disk
+  const above: Array<string> = []
+  const existing: Array<string> = []
+  let own: ReadonlyArray<string> = []
+  let folder = yield* Effect.orElseSucceed(disk.real(root), () => root)
+  for (let below = ""; folder !== below;) {
+    const there = yield* has(disk, folder)
+    if (below !== "") above.push(join(folder, ".gitignore"), join(folder, ".clewignore"))
+    if (below !== "" && there.clewignore) existing.push(join(folder, ".clewignore"))
+    if (there.git && own.length === 0) own = [...above, yield* excludeOf(disk, folder)]
+    below = folder
+    folder = Path.dirname(folder)
+  }
+  return [...new Set([...own, ...existing])]
 })
 
 /**
