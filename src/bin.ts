@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import { exitCode } from "./cli/exit.ts"
 import { main } from "./cli/index.ts"
 import { layer } from "./cli/terminal.ts"
-import type { Meeting } from "./mcp/meeting.ts"
+import { type Meeting, workingDirectory } from "./mcp/meeting.ts"
 
 /** Where other processes join this one, if the launcher has found a place. */
 declare const __meeting: Meeting | undefined
@@ -25,19 +25,10 @@ for (const first of ["SIGINT", "SIGTERM"] as const) {
   })
 }
 
-/** The shell's working directory may be gone; absolute paths still work then. */
-const cwd = () => {
-  try {
-    return process.cwd()
-  } catch {
-    return process.env["PWD"] ?? "/"
-  }
-}
-
 const { program, untilStopped } = main({
   argv: process.argv.slice(2),
   script: process.argv[1],
-  cwd: cwd(),
+  cwd: workingDirectory(process.env),
   env: process.env,
   meeting: typeof __meeting === "undefined" ? undefined : __meeting
 })

@@ -93,7 +93,9 @@ export const reopening = <R>(
         current = yield* begin(options.mode === "create" ? "existing" : options.mode)
         before.replaced = true
         yield* close(before) ?? Effect.void
-        yield* Effect.logWarning(`The index ${filename} was replaced; the new one is now open`)
+        if (options.inThread !== true) {
+          yield* Effect.logWarning(`The index ${filename} was replaced; the new one is now open`)
+        }
       })
     )
 

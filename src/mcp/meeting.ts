@@ -34,6 +34,15 @@ export const refusal = null
 /** Characters of a hello at most, and bytes of its answer. */
 export const longestHello = 262_144
 
+/** The shell's working directory; it may be gone, and absolute paths still work then. */
+export const workingDirectory = (env: Wanted["env"]): string => {
+  try {
+    return process.cwd()
+  } catch {
+    return env["PWD"] ?? "/"
+  }
+}
+
 /** A flag's name in `--name=value`. */
 export const nameOf = (arg: string): string => arg.split("=", 1)[0]!
 

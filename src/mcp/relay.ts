@@ -1,7 +1,7 @@
 import { isatty } from "node:tty"
 import { readJsonAtOnce } from "../model/readJson.ts"
 import { makeSplitter, maxBatch, maxMessageBytes } from "./lines.ts"
-import { claim, join, type Meeting, nameOf, socketOf, valueOf } from "./meeting.ts"
+import { claim, join, type Meeting, nameOf, socketOf, valueOf, workingDirectory } from "./meeting.ts"
 import { isId, listenedTo, subscriptionKey } from "./wire.ts"
 
 // The program itself, with everything it needs, is loaded only where no other process can be joined.
@@ -296,10 +296,10 @@ export const start = async (run: (meeting?: Meeting) => void): Promise<void> => 
   const args = process.argv.slice(2)
   const { env } = process
   const place = () =>
-    socketOf({ db: valueOf(args, "--db"), config: valueOf(args, "--config"), cwd: process.cwd(), env })
+    socketOf({ db: valueOf(args, "--db"), config: valueOf(args, "--config"), cwd: workingDirectory(env), env })
   const first = args.some((arg) => standalone.has(nameOf(arg))) ? undefined : place()
   if (first === undefined) return run()
-  const hello = { args, cwd: process.cwd() }
+  const hello = { args, cwd: workingDirectory(env) }
   // A terminal is told what this is.
   const joins = !isatty(0) && !args.some((arg) => own.has(nameOf(arg)))
 

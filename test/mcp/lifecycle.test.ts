@@ -4,10 +4,11 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import { existsSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { lazyLayer } from "../../src/mcp/serve.ts"
-import { bread, Client, connect, connectWith, sea, temporaryFolder } from "./client.ts"
+import { bin, bread, cleanEnv, Client, connect, connectWith, sea, startWith, temporaryFolder } from "./client.ts"
 
 describe("start", () => {
   it("answers initialize and lists its tools before it touches the index", async () => {
@@ -91,6 +92,37 @@ describe("start", () => {
     const { tools } = await client.result("tools/list")
     assert.include(tools[0].description, "3 indexed documents (Shore notes)")
   })
+})
+
+it("runs in a folder that is gone, as a shell may be in one", () => {
+  const folder = temporaryFolder()
+  const gone = join(folder, "gone")
+  mkdirSync(gone)
+  const script = `rmdir ../gone; exec "$0" "$1" mcp --db "$2"`
+  const { status, stdout } = spawnSync("sh", ["-c", script, process.execPath, bin, join(folder, "index.db")], {
+    cwd: gone,
+    env: cleanEnv(folder),
+    input: '{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
+    encoding: "utf8"
+  })
+  assert.deepStrictEqual([status, JSON.parse(stdout).id], [0, 1])
+})
+
+it("tells once, as its log is set, that the index was replaced, whichever threads find it so", async () => {
+  const client = await startWith([sea], { env: { CLEW_LOG_FORMAT: "json" } })
+  const inThread = { query: "flour", explain: true }
+  await client.call("search", inThread)
+  const other = await startWith([bread])
+  await other.end()
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(join(client.folder, `index.db${suffix}`), { force: true })
+  renameSync(join(other.folder, "index.db"), join(client.folder, "index.db"))
+  assert.lengthOf((await client.call("search", inThread)).structuredContent.results, 1)
+  await client.end()
+  const said = client.stderr.split("\n").filter((line) => line !== "")
+  assert.lengthOf(
+    said.filter((line) => JSON.parse(line).message.includes("was replaced")),
+    1
+  )
 })
 
 class Built extends Context.Tag("test/Built")<Built, number>() {}

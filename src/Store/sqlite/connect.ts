@@ -24,6 +24,8 @@ export interface DatabaseOptions {
   readonly graph?: boolean | undefined
   /** Where the codes of the vectors are kept in memory; default: in this connection's own cache. */
   readonly cache?: CacheHandle | undefined
+  /** Whether a connection of the process's main thread tells what happens to the file. */
+  readonly inThread?: boolean | undefined
 }
 
 /** A connection and its file; undefined for a database in memory. */

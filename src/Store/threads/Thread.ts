@@ -2,6 +2,8 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as LogLevel from "effect/LogLevel"
+import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { setTimeout as delay } from "node:timers/promises"
@@ -9,7 +11,7 @@ import type { Worker } from "node:worker_threads"
 import { held } from "../sqlite/file/place.ts"
 import { startWorker } from "../../runtime/workers.ts"
 import { StoreError } from "../port/errors.ts"
-import type { Call, Outcome, Reply, ThreadData } from "./messages.ts"
+import type { Call, Outcome, Reply, Said, ThreadData } from "./messages.ts"
 
 /** How long a call may go without progress before its thread is abandoned, however long the whole call takes. */
 interface Limits {
@@ -149,8 +151,10 @@ export const start = (
       dead ??= died
       settle(Either.left(dead))
     }
-    worker.on("message", (reply: Reply) => {
-      if (reply.id === waiting?.id) settle(Either.right(reply))
+    const run = Runtime.runFork(yield* Effect.runtime())
+    worker.on("message", (reply: Reply | Said) => {
+      if ("said" in reply) run(Effect.logWithLevel(LogLevel.fromLiteral(reply.level), reply.said))
+      else if (reply.id === waiting?.id) settle(Either.right(reply))
     })
     // The `exit` event follows.
     worker.on("error", (error) => (reason = error instanceof Error ? error.message : String(error)))

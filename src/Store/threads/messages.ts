@@ -1,3 +1,4 @@
+import type * as LogLevel from "effect/LogLevel"
 import type { Whole } from "../../Store.ts"
 import type { StoreError } from "../port/errors.ts"
 import type { DatabaseOptions } from "../sqlite/connect.ts"
@@ -86,4 +87,10 @@ export interface Reply {
   readonly id: number
   readonly outcome: Outcome
   readonly spans: ReadonlyArray<RecordedSpan>
+}
+
+/** What a thread has to log. */
+export interface Said {
+  readonly level: LogLevel.Literal
+  readonly said: string
 }

@@ -12,7 +12,7 @@ import { parentPort, workerData } from "node:worker_threads"
 import { type Stores, whole } from "../../Store.ts"
 import { arriving, leaving } from "./crossing.ts"
 import { StoreError } from "../port/errors.ts"
-import type { Call, Outcome, Reply, ThreadData } from "./messages.ts"
+import type { Call, Outcome, Reply, Said, ThreadData } from "./messages.ts"
 import { recorder } from "./spans.ts"
 import { Cancelled } from "../sql/Cancelled.ts"
 import * as Sqlite from "../Sqlite.ts"
@@ -90,12 +90,18 @@ const serve = Effect.gen(function* () {
   return yield* Effect.never
 })
 
-// A worker's stdout is the process's, which is reserved for results.
-const stderr = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.logfmtLogger))
+// Logged by the thread that started this one, which knows where and how.
+const log = Logger.replace(
+  Logger.defaultLogger,
+  Logger.make(({ cause, logLevel, message }) => {
+    const why = Cause.isEmpty(cause) ? "" : `: ${Cause.pretty(cause)}`
+    port.postMessage({ level: logLevel._tag, said: `${String(message)}${why}` } satisfies Said)
+  })
+)
 
 Effect.runFork(
   serve.pipe(
-    Effect.provide(Layer.merge(Sqlite.layer(options), stderr)),
+    Effect.provide(Layer.merge(Sqlite.layer({ ...options, inThread: true }), log)),
     Effect.onExit((exit) => Effect.sync(() => post({ id: 0, outcome: toOutcome(exit), spans: [] })))
   ),
   { scheduler: attentive }
