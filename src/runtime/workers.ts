@@ -55,12 +55,28 @@ export const threadTime = (number: ThreadNumber): (() => number) => {
   }
 }
 
+/** A thread asks for the working directory as it starts, and dies where that was deleted, though all paths are absolute. */
+const leaveDeleted = (): void => {
+  try {
+    // What process.cwd() says may be remembered.
+    fs.realpathSync.native(".")
+  } catch {
+    try {
+      // A clone, or a worktree, may have been made anew at its place.
+      process.chdir(process.cwd())
+    } catch {
+      process.chdir("/")
+    }
+  }
+}
+
 /** Starts a worker thread. `source` is its entry below `src`, `built` its bundle beside this file's. */
 export const startWorker = (
   { built, source }: { readonly source: string; readonly built: string },
   workerData: object = {},
   options: WorkerOptions = {}
 ): Worker => {
+  leaveDeleted()
   const here = import.meta.url
   return here.endsWith(".ts")
     ? new Worker(new URL("../../scripts/sourceWorker.mjs", here), {

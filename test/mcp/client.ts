@@ -36,6 +36,8 @@ export interface StartOptions {
   readonly args?: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>>
   readonly folder?: string
+  /** The working directory; default: the folder. */
+  readonly cwd?: string
 }
 
 /** What a message of the second era says of itself. */
@@ -58,11 +60,11 @@ export class Client {
   private readonly server: Running
   readonly exited: Running["ended"]
 
-  constructor({ args = [], env = {}, folder = temporaryFolder() }: StartOptions = {}, serve = startHere) {
+  constructor({ args = [], env = {}, folder = temporaryFolder(), cwd = folder }: StartOptions = {}, serve = startHere) {
     this.folder = folder
     this.server = serve({
       argv: ["mcp", "--db", join(folder, "index.db"), ...args],
-      cwd: folder,
+      cwd,
       env: cleanEnv(folder, { CLEW_EMBEDDING_BACKEND: "builtin", ...env })
     })
     this.server.stdin.on("error", () => {})

@@ -8,7 +8,7 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { lazyLayer } from "../../src/mcp/serve.ts"
-import { bin, bread, cleanEnv, Client, connect, connectWith, sea, startWith, temporaryFolder } from "./client.ts"
+import { bin, bread, cleanEnv, Client, connect, connectWith, sea, start, startWith, temporaryFolder } from "./client.ts"
 
 describe("start", () => {
   it("answers initialize and lists its tools before it touches the index", async () => {
@@ -106,6 +106,19 @@ it("runs in a folder that is gone, as a shell may be in one", () => {
     encoding: "utf8"
   })
   assert.deepStrictEqual([status, JSON.parse(stdout).id], [0, 1])
+})
+
+it("goes on where its folder was removed, and where that was made anew", async () => {
+  for (const isMadeAnew of [false, true]) {
+    const folder = temporaryFolder()
+    const place = join(folder, "project")
+    mkdirSync(place)
+    const client = await start({ folder, cwd: place })
+    rmSync(place, { recursive: true })
+    if (isMadeAnew) mkdirSync(place)
+    await client.call("index_documents", { documents: [sea] })
+    assert.lengthOf((await client.call("search", { query: "tides", explain: true })).structuredContent.results, 1)
+  }
 })
 
 it("tells once, as its log is set, that the index was replaced, whichever threads find it so", async () => {
