@@ -1,6 +1,7 @@
 import Sqlite from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as fs from "node:fs"
 import { StoreUnavailable } from "../../Store.ts"
 import { WatchLock, WatchTaken } from "../WatchLock.ts"
 
@@ -18,8 +19,30 @@ const holder = (database: Sqlite.Database): WatchTaken => {
   }
 }
 
+/** Creates the file for those who may write to the index: root may be the first to watch for somebody else's. */
+const create = (file: string, index: string): void => {
+  try {
+    const descriptor = fs.openSync(file, "wx", 0o600)
+    try {
+      const { gid, mode, uid } = fs.statSync(index)
+      fs.fchmodSync(descriptor, mode & 0o666)
+      fs.fchownSync(descriptor, uid, gid)
+    } finally {
+      fs.closeSync(descriptor)
+    }
+  } catch {
+    // It is there, or SQLite says why it cannot be.
+  }
+}
+
+const inWords = (error: Error): string =>
+  "code" in error && error.code === "SQLITE_READONLY"
+    ? "belongs to another user; delete it, if no process follows files for this index"
+    : error.message
+
 /** Takes the write lock of a small database beside the index. The system releases it however the process ends. */
-const open = (file: string, paths: ReadonlyArray<string>): Sqlite.Database | WatchTaken => {
+const open = (file: string, index: string, paths: ReadonlyArray<string>): Sqlite.Database | WatchTaken => {
+  create(file, index)
   const database = new Sqlite(file, { timeout: 0 })
   try {
     database.exec("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS holder (pid INTEGER NOT NULL, paths TEXT NOT NULL)")
@@ -44,8 +67,8 @@ export const layer = (index: string) =>
       Effect.acquireRelease(
         Effect.flatMap(
           Effect.try({
-            try: () => open(`${index}-watch`, paths),
-            catch: (error) => new StoreUnavailable({ reason: `${index}-watch: ${(error as Error).message}` })
+            try: () => open(`${index}-watch`, index, paths),
+            catch: (error) => new StoreUnavailable({ reason: `${index}-watch: ${inWords(error as Error)}` })
           }),
           (opened) => (opened instanceof WatchTaken ? opened : Effect.succeed(opened))
         ),
