@@ -4,7 +4,8 @@ import type { Extracted } from "../../extraction/Extracted.ts"
 import type { Kind, Source } from "../../extraction/extract.ts"
 import { inAssets } from "../../runtime/packaged.ts"
 import { type ThreadNumber, oneByOne, startWorker, threadNumber, threadTime } from "../../runtime/workers.ts"
-import { Unsupported } from "../Loader.ts"
+import { Unreadable, Unsupported } from "../Loader.ts"
+import { type Failure, whyNot } from "./failure.ts"
 
 export interface Job {
   readonly id: number
@@ -12,9 +13,7 @@ export interface Job {
   readonly source: Source
 }
 
-export type Outcome =
-  | { readonly id: number; readonly read: Extracted }
-  | { readonly id: number; readonly reason: string }
+export type Outcome = { readonly id: number } & Answer
 
 /** What the worker gets at its start. */
 export interface ThreadData {
@@ -31,12 +30,15 @@ export interface Limits {
   readonly parseMemoryMb: number
 }
 
-/** Extracts a file's text. A file that takes too much time or memory is Unsupported, and the next one is read. */
-export type Extract = (path: string, kind: Kind, source: Source) => Effect.Effect<Extracted, Unsupported>
+/**
+ * Extracts a file's text. A file that takes too much time or memory is Unsupported, and the next one is read; where the
+ * reader itself cannot run, the file is Unreadable.
+ */
+export type Extract = (path: string, kind: Kind, source: Source) => Effect.Effect<Extracted, Unreadable | Unsupported>
 
 const entry = { source: "files/Loader/extractWorker.ts", built: "extractWorker.js" }
 
-type Answer = { readonly read: Extracted } | { readonly reason: string; readonly isLimit?: boolean }
+type Answer = { readonly read: Extracted } | Failure
 
 /** A reader that uses no processor for so long, in milliseconds, waits for something that never comes. */
 const longestRest = 120_000
@@ -106,7 +108,7 @@ export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<E
             ? { reason: `damaged: its reader ended with code ${why}` }
             : "code" in why && why.code === "ERR_WORKER_OUT_OF_MEMORY"
               ? tooLarge
-              : { reason: `damaged: ${why.message}` },
+              : whyNot(why),
         within: (answer) =>
           Effect.raceFirst(
             answer,
@@ -118,8 +120,12 @@ export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<E
           )
       }),
       (read) => (path, kind, source) =>
-        Effect.flatMap(read({ kind, source }), (answer) =>
-          "read" in answer ? Effect.succeed(answer.read) : new Unsupported({ path, ...answer })
+        Effect.flatMap(read({ kind, source }), (answer): Effect.Effect<Extracted, Unreadable | Unsupported> =>
+          "read" in answer
+            ? Effect.succeed(answer.read)
+            : "fault" in answer
+              ? new Unreadable({ path, reason: answer.fault })
+              : new Unsupported({ path, ...answer })
         )
     )
   })

@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { extension } from "../../chunking/format.ts"
 import type { Attachment, Extracted } from "../../extraction/Extracted.ts"
-import type { FileFormat, Loaded, LoadedDocument, SourceFile, Unsupported } from "../Loader.ts"
+import type { FileFormat, Loaded, LoadedDocument, SourceFile, Unreadable, Unsupported } from "../Loader.ts"
 import type { Extract } from "./Extractor.ts"
 import { openBytes } from "./read.ts"
 
@@ -90,14 +90,18 @@ export const format = (
   toDocument: (read: Extracted) => LoadedDocument,
   others: ReadonlyArray<FileFormat>
 ): FileFormat => {
-  const message = (path: string, place: Place, bytes: Uint8Array): Effect.Effect<Stream.Stream<Loaded>, Unsupported> =>
+  const message = (
+    path: string,
+    place: Place,
+    bytes: Uint8Array
+  ): Effect.Effect<Stream.Stream<Loaded, Unreadable>, Unreadable | Unsupported> =>
     Effect.map(extract(path, "mail", bytes), (read) =>
       Stream.concat(
         Stream.make<[Loaded]>({ ...toDocument(read), record: place.record, line: place.line }),
         Stream.flatMap(Stream.fromIterable(attachmentsOf(read)), (attachment) => attached(path, place, attachment))
       )
     )
-  const attached = (path: string, place: Place, attachment: Attachment): Stream.Stream<Loaded> =>
+  const attached = (path: string, place: Place, attachment: Attachment): Stream.Stream<Loaded, Unreadable> =>
     Stream.unwrap(
       Effect.gen(function* () {
         const { depth, line, record } = place
@@ -119,8 +123,8 @@ export const format = (
         )
       })
     ).pipe(
-      Stream.catchAll((error) =>
-        error._tag === "Unsupported" && error.isLimit === true
+      Stream.catchTag("Unsupported", (error) =>
+        error.isLimit === true
           ? Stream.make<[Loaded]>({
               _tag: "Rejected",
               line: place.line ?? 1,

@@ -4,6 +4,7 @@ import { NotExtracted } from "../../extraction/Extracted.ts"
 import { extract } from "../../extraction/extract.ts"
 import { tellNumber } from "../../runtime/workers.ts"
 import type { Job, Outcome, ThreadData } from "./Extractor.ts"
+import { whyNot } from "./failure.ts"
 
 const { cmaps, thread } = workerData as ThreadData
 tellNumber(thread)
@@ -13,9 +14,7 @@ const answer = async ({ id, kind, source }: Job): Promise<Outcome> => {
     return { id, read: await extract(kind, source, { cmaps: () => readFileSync(cmaps) }) }
   } catch (error) {
     // A failure of the library itself means that the file is damaged.
-    const reason =
-      error instanceof NotExtracted ? error.message : `damaged: ${String((error as Error)?.message ?? error)}`
-    return { id, reason: reason.replace(/\s+/g, " ").slice(0, 300) }
+    return { id, ...(error instanceof NotExtracted ? { reason: error.message } : whyNot(error)) }
   }
 }
 

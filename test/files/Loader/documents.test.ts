@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { strToU8, zipSync } from "fflate"
 import type { LoadedDocument } from "../../../src/files/Loader.ts"
 import * as Extractor from "../../../src/files/Loader/Extractor.ts"
+import { whyNot } from "../../../src/files/Loader/failure.ts"
 import { fragment, markAt } from "../../../src/model/Locator.ts"
 import { pdfOf } from "./pdfOf.ts"
 import { document, fixture, inOrder, layer, load as loadBytes, related, zipped } from "./loading.ts"
@@ -728,6 +729,14 @@ describe("what stands around the text", () => {
 })
 
 describe("damaged documents", () => {
+  it("are not those whose reader cannot run, as while Clew is being replaced", () => {
+    const withCode = (code: string) => Object.assign(new Error("lost"), { code })
+    for (const code of ["ENOENT", "EMFILE", "ERR_MODULE_NOT_FOUND"])
+      assert.property(whyNot(withCode(code)), "fault", code)
+    assert.deepStrictEqual(whyNot(withCode("Z_DATA_ERROR")), { reason: "damaged: lost" })
+    assert.deepStrictEqual(whyNot("odd"), { reason: "damaged: odd" })
+  })
+
   it.live("a file that takes too long is given up, and the next one is read", () =>
     Effect.scoped(
       Effect.gen(function* () {
