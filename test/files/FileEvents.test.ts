@@ -51,6 +51,26 @@ it.scoped("finds by itself that another folder stands at the path, and what beco
   })
 )
 
+it.scoped("is told that a folder was deleted, also where one with the same inode stands there by now", () =>
+  Effect.gen(function* () {
+    const root = path.join(yield* temporaryFolder, "root")
+    fs.mkdirSync(root)
+    const listeners: Array<(event: "rename", name: string) => void> = []
+    const told = make({
+      recursive: false,
+      remoteDisk: () => undefined,
+      queue: Infinity,
+      open: (place, _, listener) => {
+        if (place === root) listeners.push(listener)
+        return fs.watch(place, { persistent: false }, () => {})
+      }
+    })
+    const ends = yield* Effect.forEach([root, path.join(root, "a.md")], (each) => endOf(told, each))
+    for (const tell of listeners) tell("rename", "root")
+    for (const end of ends) assert.match(yield* Fiber.join(end), /root is gone or was replaced/)
+  })
+)
+
 it.scoped("is told at once of a folder that comes to a path that was missing", () =>
   Effect.gen(function* () {
     const at = yield* temporaryFolder

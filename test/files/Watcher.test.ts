@@ -17,6 +17,7 @@ import { FileIndexer } from "../../src/files/FileIndexer.ts"
 import type { WatchEvent } from "../../src/files/FileEvent.ts"
 import { Watcher } from "../../src/files/Watcher.ts"
 import { WatchLock, WatchTaken } from "../../src/files/WatchLock.ts"
+import { Disk, DiskFailure, type FileTree } from "../../src/files/Walker/Disk.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { StoreUnavailable } from "../../src/Store.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
@@ -213,6 +214,17 @@ it.scoped("looks at everything, and goes on, where changes may have gone unseen"
   })
 )
 
+const absent = new DiskFailure({ code: "ENOENT", detail: "absent" })
+
+/** A disk with nothing on it, which answers at once. */
+const nothing: FileTree = {
+  names: () => absent,
+  look: (paths) => Effect.succeed(paths.map(() => absent)),
+  follow: () => absent,
+  real: Effect.succeed,
+  text: () => absent
+}
+
 for (const [code, advice] of [
   ["ENOSPC", "fs.inotify.max_user_watches"],
   ["EMFILE", "fs.inotify.max_user_instances"]
@@ -234,7 +246,7 @@ for (const [code, advice] of [
           }
         })
         const { run, status, times, told } = yield* setUp({ events, paths: [import.meta.dirname] })
-        yield* Effect.forkScoped(run)
+        yield* Effect.forkScoped(Effect.provideService(run, Disk, nothing))
         yield* pass(0)
         assert.strictEqual((yield* status).state, "polling")
         assert.include(told.map((event) => (event._tag === "Polling" ? event.advice : "")).join(), advice)

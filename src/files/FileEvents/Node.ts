@@ -111,6 +111,13 @@ const isFolder = (place: string, look: typeof fs.statSync = fs.statSync): boolea
   }
 }
 
+/**
+ * Whether a watched folder tells of itself: that it was deleted or moved. Another may stand there, with its very inode. It may
+ * also mean an entry of the same name.
+ */
+const isOfItself = (folder: string, event: "rename" | "change", name: string | null): boolean =>
+  event === "rename" && name === path.basename(folder)
+
 const replaced = (place: string) => new FileEventsLost({ reason: `${place} is gone or was replaced` })
 
 /** Why a folder below the watched one is left out: it is gone by now, not readable, or too deep. */
@@ -178,7 +185,9 @@ class Tree {
   }
 
   #met(folder: string, event: "rename" | "change", name: string | null): void {
-    if (event === "rename" && identityOf(this.root) !== this.#identity) return this.lost(replaced(this.root))
+    const isGone = folder === this.root && isOfItself(folder, event, name)
+    if (isGone || (event === "rename" && identityOf(this.root) !== this.#identity))
+      return this.lost(replaced(this.root))
     if (name === null) return this.changed(folder)
     const place = path.join(folder, name)
     if (name.split(path.sep).some(isForeign)) return
@@ -222,7 +231,8 @@ const watchFile = (
     else if (isFolder(file)) lost(new FileEventsLost({ reason: `${file} has become a folder` }))
   }
   try {
-    const watcher = system.open(folder, false, (_, met) => {
+    const watcher = system.open(folder, false, (event, met) => {
+      if (isOfItself(folder, event, met)) return lost(replaced(folder))
       if (met !== null && met !== name) return
       changed(file)
       check()
