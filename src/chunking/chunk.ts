@@ -24,7 +24,7 @@ export interface ChunkOptions {
 
 /**
  * Cuts a document into passages, in order. Each is exactly the content at its span, and no content is lost except a
- * Markdown document's front matter. No passage has more than `size` tokens, nor more than eight times as many
+ * Markdown document's front matter, of which a description stays. No passage has more than `size` tokens, nor more than eight times as many
  * characters, but for what aligns a table's columns.
  */
 export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Passage> => {
@@ -32,7 +32,7 @@ export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Pas
   const sink = passageSink(m, options.format === "code" || options.format === "data")
   switch (options.format) {
     case "markdown":
-      addSections(m, (found) => scanMarkdown(content, frontMatterSpan(content)?.end ?? 0, found), sink)
+      addMarkdown(m, sink)
       break
     case "asciidoc":
       addSections(m, (found) => scanMarkup(content, asciidoc, found), sink)
@@ -53,6 +53,23 @@ export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Pas
       addText(m, sink)
   }
   return sink.passages
+}
+
+/** A line of front matter in which a page says what it is about, often in words that it has nowhere else. */
+const described = /^(?:description|summary|subtitle|abstract|excerpt)[ \t]*[:=][ \t]*([^\s|>&*!{[#][^\r\n]*)$/im
+
+const addMarkdown = (m: Measure, sink: PassageSink): void => {
+  const front = frontMatterSpan(m.text)
+  const found = described.exec(front?.body ?? "")
+  if (front !== undefined && found !== null) {
+    const whole = found[1]!.trimEnd()
+    const quotes = /^["']/.test(whole) && whole.endsWith(whole[0]!) && whole.length > 1 ? 1 : 0
+    const end = m.text.indexOf(front.body) + found.index + found[0].trimEnd().length
+    const units: Array<Unit> = []
+    addProse(m, units, { start: end - whole.length + quotes, end: end - quotes, flow: 1 })
+    sink.add(units, () => [])
+  }
+  addSections(m, (found) => scanMarkdown(m.text, front?.end ?? 0, found), sink)
 }
 
 const addText = (m: Measure, sink: PassageSink): void => {

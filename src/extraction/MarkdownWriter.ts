@@ -90,6 +90,13 @@ export class MarkdownWriter {
     this.block(wordLines(text, plainLine).join("\n"))
   }
 
+  /** A further paragraph of the item at `depth`. */
+  inItem(text: string, depth: number): void {
+    const indent = "  ".repeat(Math.min(8, depth) + 1)
+    const lines = wordLines(text, oneLine)
+    if (lines.length > 0) this.block(indent + lines.join(`\n${indent}`))
+  }
+
   /** Continues the last paragraph, with the current place; `join` joins the ends of two lines. */
   goOn(text: string, join: (text: string, next: string) => string): void {
     const last = this.parts.pop() ?? ""

@@ -28,7 +28,7 @@ const aroundRoles = new Set(["navigation", "banner", "contentinfo", "search", "c
 
 /** Words in a class or id that mark what surrounds the content. */
 const aroundWords =
-  /(?:^|[\s_-])(?:nav(?:bar|igation)?|navheader|navfooter|menu|sidebar|side-bar|sphinxsidebar|related|breadcrumbs?|cookies?|consent|banner|gdpr|footer|pagination|pager|share|sharing|social|advert(?:isement)?s?|ads?|newsletter|subscribe|comments?|skip-?link|toc|table-of-contents|headerlink|edit-?(?:page|link)|feedback)(?:$|[\s_-])/i
+  /(?:^|[\s_-])(?:(?:doc)?nav(?:bar|igation)?|navheader|navfooter|menu|sidebar|side-bar|sphinxsidebar|related|breadcrumbs?|cookies?|consent|banner|gdpr|footer|pagination|pager|share|sharing|social|advert(?:isement)?s?|ads?|newsletter|subscribe|comments?|skip-?link|toc|table-of-contents|headerlink|edit-?(?:page|link)|feedback)(?:$|[\s_-])/i
 
 /** Asides that belong to the text beside them. */
 const notes =

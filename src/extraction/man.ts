@@ -247,6 +247,10 @@ class Manual {
   private marker: string | undefined
   /** The depth of nested lists: what RS indents below an item. */
   private depth = 0
+  /** Lists of mdoc that are open. */
+  private lists = 0
+  /** Whether paragraphs belong to an item. */
+  private inItem = false
   private first = true
   private start = 1
 
@@ -297,7 +301,8 @@ class Manual {
     if (level === 1) this.title ??= words.trim()
     this.writer.heading(level, words)
     this.first = true
-    this.depth = 0
+    this.depth = this.lists = 0
+    this.inItem = false
   }
 
   private flush(): void {
@@ -309,11 +314,14 @@ class Manual {
     if (term !== undefined) {
       this.writer.item(text === "" ? term : `${term}\n${text}`, this.depth, "-", this.first)
       this.first = false
+      this.inItem = true
     } else if (marker !== undefined && text !== "") {
       this.writer.item(text, this.depth, marker, this.first)
       this.first = false
+      this.inItem = true
     } else if (text !== "") {
-      this.writer.paragraph(text)
+      if (this.inItem) this.writer.inItem(text, this.depth)
+      else this.writer.paragraph(text)
       this.first = true
     }
   }
@@ -368,12 +376,22 @@ class Manual {
       this.start = number
     } else if (name === "RS") {
       this.flush()
-      if (!this.first) this.depth = Math.min(8, this.depth + 1)
+      if (!this.first || this.inItem) this.depth = Math.min(8, this.depth + 1)
     } else if (name === "RE") {
       this.flush()
       this.depth = Math.max(0, this.depth - 1)
-    } else if (paragraphs.has(name)) this.flush()
-    else if (name === "Nm" && rest !== "" && this.name === "") {
+    } else if (name === "Bl") {
+      this.flush()
+      if (this.lists++ > 0 && this.inItem) this.depth = Math.min(8, this.depth + 1)
+    } else if (name === "El") {
+      this.flush()
+      this.lists = Math.max(0, this.lists - 1)
+      this.depth = Math.max(0, this.depth - 1)
+      if (this.lists === 0) this.inItem = false
+    } else if (paragraphs.has(name)) {
+      this.flush()
+      if (/^(?:PP|P|LP)$/.test(name) && this.depth === 0) this.inItem = false
+    } else if (name === "Nm" && rest !== "" && this.name === "") {
       this.name = plain(argumentsOf(rest)[0] ?? "")
       this.text(this.name, number)
     } else if (inline.has(name)) this.text(spoken([name, ...argumentsOf(rest)], this.name), number)

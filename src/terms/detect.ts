@@ -17,12 +17,18 @@ const letters = /\p{L}+/uy
 const cyrillic = /^\p{Script=Cyrillic}/u
 /** Letters of Russian, and letters of the other languages that share its words of grammar. */
 const russian = /[\u044b\u044d]/u
-const notRussian = /[\u0456\u0457\u0454\u045e\u0458\u0459\u045a\u045b\u0452\u0453\u045c\u045f]/u
+const notRussian = /[\u0450\u0452-\u052f]/u
 
 interface Counts {
   readonly count: number
   readonly different: number
 }
+
+const tags = /<[^<>]{1,400}>/g
+const letter = /\p{L}/gu
+const cyrillicLetter = /\p{Script=Cyrillic}/gu
+/** The share of letters in Cyrillic that makes a text Russian: the rest is code and names. */
+const leastCyrillic = 0.3
 
 const letterA = 97
 const alphabet = 26
@@ -102,7 +108,11 @@ export const documentLanguage = (passages: Iterable<{ readonly text: string }>):
     text += `${passage.text.slice(0, most - text.length)}\n`
     if (text.length >= most) break
   }
+  if (/^\s*<[?!a-z]/i.test(text)) text = text.replace(tags, " ")
   const isRussian = russian.test(text) && !notRussian.test(text)
+  // Nothing that is mostly written in other letters is English, however much code stands beside it.
+  if (isRussian && (text.match(cyrillicLetter)?.length ?? 0) > leastCyrillic * (text.match(letter)?.length ?? 0))
+    return "ru"
   const lower = text.toLowerCase()
   const { found, words } = grammarIn(lower, foreignGrammar())
   const languages = byLanguage(found)

@@ -116,6 +116,56 @@ describe("chunk, Markdown: blocks", () => {
     assert.deepStrictEqual([first?.start, first?.startLine, first?.endLine], [18, 5, 7])
     assert.strictEqual(passages("+++\na = 1\n+++\ntext")[0]?.text, "text")
   })
+  it("keeps the description of front matter, at its place", () => {
+    for (const [line, said] of [
+      ["description: Cuts a string to a length.", "Cuts a string to a length."],
+      ["description: 'Cuts a string'   ", "Cuts a string"],
+      ['Summary = "It\'s cut: \\"so\\""', 'It\'s cut: \\"so\\"']
+    ] as const) {
+      const fence = line.includes("=") ? "+++" : "---"
+      const text = `${fence}\ntitle: A\n${line}\ntags: [a]\n${fence}\n\n# Real\n\ntext`
+        .replace("title: A", fence === "+++" ? 'title = "A"' : "title: A")
+        .replace("tags: [a]", fence === "+++" ? "n = 1" : "tags: [a]")
+      const [first, second] = passages(text)
+      assert.deepInclude(first, { text: said, startLine: 3, endLine: 3, heading: [], start: text.indexOf(said) })
+      assert.strictEqual(second?.text, "# Real\n\ntext")
+    }
+    for (const line of [
+      "description: >-\n  folded",
+      "description: [a, b]",
+      "description:",
+      "description: ''",
+      "descriptions: no"
+    ]) {
+      assert.strictEqual(passages(`---\ntitle: A\n${line}\n---\ntext`)[0]?.text, "text", line)
+    }
+  })
+  it("says in the heading path whose item a passage continues", () => {
+    const found = passages(
+      [
+        "# Options",
+        `- \`--accept\` takes hosts\n\n  ${words(60)}\n\n  ${words(60)}`,
+        `  - inner: ${words(3)}\n\n    ${words(60)}\n\n    ${words(60)}`,
+        `  ${words(60)}`,
+        `${words(60)}`
+      ].join("\n\n")
+    )
+    assert.deepStrictEqual(
+      [
+        ...new Set(
+          found.map(({ heading }) =>
+            heading
+              .slice(1)
+              .map((term) => term.split(/:| takes/)[0])
+              .join(" > ")
+          )
+        )
+      ],
+      ["", "--accept", "--accept > inner", "--accept", ""].filter((each, at, all) => all.indexOf(each) === at)
+    )
+    assert.deepStrictEqual(found.at(-1)?.heading, ["Options"])
+    assert.deepStrictEqual(found.at(-2)?.heading, ["Options", "--accept takes hosts"])
+  })
   it("keeps prose between rules at the head", () => {
     assert.isTrue(passages("---\n\nNot metadata at all.\n\n---\n")[0]?.text.includes("Not metadata"))
   })

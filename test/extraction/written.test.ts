@@ -263,6 +263,31 @@ Starting`
     })
   )
 
+  it.effect("what follows an option in a manual page stays with it, until its list ends", () =>
+    Effect.gen(function* () {
+      const man =
+        ".SH OPTIONS\n.TP\n.B \\-a\nFirst.\n.IP\nMore of it.\n.RS\n.TP\n.B x\nInner.\n.RE\n.TP\n.B \\-b\nSecond.\n.PP\nOf both."
+      assert.strictEqual(
+        (yield* read("man", man)).text,
+        ["## OPTIONS", "- -a\n  First.", "  More of it.", "  - x\n    Inner.\n- -b\n  Second.", "Of both."].join("\n\n")
+      )
+      const bsd =
+        ".Sh OPTIONS\n.Bl -tag\n.It Fl a\nFirst.\n.Pp\nMore of it.\n.Bl -tag\n.It Cm x\nInner.\n.Pp\nMore of x.\n.El\n.Pp\nLast.\n.El\n.Pp\nOf all."
+      assert.strictEqual(
+        (yield* read("man", bsd)).text,
+        [
+          "## OPTIONS",
+          "- -a\n  First.",
+          "  More of it.",
+          "  - x\n    Inner.",
+          "    More of x.",
+          "  Last.",
+          "Of all."
+        ].join("\n\n")
+      )
+    })
+  )
+
   it.effect("a section of a manual page may be named by a number", () =>
     Effect.gen(function* () {
       const { text } = yield* read("man", ".TH TIDE 1\n.SH 1\n.PP\nSection named one.")

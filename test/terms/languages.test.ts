@@ -34,6 +34,20 @@ describe("the language of a document", () => {
     }
   })
 
+  it("is Russian where its letters are, whatever stands between them, and no other that has such letters", () => {
+    const option = "--preserve=mode,ownership  сохранять указанные атрибуты (обычный файл, владелец, время)\n"
+    assert.strictEqual(documentLanguage([{ text: option.repeat(8) }]), "ru")
+    const kazakh = "Бұл құжатта файлды көшіру, оның атын өзгерту және тармақты бөлу туралы жазылған, ыңғайлы.\n"
+    assert.strictEqual(documentLanguage([{ text: kazakh.repeat(4) }]), "en")
+  })
+
+  it("is that of the words between tags", () => {
+    const tags =
+      '<link type="guide" xref="files#faq"/><credit type="author copyright"><name>A. B. of C</name></credit>\n'
+    const text = `${tags.repeat(6)}<p>${prose[1]![1]}</p>`
+    assert.strictEqual(documentLanguage([{ text }]), "de")
+  })
+
   it("counts the prose around code in English", () => {
     const code = "if (this.is.not(a)) { return of(the.for, in, to) }\n"
     assert.strictEqual(documentLanguage([prose[1]![1], code, prose[1]![1]].map((text) => ({ text }))), "de")

@@ -1,6 +1,6 @@
 import { plainHeading } from "./headings.ts"
 import { addCode, addTable } from "./lineUnits.ts"
-import type { Block, Heading, MarkdownSink } from "./markdown.ts"
+import { type Block, columns, type Heading, type MarkdownSink } from "./markdown.ts"
 import { append, cut, fits, type Measure, type Unit } from "./unit.ts"
 import type { PassageSink } from "./passages.ts"
 import { addProse, addSpan, eachParagraph } from "./prose.ts"
@@ -31,7 +31,7 @@ export const addSections = (m: Measure, scan: (sink: MarkdownSink) => void, sink
 
   const flush = () => {
     const { path, units } = group
-    sink.add(units, () => path, tables.at)
+    sink.add(units, (start, end) => [...path, ...items.around(start, end)], tables.at)
   }
   const finish = () => {
     if (section === group) return
@@ -41,15 +41,18 @@ export const addSections = (m: Measure, scan: (sink: MarkdownSink) => void, sink
     section = group
   }
   const tables = tableHeaders(m)
+  const items = openItems(m.text)
   const writer = blockWriter(m, tables)
   const path: Array<{ readonly level: number; readonly title: string }> = []
 
   scan({
     block: (block) => {
+      items.add(block)
       writer.write(section.units, block)
       section.hasBody = true
     },
     heading: (heading) => {
+      items.close()
       finish()
       while ((path.at(-1)?.level ?? 0) >= heading.level) path.pop()
       path.push({ level: heading.level, title: plainHeading(m.text.slice(...heading.title)) })
@@ -141,3 +144,57 @@ const blockWriter = (m: Measure, tables: TableHeaders) => {
 }
 
 const introduces = (text: string, end: number): number => (text.charAt(end - 1) === ":" ? cut.introduction : cut.block)
+
+/** The longest first line of an item that names what the item is about. */
+const longestTerm = 120
+
+interface Item {
+  readonly term: string
+  readonly level: number
+  readonly start: number
+  end: number
+  readonly outer: Item | undefined
+}
+
+/** Lists' items by their first lines, for passages that hold a part of one: an option's further paragraphs do not name it. */
+const openItems = (text: string) => {
+  const all: Array<Item> = []
+  let open: Item | undefined
+  return {
+    add: ({ depth, end, kind, start }: Block): void => {
+      const level = kind === "item" ? depth : Math.min(8, indentBefore(text, start) >> 1)
+      while (open !== undefined && open.level >= level) open = open.outer
+      for (let item = open; item !== undefined; item = item.outer) item.end = end
+      if (kind !== "item") return
+      const line = text.slice(start, Math.min(end, start + 2 * longestTerm)).split(/[\r\n]/, 1)[0]!
+      const term = plainHeading(line.replace(/^(?:[-*+]|\d{1,9}[.)])\s{1,8}/, "").replace(/:{1,4}$/, ""))
+      if (term === "" || term.length > longestTerm) return
+      open = { term, level, start, end, outer: open }
+      all.push(open)
+    },
+    close: (): void => {
+      open = undefined
+    },
+    /** The terms of the items of which a span is a part, outermost first. */
+    around: (start: number, end: number): ReadonlyArray<string> => {
+      let first = 0
+      for (let to = all.length; first < to;) {
+        const middle = (first + to) >> 1
+        if (all[middle]!.start <= start) first = middle + 1
+        else to = middle
+      }
+      const terms: Array<string> = []
+      for (let item = all[first - 1]; item !== undefined; item = item.outer) {
+        if (start < item.end && (item.start < start || end < item.end)) terms.push(item.term)
+      }
+      return terms.reverse()
+    }
+  }
+}
+
+/** The columns of white space before a place in its line. */
+const indentBefore = (text: string, place: number): number => {
+  let at = place
+  while (place - at < 64 && (text[at - 1] === " " || text[at - 1] === "\t")) at--
+  return columns(text, at, place)
+}

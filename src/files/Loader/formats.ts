@@ -144,7 +144,7 @@ type Extractable = readonly [
 ]
 
 const extractables: ReadonlyArray<Extractable> = [
-  ["html", 7, isHtml, pageText],
+  ["html", 8, isHtml, pageText],
   ["pdf", 7, mimes("pdf", /^application\/pdf$/), bytes],
   // Documents, templates and shows, with macros or without.
   ["docx", 6, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
@@ -168,7 +168,7 @@ const extractables: ReadonlyArray<Extractable> = [
     (file) => Effect.map(file.bytes, (source) => decode(source, "utf-8"))
   ],
   ["latex", 5, isLatex, content],
-  ["man", 4, isMan, content],
+  ["man", 5, isMan, content],
   ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 2, named("srt", "vtt"), content]
 ]

@@ -285,13 +285,13 @@ describe("documents", () => {
               section("comments", "Comments")
             ].join(
               ""
-            )}<dl><dt id="jar.make_cookies">jar.make_cookies()</dt><dd>Makes them.</dd></dl><aside class="footnote">A note on it.</aside><aside>Our offers</aside></main></body></html>`
+            )}<dl><dt id="jar.make_cookies">jar.make_cookies()</dt><dd>Makes them.</dd></dl><aside class="footnote">A note on it.</aside><aside>Our offers</aside><ul class="docnav"><li><a href="shell.html">Shell setup</a></li></ul></main></body></html>`
           )
         )
       )
       inOrder(page.content, "## Cookie Objects\n\nWords on cookie-objects.", "## How do I share global variables?")
       inOrder(page.content, "## Comments\n\nWords on comments.", "jar.make_cookies()", "A note on it.")
-      for (const around of ["We use cookies", "Our offers", "¶"]) assert.notInclude(page.content, around)
+      for (const around of ["We use cookies", "Our offers", "¶", "Shell setup"]) assert.notInclude(page.content, around)
     })
   )
 
