@@ -7,7 +7,7 @@ import { scanMarkdown } from "./chunk/markdown.ts"
 import { type Measure, measure, type Unit } from "./chunk/unit.ts"
 import { type PassageSink, passageSink } from "./chunk/passages.ts"
 import { addProse, eachParagraph } from "./chunk/prose.ts"
-import { addSections } from "./chunk/sections.ts"
+import { addSections, openItems } from "./chunk/sections.ts"
 import { frontMatterSpan } from "./frontMatter.ts"
 
 export interface ChunkOptions {
@@ -69,7 +69,7 @@ const addMarkdown = (m: Measure, sink: PassageSink): void => {
     addProse(m, units, { start: end - whole.length + quotes, end: end - quotes, flow: 1 })
     sink.add(units, () => [])
   }
-  addSections(m, (found) => scanMarkdown(m.text, front?.end ?? 0, found), sink)
+  addSections(m, (found) => scanMarkdown(m.text, front?.end ?? 0, found), sink, openItems(m.text))
 }
 
 const addText = (m: Measure, sink: PassageSink): void => {

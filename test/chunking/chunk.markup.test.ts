@@ -127,8 +127,6 @@ ${body}
     assert.deepStrictEqual(outline("asciidoc", text), [
       "git-x(1) > NAME",
       "git-x(1) > Options",
-      "git-x(1) > Options > -q",
-      "git-x(1) > Options > --verbose",
       "git-x(1) > Options > Deep"
     ])
   })

@@ -24,14 +24,21 @@ const tokensOf = (units: ReadonlyArray<Unit>): number => units.reduce((sum, unit
  * - a heading without text of its own joins the next section, whose path the passage has;
  * - a section of less than an eighth of a passage is joined with the next ones, beside or below it, while they stay
  *   within half a passage; the path is then their common one.
+ *
+ * A passage that holds a part of one of the `items` has its term in the path, too.
  */
-export const addSections = (m: Measure, scan: (sink: MarkdownSink) => void, sink: PassageSink): void => {
+export const addSections = (
+  m: Measure,
+  scan: (sink: MarkdownSink) => void,
+  sink: PassageSink,
+  items?: ReturnType<typeof openItems>
+): void => {
   let group: Section = { level: 0, path: [], units: [], hasBody: false }
   let section = group
 
   const flush = () => {
     const { path, units } = group
-    sink.add(units, (start, end) => [...path, ...items.around(start, end)], tables.at)
+    sink.add(units, (start, end) => [...path, ...(items?.around(start, end) ?? [])], tables.at)
   }
   const finish = () => {
     if (section === group) return
@@ -41,18 +48,17 @@ export const addSections = (m: Measure, scan: (sink: MarkdownSink) => void, sink
     section = group
   }
   const tables = tableHeaders(m)
-  const items = openItems(m.text)
   const writer = blockWriter(m, tables)
   const path: Array<{ readonly level: number; readonly title: string }> = []
 
   scan({
     block: (block) => {
-      items.add(block)
+      items?.add(block)
       writer.write(section.units, block)
       section.hasBody = true
     },
     heading: (heading) => {
-      items.close()
+      items?.close()
       finish()
       while ((path.at(-1)?.level ?? 0) >= heading.level) path.pop()
       path.push({ level: heading.level, title: plainHeading(m.text.slice(...heading.title)) })
@@ -157,7 +163,7 @@ interface Item {
 }
 
 /** Lists' items by their first lines, for passages that hold a part of one: an option's further paragraphs do not name it. */
-const openItems = (text: string) => {
+export const openItems = (text: string) => {
   const all: Array<Item> = []
   let open: Item | undefined
   return {
