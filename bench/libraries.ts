@@ -78,7 +78,7 @@ const ownHeadings = (text: string): ReadonlyArray<string> => {
     found.push(`${level}@${text.slice(0, start).split("\n").length}`)
     return false
   }
-  scanMarkdown(text, 0, { block: () => {}, heading })
+  scanMarkdown(text, 0, { block: () => {}, leave: () => {}, heading })
   return found
 }
 const theirHeadings = (text: string): ReadonlyArray<string> =>
@@ -96,7 +96,7 @@ for (const text of texts) {
   for (const each of b) if (!a.has(each)) theirsOnly++
 }
 const ownMarkdown = cpu(() => {
-  for (const text of texts) scanMarkdown(text, 0, { block: () => {}, heading: () => false })
+  for (const text of texts) scanMarkdown(text, 0, { block: () => {}, leave: () => {}, heading: () => false })
 })
 const theirMarkdown = cpu(() => texts.forEach(parsed))
 console.log(

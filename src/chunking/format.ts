@@ -71,9 +71,28 @@ export const formatOfName = (name: string): Format | undefined => {
 
 const markdownSign = /^(?:#{1,6}[ \t]+\S|```|~~~)/m
 
-/** By its name, else by its text: headings or fences make it Markdown; in steps. */
+const underline = /^([=\-~^"'*+#`])\1{2,}[ \t]*$/
+/** Directives, roles, targets and `::`, which begins a literal block. */
+const restructuredSign = /^[ \t]{0,40}\.\. (?:_[^:]{1,80}:|[a-z][\w:-]{1,40}::)|:[a-z]{2,20}:`[^`]{1,200}`|^\S.*::$/
+
+/** Whether a text has a title with a row of signs below it, and something else that is written in reStructuredText. */
+const isRestructured = (content: string): boolean => {
+  const lines = content.slice(0, 16_384).split(/\r\n|\n|\r/)
+  const isTitle = (line: string | undefined, row: string) =>
+    line !== undefined && /^\S/.test(line) && line.trimEnd().length <= row.trimEnd().length
+  return (
+    lines.some((line, at) => underline.test(line) && isTitle(lines[at - 1], line)) &&
+    lines.some((line) => restructuredSign.test(line))
+  )
+}
+
+/**
+ * By its name, else by its text: headings or fences make it Markdown; in steps. Projects of Python name reStructuredText
+ * `.txt`, too.
+ */
 export function* judgingFormat(name: string | undefined, content: string): Generator<undefined, Format> {
   const named = name === undefined ? undefined : formatOfName(name)
+  if (named === "text" && isRestructured(content)) return "rst"
   if (named !== undefined) return named
   for (const lines of lineStretches(content)) {
     if (markdownSign.test(lines)) return "markdown"

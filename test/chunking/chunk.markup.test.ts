@@ -97,6 +97,56 @@ ${each((i) => `   cell${i}, value`)}`
 })
 
 describe("headings", () => {
+  it("of reStructuredText are also what Sphinx describes, as far as it is indented", () => {
+    const text = `Utilities
+=========
+
+${body}
+
+.. _strip:
+
+.. function:: strip_tags(value)
+
+   ${body}
+
+   .. versionadded:: 2.0
+
+.. class:: Form(data)
+   :module: forms
+
+   ${body}
+
+   .. method:: clean()
+
+      ${body}
+
+   ${body}
+
+${body}
+
+.. class:: list-options
+
+${body}
+
+Next
+----
+${body}
+`
+    assert.deepStrictEqual(
+      chunk(text, options({ format: "rst", size: 24, overlap: 0 }))
+        .map(({ heading }) => heading.join(" > "))
+        .filter((each, at, all) => each !== all[at - 1]),
+      [
+        "Utilities",
+        "Utilities > strip_tags(value)",
+        "Utilities > Form(data)",
+        "Utilities > Form(data) > clean()",
+        "Utilities > Form(data)",
+        "Utilities",
+        "Utilities > Next"
+      ]
+    )
+  })
   it("of AsciiDoc, in both forms, not in its blocks", () => {
     const text = `git-x(1)
 ========

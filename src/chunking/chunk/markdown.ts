@@ -119,6 +119,8 @@ export interface Heading {
 export interface MarkdownSink {
   readonly block: (block: Block) => void
   readonly heading: (heading: Heading) => void
+  /** The text of the last heading of this level or a deeper one ends before the next block. */
+  readonly leave: (level: number) => void
 }
 
 interface Open {

@@ -14,7 +14,13 @@ interface Line {
 
 /** What a line is outside verbatim blocks; undefined: it begins or continues a paragraph. */
 type Sign =
-  | { readonly is: "heading"; readonly level: number; readonly title: readonly [start: number, end: number] }
+  | {
+      readonly is: "heading"
+      readonly level: number
+      readonly title: readonly [start: number, end: number]
+      /** What it heads is indented by more than it, and ends with the first line for which this is true. */
+      readonly ends?: (line: Line) => boolean
+    }
   /** A heading's second or third line: the open lines are its title. */
   | { readonly is: "underline"; readonly level: number; readonly title: readonly [start: number, end: number] }
   | { readonly is: "item" }
@@ -43,6 +49,8 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
   let lines = 0
   let isBelowBlank = false
   let ends: (Sign & { readonly is: "verbatim" })["ends"] | undefined
+  /** Headings whose text may end, innermost last. */
+  let within: ReadonlyArray<{ readonly level: number; readonly ends: (line: Line) => boolean }> = []
 
   const close = () => {
     if (start >= 0) sink.block({ kind, start, end, depth: 0 })
@@ -89,6 +97,12 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
       close()
     }
     const found = sign({ ...line, first: start < 0 }, lines <= remembered ? above : [])
+    const left = found?.is === "underline" ? [] : within.filter((each) => each.ends(line))
+    if (left.length > 0) {
+      close()
+      within = within.filter((each) => !left.includes(each))
+      if (found?.is !== "heading") sink.leave(Math.min(...left.map(({ level }) => level)))
+    }
     if (found === undefined) {
       if (start < 0) begin("paragraph", line)
       else take(line)
@@ -102,6 +116,9 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
       start = -1
       close()
       sink.heading({ level: found.level, start: from, end: line.end, title: found.title })
+      within = within.filter(({ level }) => level < found.level)
+      if (found.is === "heading" && found.ends !== undefined)
+        within = [...within, { level: found.level, ends: found.ends }]
     }
   }
   close()
@@ -260,6 +277,15 @@ const listing = /^\.\. (?:code|code-block|sourcecode|literalinclude|parsed-liter
 /** A directive that defines an option, a function or a setting. */
 const definition = /^\.\. [\w:.-]{1,60}:: *\S/
 
+/**
+ * A directive of Sphinx that describes an object, which is a heading in the pages that Sphinx makes. Docutils has a `class`
+ * of its own, for style sheets.
+ */
+const described =
+  /^\.\. (?:(?:py|c|cpp|js|php|rb|rst|std):)?(?:function|class(?!:: *[a-z]+(?:-[a-z]+)+ *$)|(?:class|static|abstract)?method|attribute|attr|property|data|const|global|exception|decorator(?:method)?|interface|trait|macro|type|struct|enum|enumerator|member|var|option|cmdoption|envvar|confval|setting|describe|templatetag|templatefilter|fieldlookup|django-admin(?:-option)?):: *(?=\S)/
+/** Lines that stand before what follows them, or tell nothing: targets, index entries, comments. */
+const between = /^\.\.(?: _| (?:index|currentmodule|py:currentmodule)::|$)/
+
 const deeper = (indent: number) => (line: Line) => (line.indent > indent ? undefined : "before")
 
 /** The row of marks under, and possibly over, a title. */
@@ -293,6 +319,15 @@ export const restructured = (): Markup => {
       if (listing.test(line.text)) return { is: "verbatim", ends: deeper(line.indent) }
       if (line.first && line.text.startsWith(">>> ")) {
         return { is: "verbatim", ends: (next) => (next.indent < line.indent ? "before" : undefined) }
+      }
+      const [directive] = described.exec(line.text) ?? []
+      if (directive !== undefined) {
+        return {
+          is: "heading",
+          level: 7 + Math.min(40, line.indent),
+          title: [line.start + directive.length, line.end],
+          ends: (next) => next.indent <= line.indent && !between.test(next.text)
+        }
       }
       if (definition.test(line.text) || restructuredItem.test(line.text)) return { is: "item" }
       return undefined

@@ -51,16 +51,24 @@ export const addSections = (
   const writer = blockWriter(m, tables)
   const path: Array<{ readonly level: number; readonly title: string }> = []
 
+  const leave = (level: number) => {
+    finish()
+    while ((path.at(-1)?.level ?? 0) >= level) path.pop()
+  }
+
   scan({
     block: (block) => {
       items?.add(block)
       writer.write(section.units, block)
       section.hasBody = true
     },
+    leave: (level) => {
+      leave(level)
+      section = { level: path.at(-1)?.level ?? 0, path: titles(path), units: [], hasBody: false }
+    },
     heading: (heading) => {
       items?.close()
-      finish()
-      while ((path.at(-1)?.level ?? 0) >= heading.level) path.pop()
+      leave(heading.level)
       path.push({ level: heading.level, title: plainHeading(m.text.slice(...heading.title)) })
       section = { level: heading.level, path: titles(path), units: [], hasBody: false }
       writer.heading(section.units, heading)
