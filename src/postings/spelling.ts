@@ -84,9 +84,12 @@ export class Nearest {
     }
   }
 
-  /** The terms with the fewest edits, and of these the most frequent. */
+  /** The terms with the fewest edits; of these those most like the word's own term, then the most frequent. */
   best(): ReadonlyArray<NearTerm> {
-    const sorted = [...this.terms].sort(([, a], [, b]) => a.edits - b.edits || b.count - a.count)
+    const away = new Map([...this.terms.keys()].map((term) => [term, distance(this.word.term, term, 4)]))
+    const sorted = [...this.terms].sort(
+      ([x, a], [y, b]) => a.edits - b.edits || away.get(x)! - away.get(y)! || b.count - a.count
+    )
     const least = sorted[0]?.[1].edits
     return sorted
       .filter(([, { edits }]) => edits === least)
@@ -187,7 +190,11 @@ export const nearTermsIn = Effect.fnUntraced(function* <E>(
     const ways = splits(word.word, language)
     const parts = ways.length === 0 ? counts : yield* counting(ways.flat())
     const compound = likeliest(ways, (part) => parts.get(part)!)
-    if (compound !== undefined) {
+    const nearest = new Nearest(word)
+    yield* showNear(word, nearest, unknown.length)
+    const alike = nearest.best()
+    // A word that is one edit away is likelier meant than two parts, each of which may be the stem of another word.
+    if (compound !== undefined && alike[0]?.weight !== weights[1]) {
       for (const part of compound) {
         for (const [term, weight] of weighted(part, language)) {
           found.push({ word: word.word, term, shown: part, weight: partWeight * weight })
@@ -195,9 +202,7 @@ export const nearTermsIn = Effect.fnUntraced(function* <E>(
       }
       continue
     }
-    const nearest = new Nearest(word)
-    yield* showNear(word, nearest, unknown.length)
-    found.push(...nearest.best())
+    found.push(...alike)
   }
   return found
 })

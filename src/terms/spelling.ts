@@ -12,6 +12,8 @@ export interface Spelled {
 const lettersOnly = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{M}]+$/u
 const shortest = 5
 const longest = 24
+/** Of the stem of a word one edit away. */
+const shortestTerm = 3
 /** Most words of a query that are checked. */
 const most = 32
 
@@ -45,7 +47,8 @@ export const termsNearby = (folded: string): ReadonlyMap<string, string> => {
   if (!ascii.test(folded)) return found
   const add = (word: string) => {
     const term = termOf(word)
-    if (term.length >= shortest && !found.has(term)) found.set(term, word)
+    // The word must be long enough, not its stem: `logging` has three letters.
+    if (word.length >= shortest && term.length >= shortestTerm && !found.has(term)) found.set(term, word)
   }
   for (let i = 1; i <= folded.length; i++) {
     const [head, tail] = [folded.slice(0, i), folded.slice(i)]

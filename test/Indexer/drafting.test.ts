@@ -46,4 +46,15 @@ describe("what a document is known by", () => {
     assert.strictEqual(formatOf(undefined, content), "text")
     assert.strictEqual(formatOf(undefined, `${content}# Heading\n`), "markdown")
   })
+
+  it("is reStructuredText in a .txt with a title and anything else of it, and text otherwise", () => {
+    const title = "Utilities\n=========\n\n"
+    for (const sign of [".. _top:", ".. note:: Beware.", "See :func:`strip`.", "Like this::"]) {
+      assert.strictEqual(formatOf("utils.txt", `${title}Words.\n\n${sign}\n`), "rst", sign)
+      assert.strictEqual(formatOf("utils.txt", `Words.\n\n${sign}\n`), "text", sign)
+    }
+    for (const text of [`${title}Words.`, "A title that is longer\n====\n\nLike this::", "| a |\n======\n  x\n"]) {
+      assert.strictEqual(formatOf("notes.txt", text), "text", text)
+    }
+  })
 })

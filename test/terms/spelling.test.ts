@@ -1,6 +1,8 @@
 import { assert, it } from "@effect/vitest"
+import { Nearest } from "../../src/postings/spelling.ts"
 import { distance } from "../../src/terms/nearest.ts"
 import { spelledWords, termsNearby, writtenAs } from "../../src/terms/spelling.ts"
+import { termOf } from "../../src/terms/word.ts"
 
 it("counts letters added, taken away, changed and swapped", () => {
   assert.strictEqual(distance("receive", "receive", 1), 0)
@@ -23,6 +25,14 @@ it("looks at words of letters alone", () => {
 
 it("finds the stem of a word whose ending is misspelled", () => {
   assert.strictEqual(termsNearby("configuraton").get("configur"), "configuration")
+  assert.strictEqual(termsNearby("loggng").get("log"), "logging")
+})
+
+it("prefers the word whose stem is nearer to one that no text may have, however frequent its stem is", () => {
+  const nearest = new Nearest(spelledWords("storngly")[0]!)
+  nearest.see(termOf("storingly"), 500)
+  nearest.see(termOf("strongly"), 5)
+  assert.strictEqual(nearest.best()[0]?.shown, "strongly")
 })
 
 it("shows a term as a text writes it", () => {
