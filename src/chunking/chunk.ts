@@ -24,8 +24,8 @@ export interface ChunkOptions {
 
 /**
  * Cuts a document into passages, in order. Each is exactly the content at its span, and no content is lost except a
- * Markdown document's front matter, of which a description stays. No passage has more than `size` tokens, nor more than eight times as many
- * characters, but for what aligns a table's columns.
+ * Markdown document's front matter, of which a description stays. No passage has more than `size` tokens, nor more than
+ * eight times as many characters, but for what aligns a table's columns.
  */
 export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Passage> => {
   const m = measure(content, options)

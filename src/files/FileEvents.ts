@@ -14,8 +14,9 @@ export class FileEvents extends Context.Tag("clew/FileEvents")<
   FileEvents,
   {
     /**
-     * Paths at or below the given ones where something may have changed, or of which other files may be ignored. The first list is empty and means that changes
-     * from then on are reported. A path may come twice, or without a change. Ends only by failure.
+     * Paths at or below the given ones where something may have changed, or of which other files may be ignored by now. The
+     * first list is empty and means that changes from then on are reported. A path may come twice, or without a change. Ends
+     * only by failure.
      */
     readonly watch: (paths: ReadonlyArray<string>) => Stream.Stream<ReadonlyArray<string>, FileEventsLost>
   }

@@ -112,8 +112,8 @@ const isFolder = (place: string, look: typeof fs.statSync = fs.statSync): boolea
 }
 
 /**
- * Whether a watched folder tells of itself: that it was deleted or moved. Another may stand there, with its very inode. It may
- * also mean an entry of the same name.
+ * Whether a watched folder tells of itself: that it was deleted or moved. Another may stand there, with its very inode.
+ * It may also mean an entry of the same name.
  */
 const isOfItself = (folder: string, event: "rename" | "change", name: string | null): boolean =>
   event === "rename" && name === path.basename(folder)
@@ -245,6 +245,8 @@ const watchFile = (
   }
 }
 
+const ignored = () => {}
+
 const following = (
   places: ReadonlyArray<{ readonly root: string; readonly rules: ReadonlyArray<string> }>,
   system: System
@@ -267,15 +269,10 @@ const following = (
           for (const { root, rules } of places) {
             if (!isOver) open.push(watchOne(root, counted, changed, lost))
             // Rules that cannot be watched are read at the next scan.
-            for (const file of isOver ? [] : rules)
-              open.push(
-                watchFile(
-                  file,
-                  counted,
-                  () => changed(root),
-                  () => {}
-                )
-              )
+            for (const file of isOver ? [] : rules) {
+              const { close } = watchFile(file, counted, () => changed(root), ignored)
+              open.push({ check: ignored, close })
+            }
           }
           if (!isOver) emit.single([])
           return open
