@@ -194,14 +194,15 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
        * Indexes a caller's documents slice by slice: each document replaces the one with its source or doc_id
        * atomically, but the batch is not atomic. Documents without text are skipped, as files are. `progress` gets the
        * number done. Batches run one at a time, so that no other batch of this process can cause a conflict halfway. It
-       * fails at once if too many are waiting.
+       * fails at once if too many are waiting, unless it `waits` for as long as that takes.
        */
       index: Effect.fn("Indexer.index")(function* (
         inputs: ReadonlyArray<DocumentInput>,
         name: CollectionName = defaultCollection,
-        progress: (done: number) => Effect.Effect<void> = () => Effect.void
+        progress: (done: number) => Effect.Effect<void> = () => Effect.void,
+        waits = false
       ) {
-        if (turns.size() >= mostBatches) return yield* new IndexingBusy({ limit: mostBatches })
+        if (!waits && turns.size() >= mostBatches) return yield* new IndexingBusy({ limit: mostBatches })
         return yield* turns.urgent(inSlices(inputs, name, progress))
       })
     }

@@ -26,6 +26,9 @@ type Progress = NonNullable<Job["progress"]>
 /** Tells how far work has come. */
 export type Told = (progress: Progress) => Effect.Effect<void>
 
+/** What a request asks for; a job was promised to the client, and waits for its turn. */
+type Performed<A, E, R> = (told: Told, isJob: boolean) => Effect.Effect<A, E, R>
+
 export interface Work {
   readonly kind: Job["kind"]
   readonly collection?: string | undefined
@@ -104,7 +107,7 @@ export class Jobs extends Effect.Service<Jobs>()("clew/http/Jobs", {
     const begin = Effect.fnUntraced(function* <A extends NonNullable<Job["result"]>, E, R>(
       { collection, kind, release = Effect.void }: Work,
       requestId: string,
-      work: (told: Told) => Effect.Effect<A, E, R>
+      work: Performed<A, E, R>
     ) {
       yield* forgetOld
       const caller = yield* FiberRef.get(current)
@@ -126,7 +129,7 @@ export class Jobs extends Effect.Service<Jobs>()("clew/http/Jobs", {
         .urgent(
           Effect.zipRight(
             started,
-            work((progress) => change(entry, { progress }))
+            work((progress) => change(entry, { progress }), true)
           )
         )
         .pipe(
@@ -163,7 +166,7 @@ export class Jobs extends Effect.Service<Jobs>()("clew/http/Jobs", {
       answer: <A extends NonNullable<Job["result"]>, E, R>(
         request: HttpServerRequest.HttpServerRequest,
         about: Work,
-        work: (told: Told) => Effect.Effect<A, E, R>
+        work: Performed<A, E, R>
       ): Effect.Effect<A | HttpServerResponse.HttpServerResponse, E | JobsBusy, R> =>
         wantsJob(request)
           ? Effect.onError(
@@ -181,7 +184,7 @@ export class Jobs extends Effect.Service<Jobs>()("clew/http/Jobs", {
           : Effect.ensuring(
               waiting(
                 about,
-                work(() => Effect.void)
+                work(() => Effect.void, false)
               ).pipe(audit(about.kind, { collection: about.collection }), Effect.interruptible),
               about.release ?? Effect.void
             ),

@@ -149,10 +149,10 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
     const jobs = yield* Jobs
     const audit = yield* makeAudit
 
-    const index = Effect.fnUntraced(function* ({ collection, documents }: IndexRequest, told: Told) {
+    const index = Effect.fnUntraced(function* ({ collection, documents }: IndexRequest, told: Told, isJob: boolean) {
       const total = documents.length
       const [took, outcomes] = yield* Effect.timed(
-        indexer.index(documents, collection, (done) => told({ done, total, unit: "documents" }))
+        indexer.index(documents, collection, (done) => told({ done, total, unit: "documents" }), isJob)
       )
       const response = toIndexResponse(outcomes, Duration.toMillis(took))
       yield* metrics.indexed(response)
@@ -227,8 +227,8 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
         )
       )
       .handle("index", ({ payload, request }) =>
-        jobs.answer(request, { kind: "index", collection: payload.collection ?? defaultCollection }, (told) =>
-          index(payload, told)
+        jobs.answer(request, { kind: "index", collection: payload.collection ?? defaultCollection }, (told, isJob) =>
+          index(payload, told, isJob)
         )
       )
       .handle("deleteBySource", ({ payload, urlParams }) =>

@@ -107,14 +107,14 @@ it.scopedLive("goes on where the page before of a question ended", () =>
   })
 )
 
-it.scopedLive("sixteen batches are indexed or wait for it, and the next is sent back with a time to come again", () =>
+it.scopedLive("sixteen batches are indexed or wait for it; the next is told when to come again, and a job waits", () =>
   Effect.gen(function* () {
     const writing = yield* Deferred.make<void>()
     const { url } = yield* start({ writing })
-    const index = (n: number) =>
+    const index = (n: number, headers = {}) =>
       fetch(`${url}/index`, {
         method: "POST",
-        headers: { "content-type": "application/json" },
+        headers: { "content-type": "application/json", ...headers },
         body: JSON.stringify({ documents: [{ content: `batch ${n}`, doc_id: `${n}` }] })
       })
     const all = Array.from({ length: 17 }, (_, n) => index(n))
@@ -122,7 +122,12 @@ it.scopedLive("sixteen batches are indexed or wait for it, and the next is sent 
     assert.strictEqual(refused.status, 503)
     assert.strictEqual(refused.headers.get("retry-after"), "5")
     assert.include(yield* Effect.promise(() => refused.text()), "IndexingBusy")
+    const job = yield* Effect.promise(() => index(18, { prefer: "respond-async" }))
+    const events = yield* Effect.promise(() =>
+      fetch(`${url}${job.headers.get("location")}`, { headers: { accept: "text/event-stream" } })
+    )
     yield* Deferred.succeed(writing, undefined)
+    assert.include(yield* Effect.promise(() => events.text()), '"state":"done"')
     const statuses = (yield* Effect.promise(() => Promise.all(all))).map(({ status }) => status)
     assert.lengthOf(
       statuses.filter((status) => status === 200),
