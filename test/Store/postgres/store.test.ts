@@ -3,8 +3,10 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { execFileSync } from "node:child_process"
 import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
+import * as path from "node:path"
 import { CollectionName, defaultCollection } from "../../../src/model/Collection.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
 import type { Filter } from "../../../src/model/Filter.ts"
@@ -16,8 +18,8 @@ import { make as makeClient } from "../../../src/Store/postgres/client.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { built } from "../opened.ts"
-import { fresh, hasOwn, hasPostgres, server, serverOfFile } from "./server.ts"
-import { ranked } from "../../ranked.ts"
+import { type Server, fresh, hasOwn, hasPostgres, server, serverOfFile, tool } from "./server.ts"
+import { ranked, ranking } from "../../ranked.ts"
 
 /** A store on a server, as another process would open it. */
 const opened = (options: Postgres.DatabaseOptions) => built(Postgres.layer(options))
@@ -87,6 +89,50 @@ const apply = (store: Whole, one: Operation): Effect.Effect<unknown, unknown> =>
     : "remove" in one
       ? store.deleteSource(defaultCollection, one.remove)
       : store.prune(defaultCollection, [one.prune])
+
+/** How a database goes back to what it was: what keeps that state, and what goes back to it. */
+const waysBack: Readonly<
+  Record<
+    string,
+    (
+      running: Server,
+      options: Postgres.DatabaseOptions
+    ) => { readonly keep: Effect.Effect<unknown>; readonly back: Effect.Effect<unknown> }
+  >
+> = {
+  "pg_restore --clean": (running, { schema }) => {
+    const dump = path.join(running.folder, "dump")
+    return {
+      keep: tool("pg_dump", running, `--schema=${schema}`, "-Fc", "-f", dump, "postgres"),
+      back: tool("pg_restore", running, "--clean", "--if-exists", "-d", "postgres", dump)
+    }
+  },
+  "pg_restore of the rows alone": (running, { schema }) => {
+    const dump = path.join(running.folder, "dump")
+    const rows = ["--data-only", "--disable-triggers"]
+    const empty = `DO $$ BEGIN EXECUTE (
+      SELECT 'TRUNCATE ' || string_agg(format('%I.%I', schemaname, tablename), ', ')
+      FROM pg_tables WHERE schemaname = '${schema}' AND tablename <> 'clew'); END $$`
+    const kept = [`--schema=${schema}`, `--exclude-table=${schema}.clew`, "-Fc", "-f", dump]
+    return {
+      keep: tool("pg_dump", running, ...rows, ...kept, "postgres"),
+      back: Effect.zipRight(
+        tool("psql", running, "-c", empty, "postgres"),
+        tool("pg_restore", running, ...rows, "-d", "postgres", dump)
+      )
+    }
+  },
+  "its files of before": (running) => {
+    const [data, copy] = [path.join(running.folder, "data"), path.join(running.folder, "copy")]
+    const stopped = (script: string) =>
+      Effect.sync(() => {
+        running.kill()
+        execFileSync("sh", ["-c", script, "sh", data, copy])
+        running.start()
+      })
+    return { keep: stopped('cp -a "$1" "$2"'), back: stopped('rm -rf "$1" && mv "$2" "$1"') }
+  }
+}
 
 if (hasPostgres) {
   const shared = serverOfFile()
@@ -388,6 +434,54 @@ if (hasPostgres) {
       assert.match(yield* reason({ ...options, url: unknown }), /the file that store.url names .* cannot be read/)
     })
   )
+
+  if (hasOwn) {
+    for (const [way, going] of Object.entries(waysBack)) {
+      it.scopedLive(
+        `answers of what is there when the database has gone back, by ${way}, and ids are given again`,
+        () =>
+          Effect.gen(function* () {
+            const running = yield* server
+            const options = fresh(running)
+            const { back, keep } = going(running, options)
+            const store = yield* opened(options)
+            const batch = (kind: string, seed: number, count: number) =>
+              store.put(
+                defaultCollection,
+                Array.from({ length: count }, (_, n) =>
+                  document("river", {
+                    source: `/${kind}/${n}`,
+                    metadata: { kind: n % 2 === 0 ? kind : "other" },
+                    vectors: [angles(seed * n)]
+                  })
+                )
+              )
+            const answers = (store: Whole) =>
+              Effect.forEach([{}, { kind: { not: "base" } }], (filter) =>
+                Effect.map(
+                  store.find({
+                    ...ranking({ keyword: "river", vector: angles(0.3), alpha: 1, filter, limit: 40 }),
+                    facets: ["kind"]
+                  }),
+                  ({ facets, hits }) => [facets, hits.map(({ document, score }) => [document.source, score])]
+                )
+              )
+            const again = <A>(effect: Effect.Effect<A, unknown>) => Effect.retry(effect, { times: 20 })
+            yield* store.createCollection(defaultCollection, embedder)
+            for (let n = 0; n < 5; n++) yield* batch(n === 0 ? "base" : `base${n}`, 0.01 + n, 900)
+            yield* keep
+            yield* again(batch("lost", 0.7, 300))
+            yield* answers(store)
+            yield* back
+            yield* again(answers(store))
+            yield* batch("new", 0.9, 300)
+            const after = yield* answers(store)
+            assert.deepStrictEqual(after, yield* answers(yield* opened(options)))
+            assert.include(JSON.stringify(after), "/new/")
+          })
+      )
+    }
+  }
 
   it.scopedLive("answers again after the server was killed, with everything that was acknowledged", () =>
     Effect.gen(function* () {
