@@ -18,7 +18,7 @@ import { make as makeClient } from "../../../src/Store/postgres/client.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { built } from "../opened.ts"
-import { type Server, fresh, hasOwn, hasPostgres, server, serverOfFile, tool } from "./server.ts"
+import { type Server, faultsIn, fresh, hasOwn, hasPostgres, server, serverOfFile, tool } from "./server.ts"
 import { ranked, ranking } from "../../ranked.ts"
 
 /** A store on a server, as another process would open it. */
@@ -274,6 +274,19 @@ if (hasPostgres) {
         assert.strictEqual((yield* store.get(defaultCollection, ref!.docId)).content.length, lines.join("\n").length)
       }),
     120_000
+  )
+
+  it.scopedLive("reads bytes as it wrote them, whatever the user's bytea_output is", () =>
+    Effect.gen(function* () {
+      const running = yield* shared
+      const url = `${running.url}${running.url.includes("?") ? "&" : "?"}options=${encodeURIComponent("-c bytea_output=escape")}`
+      const options = { ...fresh(running), url: Redacted.make(url) }
+      const store = yield* opened(options)
+      yield* store.createCollection(defaultCollection, embedder)
+      yield* store.put(defaultCollection, [document("river", { source: "/a", vectors: [angles(1)] })])
+      assert.lengthOf(yield* ranked(store, { keyword: "river", vector: angles(1), alpha: 1 }), 1)
+      assert.deepStrictEqual(yield* faultsIn(options), [])
+    })
   )
 
   it.scopedLive("moves to SQLite and back without a difference", () =>
