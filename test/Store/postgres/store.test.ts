@@ -1,5 +1,8 @@
 import { assert, it } from "@effect/vitest"
+import { SqlError } from "@effect/sql/SqlError"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -15,6 +18,7 @@ import { documentLanguage } from "../../../src/terms/detect.ts"
 import type { Whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { make as makeClient } from "../../../src/Store/postgres/client.ts"
+import { typed } from "../../../src/Store/postgres/errors.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { built } from "../opened.ts"
@@ -443,6 +447,10 @@ if (hasPostgres) {
       const gone = yield* reason({ ...options, url: Redacted.make("postgres://ada:hunter2@127.0.0.1:1/x") })
       assert.match(gone, /cannot be reached \(ECONNREFUSED\)/)
       assert.notInclude(gone, "hunter2")
+      const closed = `closed_${options.schema}`
+      yield* sql.unsafe(`CREATE DATABASE ${closed} ALLOW_CONNECTIONS false`)
+      const shut = Redacted.make(running.url.replace(/\/postgres(?=\?|$)/, `/${closed}`))
+      assert.match(yield* reason({ ...options, url: shut }), /accepts no connection \(55000\)/)
       const unknown = Redacted.make("postgres://ada:hunter2@127.0.0.1:1/x?sslmode=verify-full&sslrootcert=/none.pem")
       assert.match(yield* reason({ ...options, url: unknown }), /the file that store.url names .* cannot be read/)
     })
@@ -495,6 +503,28 @@ if (hasPostgres) {
       )
     }
   }
+
+  it.effect("says why the server does not answer, and does not call that a bug in Clew", () =>
+    Effect.gen(function* () {
+      const said = (code: string, severity = "ERROR") =>
+        Effect.flip(
+          typed("here")(new SqlError({ cause: { code, severity, message: "no" }, message: "Failed to execute" }))
+        )
+      for (const [code, reason] of [
+        ["XX000", /full disk/],
+        ["58030", /full disk/],
+        ["58P01", /full disk/],
+        ["25P03", /idle_in_transaction_session_timeout/]
+      ] as const) {
+        const error = yield* said(code)
+        assert.strictEqual(error._tag, "StoreUnavailable")
+        assert.match(error.message, reason)
+      }
+      assert.match((yield* said("0A000", "FATAL")).message, /accepts no connection \(0A000\)/)
+      // A statement that is wrong is ours.
+      assert.isTrue(Exit.match(yield* Effect.exit(said("42601")), { onFailure: Cause.isDie, onSuccess: () => false }))
+    })
+  )
 
   it.scopedLive("answers again after the server was killed, with everything that was acknowledged", () =>
     Effect.gen(function* () {
