@@ -215,7 +215,7 @@ const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: 
   if (version === schemaVersion) return mode === "readonly" ? undefined : yield* mayWrite(sql, schema)
   if (mode === "readonly") {
     return yield* new StoreUnavailable({
-      reason: `The index in the schema ${schema} was made by an older Clew; open it once without --read-only`
+      reason: `The index in the schema ${schema} was made by an older Clew: \`clew doctor --fix\`, or a command that writes, brings it up to date; running servers of the older Clew then refuse it`
     })
   }
   yield* migrate(sql, version)

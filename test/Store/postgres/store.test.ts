@@ -407,7 +407,7 @@ if (hasPostgres) {
       // What schema 1 did not have yet is made when it is opened.
       yield* sql.unsafe(`UPDATE "${options.schema}".clew SET version = 1`)
       yield* sql.unsafe(`DROP INDEX "${options.schema}".documents_indexed`)
-      assert.match(yield* reason({ ...options, mode: "readonly" }), /made by an older Clew/)
+      assert.match(yield* reason({ ...options, mode: "readonly" }), /made by an older Clew: `clew doctor --fix`/)
       yield* Effect.scoped(opened({ ...options, mode: "existing" }))
       yield* sql.unsafe(`COMMENT ON INDEX "${options.schema}".documents_indexed IS 'there'`)
       // A role that may only read, as docs/postgres.md makes it.
