@@ -293,6 +293,19 @@ if (hasPostgres) {
     })
   )
 
+  it.scopedLive("takes a database whose name has signs that are encoded in an address", () =>
+    Effect.gen(function* () {
+      const running = yield* shared
+      const sql = yield* makeClient({ url: Redacted.make(running.url), pool: 1 })
+      const name = "a/b+c@d:e&f=g;h$i,j%2Fk é"
+      yield* sql.unsafe(`CREATE DATABASE "${name}"`)
+      const url = running.url.replace(/\/postgres(?=\?|$)/, () => `/${encodeURIComponent(name)}`)
+      const store = yield* opened({ ...fresh(running), url: Redacted.make(url) })
+      const about = yield* store.about()
+      assert.strictEqual(about.database, name)
+    })
+  )
+
   it.scopedLive("moves to SQLite and back without a difference", () =>
     Effect.gen(function* () {
       const running = yield* shared
