@@ -76,6 +76,8 @@ describe("the configuration's layers", () => {
   it("refuse a server's address that cannot be read, such as one with a / in its password, without showing it", () => {
     for (const url of [
       "postgres://ada:secr/et@db/search",
+      "postgres://ada@db/x?sslmode=nonsense",
+      "postgres://ada@/x?sslmode=Require&host=/run/pg",
       "postgres://ada:secret@[db/search",
       "postgres://ada@db:99999/x"
     ]) {

@@ -91,13 +91,27 @@ export const base = Schema.String.pipe(
 /** With a user, a URL needs a host; PostgreSQL's, of a socket, may have none. */
 export const withHost = (url: string): string => url.replace(/^(\w+:\/\/(?:[^@/]*@)?)(?=\/)/, "$1localhost")
 
+/** Those that the driver knows, and two of libpq's that count as `verify-full`; it takes any other for that, too. */
+const sslmodes: ReadonlySet<string> = new Set([
+  "disable",
+  "no-verify",
+  "allow",
+  "prefer",
+  "require",
+  "verify-ca",
+  "verify-full"
+])
+
+const isDatabase = (url: string): boolean =>
+  /^postgres(?:ql)?:\/\/\S+$/.test(url) &&
+  URL.canParse(withHost(url)) &&
+  new URL(withHost(url)).searchParams.getAll("sslmode").every((mode) => sslmodes.has(mode))
+
 /** PostgreSQL's address. It may have a password, so that nothing shows it. */
-export const database = Schema.Redacted(
-  Schema.String.pipe(Schema.filter((url) => /^postgres(?:ql)?:\/\/\S+$/.test(url) && URL.canParse(withHost(url))))
-).pipe(
+export const database = Schema.Redacted(Schema.String.pipe(Schema.filter(isDatabase))).pipe(
   value(
     "text",
-    "an address like postgres://user:password@host:5432/database?sslmode=verify-full; in the password write %2F for /, %40 for @"
+    "an address like postgres://user:password@host:5432/database?sslmode=verify-full; in the password write %2F for /, %40 for @; sslmode is disable, no-verify, require, verify-ca or verify-full"
   )
 )
 

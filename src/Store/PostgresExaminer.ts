@@ -10,7 +10,9 @@ import { type Run, examinedRows } from "./examine/rows.ts"
 import { cured } from "./examine/mend.ts"
 import { fail, guarded, mending, orFailed, telling, warn } from "./examine/findings.ts"
 import * as structure from "./examine/structure.ts"
+import { make as makeClient } from "./postgres/client.ts"
 import { type DatabaseOptions, open } from "./postgres/Database.ts"
+import { schemaVersion } from "./postgres/schema.ts"
 import { first } from "./sql/rows.ts"
 
 interface Server {
@@ -25,6 +27,9 @@ interface Server {
 
 /** The oldest version whose statements Clew uses. */
 const oldest = 140_000
+
+/** Milliseconds without an answer after which a server counts as gone. */
+const mostSilent = 75_000
 
 /** Seconds that a standby may be behind. */
 const mostLag = 10
@@ -109,12 +114,36 @@ const make = (options: DatabaseOptions) => {
     ]
   })
 
+  /** What can be said of an index of an older version before it is brought up to date; undefined: it is of this one. */
+  const older = Effect.scoped(
+    Effect.flatMap(makeClient({ ...options, pool: 1, silence: mostSilent }), (sql) =>
+      first<number>(sql, `SELECT version FROM "${options.schema}".clew`)
+    )
+  ).pipe(
+    // What is wrong with the server is told where it is opened.
+    Effect.orElseSucceed(() => undefined),
+    Effect.map((version = schemaVersion) =>
+      version >= schemaVersion
+        ? undefined
+        : [
+            warn(
+              "schema",
+              `the index was made by an older Clew (schema ${version}, this one has ${schemaVersion}); it is not damaged by that`,
+              "run `clew doctor --fix`, which brings it up to date; running servers of the older Clew then refuse it",
+              { _tag: "Migrate" }
+            )
+          ]
+    )
+  )
+
   return Examiner.of({
     examine: Effect.fn("Examiner.examine")((listener) =>
       orFailed(
         "server",
         "see docs/postgres.md",
-        read((sql) => look(sql, telling(listener)))
+        Effect.flatMap(older, (before) =>
+          before === undefined ? read((sql) => look(sql, telling(listener))) : Effect.succeed(before)
+        )
       )
     ),
     migrate: write(() => Effect.succeed(true)),

@@ -71,7 +71,7 @@ export class Scanner {
    */
   constructor(
     private readonly handle?: CacheHandle | undefined,
-    private readonly era = 0,
+    private era = 0,
     private readonly finerBytes = 0
   ) {}
 
@@ -110,9 +110,15 @@ export class Scanner {
     )
   })
 
+  /** Goes on with the blocks of another database. */
+  enter(era: number): void {
+    for (const collection of this.directories.keys()) this.forget(collection)
+    this.era = era
+  }
+
   /** Releases all memory. */
   close(): void {
-    for (const collection of this.directories.keys()) this.forget(collection)
+    this.enter(this.era)
     if (this.scratch !== undefined) this.cache!.release([this.scratch.slot])
     this.scratch = undefined
   }

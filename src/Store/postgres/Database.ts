@@ -10,10 +10,12 @@ import { makeTurns } from "../../runtime/Turn.ts"
 import { Database, makeSearching } from "../sql/Database.ts"
 import { mergeStep } from "../sql/keyword.ts"
 import { forAWhile, rebuildAll, sweepAll, upkeepStep } from "../sql/upkeep.ts"
+import { makeMemory } from "../sql/scoring.ts"
 import type { VectorOptions } from "../sql/vectors.ts"
 import { Ahead } from "./ahead.ts"
 import { make as makeClient, transaction } from "./client.ts"
 import { retryBusy, typed } from "./errors.ts"
+import { type Begun, begun, makeLives } from "./lives.ts"
 import { migrate, schemaVersion } from "./schema.ts"
 import { makeScoring } from "./scoring.ts"
 import { column, first, only } from "../sql/rows.ts"
@@ -62,21 +64,27 @@ export const open = (options: DatabaseOptions) =>
     const errors = typed(`in the schema ${schema} of PostgreSQL`)
     // A server that is there ends a statement, and says so, before its silence counts.
     const sql = yield* errors(makeClient({ url, pool, silence: 1.25 * patience }))
-    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${patience}`
-    const version = "SELECT version FROM clew"
+    // The client reads bytes as hexadecimal digits, whatever the database or the user has set.
+    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${patience}; SET LOCAL bytea_output TO hex`
     // One writer at a time, in all processes. The lock belongs to the transaction, and ends with its connection.
     const lock = `SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0))`
     /** Another process may have brought the tables to a newer schema since this one began. */
-    const admit = ([row]: ReadonlyArray<{ readonly version: number }>) => refuseNewer(schema, row?.version ?? 0)
-    const reading = () =>
-      transaction(sql, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${local}; ${version}`, {
-        admit,
+    const admitting =
+      (follow: (now: Begun) => void) =>
+      ([row]: ReadonlyArray<Begun>) => {
+        if (row !== undefined) follow(row)
+        return refuseNewer(schema, row?.version ?? 0)
+      }
+    const lives = makeLives()
+    const reading = (follow: (now: Begun) => void) =>
+      transaction(sql, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${local}; ${begun}`, {
+        admit: admitting(follow),
         ahead: new Ahead()
       })
     const writing = transaction(
       sql,
-      mode === "readonly" ? `BEGIN READ ONLY; ${local}; ${version}` : `BEGIN; ${local}; ${lock}; ${version}`,
-      { admit }
+      mode === "readonly" ? `BEGIN READ ONLY; ${local}; ${begun}` : `BEGIN; ${local}; ${lock}; ${begun}`,
+      { admit: admitting(lives()) }
     )
     yield* errors(
       retryBusy(
@@ -87,7 +95,7 @@ export const open = (options: DatabaseOptions) =>
       )
     )
     const blocks = BlockCache.make()
-    const scoring = makeScoring()
+    const vectors = makeMemory()
     const writers = makeTurns(1)
     const write: (typeof Database.Service)["write"] = (effect) => writers.urgent(errors(retryBusy(writing(effect))))
     /** Searches one at a time, with codes and masks of its own; the codes' memory and the vectors are those of all. */
@@ -96,16 +104,27 @@ export const open = (options: DatabaseOptions) =>
         Effect.sync(() => new Scanner(blocks.admit(), 0, options.vectors?.finerBytes)),
         (scanner) => Effect.sync(() => scanner.close())
       )
-      const turn = makeTurns(1)
-      const inTurn = (begun: ReturnType<typeof reading>): (typeof Database.Service)["read"] => {
-        return (effect) => turn.urgent(errors(begun(effect)))
+      let era = 0
+      const scoring = makeScoring(vectors, () => era)
+      const searching = makeSearching(codes, scoring, options.vectors)
+      const eraOf = lives()
+      const follow = (now: Begun) => {
+        const before = era
+        era = eraOf(now)
+        if (era === before) return
+        codes.enter(era)
+        Object.assign(searching, makeSearching(codes, scoring, options.vectors))
       }
-      const read = inTurn(reading())
+      const turn = makeTurns(1)
+      const inTurn = (transaction: ReturnType<typeof reading>): (typeof Database.Service)["read"] => {
+        return (effect) => turn.urgent(errors(transaction(effect)))
+      }
+      const read = inTurn(reading(follow))
       return Database.of({
         sql,
         graph: options.graph ?? true,
-        searching: makeSearching(codes, scoring, options.vectors),
-        look: inTurn(reading()),
+        searching,
+        look: inTurn(reading(follow)),
         read,
         write,
         about: Effect.map(
@@ -196,7 +215,7 @@ const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: 
   if (version === schemaVersion) return mode === "readonly" ? undefined : yield* mayWrite(sql, schema)
   if (mode === "readonly") {
     return yield* new StoreUnavailable({
-      reason: `The index in the schema ${schema} was made by an older Clew; open it once without --read-only`
+      reason: `The index in the schema ${schema} was made by an older Clew: \`clew doctor --fix\`, or a command that writes, brings it up to date; running servers of the older Clew then refuse it`
     })
   }
   yield* migrate(sql, version)

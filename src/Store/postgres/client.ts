@@ -92,11 +92,18 @@ const checked = (url: string): string =>
     ? url
     : url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, "$1verify-full")
 
+/** The driver leaves these signs encoded in the name of a database; a `?` or `#` it cannot be told. */
+const named = (url: string): string =>
+  url.replace(
+    /^([a-z]+:\/\/[^/?#]*)(\/[^?#]*)/,
+    (_, before: string, path: string) => before + path.replace(/%(?:2[46BCF]|3[ABD]|40)/gi, decodeURIComponent)
+  )
+
 /** A pool of connections, closed with the scope. Its statements are those of SQLite, translated. */
 export const make = ({ pool, silence, url }: ClientOptions) =>
   Effect.map(
     PgClient.make({
-      url: Redacted.make(checked(Redacted.value(url))),
+      url: Redacted.make(named(checked(Redacted.value(url)))),
       stream: () => socket(silence),
       maxConnections: pool,
       connectTimeout: Duration.seconds(5),

@@ -29,6 +29,11 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^42501$/, "the user may not do this; docs/postgres.md lists the rights that Clew needs"],
   [/^25006$/, "it is read-only, perhaps a standby; writing needs the primary"],
   [/^(?:XX001|XX002)$/, "its data are damaged; restore a backup of the database"],
+  [/^(?:58|XX|F0)/, "it cannot read or write its files, as on a full disk, or has an internal error; see its log"],
+  [
+    /^25P0[34]$/,
+    "it ended a transaction by a time limit, such as idle_in_transaction_session_timeout; raise that for the user"
+  ],
   [/^(?:08|57P0)/, "it is shutting down or starting, or the connection was cut; try again"],
   [/ALTNAME/, "its TLS certificate is for another host than the one in store.url"],
   [
@@ -41,6 +46,13 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
 /** Errors without a code, by the driver's words. */
 const lost = /terminat|timeout|timed out|closed|ended|not queryable|cannot connect|failed to (?:connect|acquire)/i
 
+/** What the driver's errors say when there is no connection yet. */
+const connecting = /failed to (?:connect|acquire)/i
+
+/** Whether the server has ended the connection, as far as it says so in English. */
+const isFatal = ({ cause }: SqlError): boolean =>
+  ["FATAL", "PANIC"].includes(String((cause as { readonly severity?: unknown } | undefined)?.severity))
+
 const reasonOf = (error: SqlError): string | undefined => {
   const code = codeOf(error)
   if (/^E(?:NOENT|ACCES)/.test(code) && messageOf(error).includes(", open ")) {
@@ -51,6 +63,8 @@ const reasonOf = (error: SqlError): string | undefined => {
   if (/does not support SSL/i.test(messageOf(error))) {
     return "it has no TLS, which sslmode in store.url asks for; turn it on there, or set sslmode=disable for a network that you trust"
   }
+  if (code !== "" && (connecting.test(error.message) || isFatal(error)))
+    return `it accepts no connection (${code}); see its log`
   return code === "" && (lost.test(messageOf(error)) || lost.test(error.message))
     ? "the connection was lost"
     : undefined

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { checked } from "../crc.ts"
 import { inList, list, column, first } from "../sql/rows.ts"
-import { type Scoring, inMemory } from "../sql/scoring.ts"
+import { type Scoring, inMemory, makeMemory } from "../sql/scoring.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 
 interface Row {
@@ -14,10 +14,10 @@ interface Row {
 const heldBytes = 256 * 1024 * 1024
 
 /**
- * Scores vectors in this process. A vector never changes under its set and passage, so those read before are kept, the
- * last read ones of them; each is compared with its checksum when it is read.
+ * Scores vectors in this process. In an era (`lives.ts`), a vector never changes under its set and passage, so those read
+ * before are kept, the last read ones of them; each is compared with its checksum when it is read.
  */
-export const makeScoring = (): Scoring =>
+export const makeScoring = (memory: ReturnType<typeof makeMemory>, era: () => number): Scoring =>
   inMemory(
     {
       state: () => true,
@@ -26,7 +26,7 @@ export const makeScoring = (): Scoring =>
           first<number>(sql, "SELECT id FROM vector_sets WHERE collection_id = ? AND generation = 'current'", [
             collection
           ]),
-          (set = 0) => set
+          (set = 0) => era() * 2 ** 32 + set
         ),
       some: (sql, collection, passages, use) =>
         Effect.map(
@@ -45,5 +45,6 @@ export const makeScoring = (): Scoring =>
         ),
       whole: (sql, collection) => column(sql, `SELECT passage_id FROM ${vectorTable(sql).of(collection)} AS v`)
     },
-    heldBytes
+    heldBytes,
+    memory
   )

@@ -87,22 +87,27 @@ const checkVectorless = Effect.fnUntraced(function* (
   if (missing !== undefined) damaged(`the vector of passage ${missing} is missing`)
 })
 
-/** Scores vectors in memory, which holds those read last, of each width up to `mostBytes`. */
-export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: number): Scoring => {
-  let last: unknown
-  const held = new Map<number, HeldVectors>()
+/** What is known of vectors; several may share it. */
+export const makeMemory = () => ({
+  state: undefined as unknown,
+  held: new Map<number, HeldVectors>(),
   /** Passages that have none in a set, or one without a direction. */
-  const vectorless = new Map<number, Set<number>>()
+  vectorless: new Map<number, Set<number>>()
+})
+
+/** Scores vectors in memory, which holds those read last, of each width up to `mostBytes`. */
+export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: number, memory = makeMemory()): Scoring => {
+  const { held, vectorless } = memory
   const forget = () => {
-    last = undefined
+    memory.state = undefined
     vectorless.clear()
     for (const each of held.values()) each.clear()
   }
 
   const heldOf = (sql: SqlClient.SqlClient, width: number): HeldVectors => {
     const now = state(sql)
-    if (now === undefined || now !== last) forget()
-    last = now
+    if (now === undefined || now !== memory.state) forget()
+    memory.state = now
     const known = held.get(width) ?? new HeldVectors(width, mostBytes)
     held.set(width, known)
     return known

@@ -132,4 +132,23 @@ if (hasPostgres) {
       assert.match(found!.detail, /default_transaction_read_only is on/)
     })
   )
+
+  it.scopedLive("warns of an index of an older Clew, which is not damaged, and brings it up to date", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      yield* Effect.scoped(built(Postgres.layer(options)))
+      const sql = yield* makeClient(options)
+      yield* sql.unsafe(`DROP TABLE "${options.schema}".graph_recent`)
+      yield* sql.unsafe(`UPDATE "${options.schema}".clew SET version = 3`)
+      const { examine, migrate } = yield* Effect.provide(Examiner, PostgresExaminer.layer(options))
+      const found = yield* examine(() => Effect.void)
+      assert.deepStrictEqual(
+        found.map(({ cure, name, status }) => [name, status, cure?._tag]),
+        [["schema", "warn", "Migrate"]]
+      )
+      assert.match(found[0]!.detail, /older Clew \(schema 3, this one has \d+\)/)
+      assert.isTrue(yield* migrate)
+      assert.isTrue((yield* examine(() => Effect.void)).every(({ status }) => status === "ok"))
+    })
+  )
 }

@@ -4,10 +4,11 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { afterAll } from "vitest"
-import { execFileSync } from "node:child_process"
+import { execFile, execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { promisify } from "node:util"
 import { Examiner } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import * as PostgresExaminer from "../../../src/Store/PostgresExaminer.ts"
@@ -38,6 +39,10 @@ const asUser = (program: string, ...args: ReadonlyArray<string>): ReadonlyArray<
   process.getuid?.() === 0
     ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", path.join(found!, program), ...args]
     : [path.join(found!, program), ...args]
+
+/** Runs one of PostgreSQL's tools on a server, which may wait for what this process has begun there. */
+export const tool = (name: string, { folder }: Server, ...args: ReadonlyArray<string>) =>
+  Effect.promise(() => promisify(execFile)(path.join(found!, name), ["-h", folder, "-U", "postgres", ...args]))
 
 const run = ([program, ...args]: ReadonlyArray<string>) =>
   execFileSync(program!, args, { stdio: "ignore", env: { ...process.env, HOME: os.tmpdir() } })

@@ -1,10 +1,15 @@
 import { assert, it } from "@effect/vitest"
+import { SqlError } from "@effect/sql/SqlError"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { execFileSync } from "node:child_process"
 import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
+import * as path from "node:path"
 import { CollectionName, defaultCollection } from "../../../src/model/Collection.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
 import type { Filter } from "../../../src/model/Filter.ts"
@@ -13,11 +18,12 @@ import { documentLanguage } from "../../../src/terms/detect.ts"
 import type { Whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { make as makeClient } from "../../../src/Store/postgres/client.ts"
+import { typed } from "../../../src/Store/postgres/errors.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { built } from "../opened.ts"
-import { fresh, hasOwn, hasPostgres, server, serverOfFile } from "./server.ts"
-import { ranked } from "../../ranked.ts"
+import { type Server, faultsIn, fresh, hasOwn, hasPostgres, server, serverOfFile, tool } from "./server.ts"
+import { ranked, ranking } from "../../ranked.ts"
 
 /** A store on a server, as another process would open it. */
 const opened = (options: Postgres.DatabaseOptions) => built(Postgres.layer(options))
@@ -87,6 +93,50 @@ const apply = (store: Whole, one: Operation): Effect.Effect<unknown, unknown> =>
     : "remove" in one
       ? store.deleteSource(defaultCollection, one.remove)
       : store.prune(defaultCollection, [one.prune])
+
+/** How a database goes back to what it was: what keeps that state, and what goes back to it. */
+const waysBack: Readonly<
+  Record<
+    string,
+    (
+      running: Server,
+      options: Postgres.DatabaseOptions
+    ) => { readonly keep: Effect.Effect<unknown>; readonly back: Effect.Effect<unknown> }
+  >
+> = {
+  "pg_restore --clean": (running, { schema }) => {
+    const dump = path.join(running.folder, "dump")
+    return {
+      keep: tool("pg_dump", running, `--schema=${schema}`, "-Fc", "-f", dump, "postgres"),
+      back: tool("pg_restore", running, "--clean", "--if-exists", "-d", "postgres", dump)
+    }
+  },
+  "pg_restore of the rows alone": (running, { schema }) => {
+    const dump = path.join(running.folder, "dump")
+    const rows = ["--data-only", "--disable-triggers"]
+    const empty = `DO $$ BEGIN EXECUTE (
+      SELECT 'TRUNCATE ' || string_agg(format('%I.%I', schemaname, tablename), ', ')
+      FROM pg_tables WHERE schemaname = '${schema}' AND tablename <> 'clew'); END $$`
+    const kept = [`--schema=${schema}`, `--exclude-table=${schema}.clew`, "-Fc", "-f", dump]
+    return {
+      keep: tool("pg_dump", running, ...rows, ...kept, "postgres"),
+      back: Effect.zipRight(
+        tool("psql", running, "-c", empty, "postgres"),
+        tool("pg_restore", running, ...rows, "-d", "postgres", dump)
+      )
+    }
+  },
+  "its files of before": (running) => {
+    const [data, copy] = [path.join(running.folder, "data"), path.join(running.folder, "copy")]
+    const stopped = (script: string) =>
+      Effect.sync(() => {
+        running.kill()
+        execFileSync("sh", ["-c", script, "sh", data, copy])
+        running.start()
+      })
+    return { keep: stopped('cp -a "$1" "$2"'), back: stopped('rm -rf "$1" && mv "$2" "$1"') }
+  }
+}
 
 if (hasPostgres) {
   const shared = serverOfFile()
@@ -230,6 +280,32 @@ if (hasPostgres) {
     120_000
   )
 
+  it.scopedLive("reads bytes as it wrote them, whatever the user's bytea_output is", () =>
+    Effect.gen(function* () {
+      const running = yield* shared
+      const url = `${running.url}${running.url.includes("?") ? "&" : "?"}options=${encodeURIComponent("-c bytea_output=escape")}`
+      const options = { ...fresh(running), url: Redacted.make(url) }
+      const store = yield* opened(options)
+      yield* store.createCollection(defaultCollection, embedder)
+      yield* store.put(defaultCollection, [document("river", { source: "/a", vectors: [angles(1)] })])
+      assert.lengthOf(yield* ranked(store, { keyword: "river", vector: angles(1), alpha: 1 }), 1)
+      assert.deepStrictEqual(yield* faultsIn(options), [])
+    })
+  )
+
+  it.scopedLive("takes a database whose name has signs that are encoded in an address", () =>
+    Effect.gen(function* () {
+      const running = yield* shared
+      const sql = yield* makeClient({ url: Redacted.make(running.url), pool: 1 })
+      const name = "a/b+c@d:e&f=g;h$i,j%2Fk é"
+      yield* sql.unsafe(`CREATE DATABASE "${name}"`)
+      const url = running.url.replace(/\/postgres(?=\?|$)/, () => `/${encodeURIComponent(name)}`)
+      const store = yield* opened({ ...fresh(running), url: Redacted.make(url) })
+      const about = yield* store.about()
+      assert.strictEqual(about.database, name)
+    })
+  )
+
   it.scopedLive("moves to SQLite and back without a difference", () =>
     Effect.gen(function* () {
       const running = yield* shared
@@ -344,7 +420,7 @@ if (hasPostgres) {
       // What schema 1 did not have yet is made when it is opened.
       yield* sql.unsafe(`UPDATE "${options.schema}".clew SET version = 1`)
       yield* sql.unsafe(`DROP INDEX "${options.schema}".documents_indexed`)
-      assert.match(yield* reason({ ...options, mode: "readonly" }), /made by an older Clew/)
+      assert.match(yield* reason({ ...options, mode: "readonly" }), /made by an older Clew: `clew doctor --fix`/)
       yield* Effect.scoped(opened({ ...options, mode: "existing" }))
       yield* sql.unsafe(`COMMENT ON INDEX "${options.schema}".documents_indexed IS 'there'`)
       // A role that may only read, as docs/postgres.md makes it.
@@ -384,8 +460,82 @@ if (hasPostgres) {
       const gone = yield* reason({ ...options, url: Redacted.make("postgres://ada:hunter2@127.0.0.1:1/x") })
       assert.match(gone, /cannot be reached \(ECONNREFUSED\)/)
       assert.notInclude(gone, "hunter2")
+      const closed = `closed_${options.schema}`
+      yield* sql.unsafe(`CREATE DATABASE ${closed} ALLOW_CONNECTIONS false`)
+      const shut = Redacted.make(running.url.replace(/\/postgres(?=\?|$)/, `/${closed}`))
+      assert.match(yield* reason({ ...options, url: shut }), /accepts no connection \(55000\)/)
       const unknown = Redacted.make("postgres://ada:hunter2@127.0.0.1:1/x?sslmode=verify-full&sslrootcert=/none.pem")
       assert.match(yield* reason({ ...options, url: unknown }), /the file that store.url names .* cannot be read/)
+    })
+  )
+
+  if (hasOwn) {
+    for (const [way, going] of Object.entries(waysBack)) {
+      it.scopedLive(
+        `answers of what is there when the database has gone back, by ${way}, and ids are given again`,
+        () =>
+          Effect.gen(function* () {
+            const running = yield* server
+            const options = fresh(running)
+            const { back, keep } = going(running, options)
+            const store = yield* opened(options)
+            const batch = (kind: string, seed: number, count: number) =>
+              store.put(
+                defaultCollection,
+                Array.from({ length: count }, (_, n) =>
+                  document("river", {
+                    source: `/${kind}/${n}`,
+                    metadata: { kind: n % 2 === 0 ? kind : "other" },
+                    vectors: [angles(seed * n)]
+                  })
+                )
+              )
+            const answers = (store: Whole) =>
+              Effect.forEach([{}, { kind: { not: "base" } }], (filter) =>
+                Effect.map(
+                  store.find({
+                    ...ranking({ keyword: "river", vector: angles(0.3), alpha: 1, filter, limit: 40 }),
+                    facets: ["kind"]
+                  }),
+                  ({ facets, hits }) => [facets, hits.map(({ document, score }) => [document.source, score])]
+                )
+              )
+            const again = <A>(effect: Effect.Effect<A, unknown>) => Effect.retry(effect, { times: 20 })
+            yield* store.createCollection(defaultCollection, embedder)
+            for (let n = 0; n < 5; n++) yield* batch(n === 0 ? "base" : `base${n}`, 0.01 + n, 900)
+            yield* keep
+            yield* again(batch("lost", 0.7, 300))
+            yield* answers(store)
+            yield* back
+            yield* again(answers(store))
+            yield* batch("new", 0.9, 300)
+            const after = yield* answers(store)
+            assert.deepStrictEqual(after, yield* answers(yield* opened(options)))
+            assert.include(JSON.stringify(after), "/new/")
+          })
+      )
+    }
+  }
+
+  it.effect("says why the server does not answer, and does not call that a bug in Clew", () =>
+    Effect.gen(function* () {
+      const said = (code: string, severity = "ERROR") =>
+        Effect.flip(
+          typed("here")(new SqlError({ cause: { code, severity, message: "no" }, message: "Failed to execute" }))
+        )
+      for (const [code, reason] of [
+        ["XX000", /full disk/],
+        ["58030", /full disk/],
+        ["58P01", /full disk/],
+        ["25P03", /idle_in_transaction_session_timeout/]
+      ] as const) {
+        const error = yield* said(code)
+        assert.strictEqual(error._tag, "StoreUnavailable")
+        assert.match(error.message, reason)
+      }
+      assert.match((yield* said("0A000", "FATAL")).message, /accepts no connection \(0A000\)/)
+      // A statement that is wrong is ours.
+      assert.isTrue(Exit.match(yield* Effect.exit(said("42601")), { onFailure: Cause.isDie, onSuccess: () => false }))
     })
   )
 
