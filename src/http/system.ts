@@ -11,7 +11,7 @@ import { Collections, orEmpty, untilMade } from "../Collections.ts"
 import { Embedders } from "../Embedders.ts"
 import { Watcher } from "../files/Watcher.ts"
 import { Graph } from "../Graph.ts"
-import { CollectionName, defaultCollection } from "../model/Collection.ts"
+import { CollectionName, type CollectionSummary, defaultCollection } from "../model/Collection.ts"
 import { toEmbedding, toStats } from "../model/Stats.ts"
 import { Reranker } from "../Reranker.ts"
 import { Store } from "../Store.ts"
@@ -60,10 +60,11 @@ export const makeState = Effect.gen(function* () {
           store.stats(name)
         )
 
-  /** Of an index that is silent nobody knows what it records, so the configured one is asked. */
+  /** Of an index that is silent, or not available, nobody knows what it records, so the configured one is asked. */
   const embedder = store.collection(defaultCollection).pipe(
     Effect.disconnect,
     Effect.timeoutOption(Duration.unsafeDivide(patience, 2)),
+    Effect.catchTag("StoreUnavailable", () => Effect.succeed(Option.none<CollectionSummary>())),
     Effect.flatMap(
       Option.match({
         onNone: () => Effect.succeed(embedders.configured),

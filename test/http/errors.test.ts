@@ -296,7 +296,7 @@ it.scopedLive("is not ready while a part is down", () =>
   })
 )
 
-it.scopedLive("blames no embedder for an index that does not answer", () =>
+it.scopedLive("blames no embedder for an index that does not answer, or says why it is not available", () =>
   Effect.gen(function* () {
     const faults: NonNullable<Given["faults"]> = {}
     const { port } = yield* start({ faults, documents: [{ content: "bees make honey" }] })
@@ -304,6 +304,11 @@ it.scopedLive("blames no embedder for an index that does not answer", () =>
     assert.deepInclude((yield* ask(port, "GET", "/ready")).json, {
       status: "unavailable",
       checks: { store: { status: "failed", reason: "no answer within 2 s" }, embedder: { status: "ok" } }
+    })
+    const full = yield* start({ faults: { store: "the disk is full" } })
+    assert.deepInclude((yield* ask(full.port, "GET", "/ready")).json.checks, {
+      store: { status: "failed", reason: "the disk is full" },
+      embedder: { status: "ok" }
     })
   })
 )
