@@ -171,7 +171,11 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
             body: {
               size: 0,
               track_total_hits: true,
-              aggs: { len: { sum: { field: "len" } }, languages: { terms: { field: "language", size: 50 } } }
+              aggs: {
+                len: { sum: { field: "len" } },
+                written: { sum: { field: "_seq_no" } },
+                languages: { terms: { field: "language", size: 50 } }
+              }
             }
           },
           { index: passages, body: { size: 0, track_total_hits: true, query } }
@@ -187,6 +191,7 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
           filter: restricted ? query : undefined,
           counts,
           terms: whole.aggregations.len.value,
+          written: whole.aggregations.written.value,
           languages: new Map(
             whole.aggregations.languages.buckets.map(({ doc_count, key }: Answer) => [key as Language, doc_count])
           )

@@ -19,6 +19,8 @@ export interface Within {
   readonly counts: Counts
   /** Terms of all its passages together, and passages by language. */
   readonly terms: number
+  /** Changes with each write: the sum of the sequence numbers of its passages. */
+  readonly written: number
   readonly languages: ReadonlyMap<Language, number>
 }
 
@@ -68,8 +70,11 @@ export const frequencies = (
 const sampled = 1024
 
 /** The mean of a sample of a collection's vectors, taken again when those have changed, or many have grown by a fifth. */
-export const meanIn = Effect.fnUntraced(function* (cluster: Cluster, { counts: { passages }, record, terms }: Within) {
-  const state = passages > 4 * sampled ? `> ${Math.floor(4 * Math.log2(passages))}` : `${passages} ${terms}`
+export const meanIn = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  { counts: { passages }, record, written }: Within
+) {
+  const state = passages > 4 * sampled ? `> ${Math.floor(4 * Math.log2(passages))}` : `${passages} ${written}`
   const before = cluster.means.get(record.passages)
   if (before?.state === state) return before
   const { hits } = yield* cluster.search(record.passages, {
