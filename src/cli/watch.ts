@@ -17,7 +17,9 @@ import { Terminal } from "./terminal.ts"
 export const WatchLine = Schema.Union(
   Schema.Struct({
     type: Schema.Literal("waiting"),
-    pid: Schema.optional(Schema.Int.annotations({ description: "The process that already watches this index" })),
+    pid: Schema.optional(
+      Schema.Int.annotations({ description: "The process that already follows one of the paths for this index" })
+    ),
     paths: Schema.Array(Schema.String).annotations({ description: "The paths that it watches" })
   }),
   Schema.Struct({ type: Schema.Literal("following"), paths: Schema.Array(Schema.String) }),
@@ -78,7 +80,10 @@ const noticeOf = (event: WatchEvent, cwd: string): Notice | undefined => {
       const { paths, pid } = event
       const who = pid === undefined ? "Another process" : `Process ${pid}`
       const what = paths.length === 0 ? "" : ` (${paths.join(", ")})`
-      return trouble({ type: "waiting", pid, paths }, `${who} already watches this index${what}; waiting until it ends`)
+      return trouble(
+        { type: "waiting", pid, paths },
+        `${who} already follows one of these paths for this index${what}; waiting until it ends`
+      )
     }
     case "Following":
       return { line: { type: "following", paths: event.paths }, text: `Following ${event.paths.map(at).join(", ")}` }
@@ -186,7 +191,7 @@ export const watch = Cli.define(
     examples: ["clew watch docs notes.md", "clew watch . --include '*.md' --json"],
     details: [
       "The index reflects a new, changed, moved, deleted or newly ignored file about a second later. If a folder is missing or has lost more than half of its files at once, its documents are kept.",
-      "Only one process watches an index; a second one waits until it ends. Ctrl-C stops at a safe point."
+      "Only one process watches a path for an index; a second one waits until it ends. Ctrl-C stops at a safe point."
     ]
   },
   function* (flags, named) {
