@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Scope } from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as fs from "node:fs"
 import { StoreConfig, WatchConfig } from "../Config.ts"
 import { Store, UpkeepStore } from "../Store.ts"
 import type { CollectionName } from "../model/Collection.ts"
@@ -19,6 +20,37 @@ import { isBelow, isWithinAnother } from "./below.ts"
 /** Paths that are tracked individually; with more, everything is scanned. */
 const pathLimit = 10_000
 
+const beside = /-(?:wal|shm|journal|watch-[0-9a-f]{8})$/
+
+const sqlite = Buffer.from("SQLite format 3\0")
+
+/**
+ * Whether a file belongs to this index, whatever path leads to it, or to a database that some process has open: those
+ * hold no text, and scans of several indexes in one folder would cause each other for ever.
+ */
+const isOfDatabase = (path: string, index: string): boolean => {
+  if (path === index || path.startsWith(`${index}-`)) return true
+  const file = path.replace(beside, "")
+  try {
+    if (!fs.existsSync(`${file}-wal`)) return false
+    const found = fs.statSync(file, { bigint: true })
+    const own = fs.statSync(index, { bigint: true, throwIfNoEntry: false })
+    // Opening and closing the index itself would release SQLite's locks on it.
+    if (found.ino === own?.ino && found.dev === own.dev) return true
+    if (!found.isFile()) return false
+    const head = Buffer.alloc(sqlite.length)
+    const descriptor = fs.openSync(file, "r")
+    try {
+      fs.readSync(descriptor, head, 0, head.length, 0)
+    } finally {
+      fs.closeSync(descriptor)
+    }
+    return head.equals(sqlite)
+  } catch {
+    return false
+  }
+}
+
 /** Changes reported since the last scan began. */
 class Hints {
   readonly #wake = Effect.unsafeMakeLatch(false)
@@ -27,8 +59,8 @@ class Hints {
   #first: number | undefined
   #last = 0
 
-  /** `isOwn` recognises the program's own files, whose changes it makes itself. */
-  constructor(private readonly isOwn: (path: string) => boolean) {}
+  /** `isDatabase` recognises files whose changes do not count, most of them made by the program itself. */
+  constructor(private readonly isDatabase: (path: string) => boolean) {}
 
   get waiting(): number {
     return this.#paths.size
@@ -50,7 +82,7 @@ class Hints {
 
   /** Something changed at these places. */
   add(paths: ReadonlyArray<string>, now: number): void {
-    const others = paths.filter((path) => !this.isOwn(path))
+    const others = paths.filter((path) => !this.isDatabase(path))
     if (others.length === 0) return
     for (const path of others) if (this.#paths.size < pathLimit) this.#paths.add(path)
     this.#note(this.#cause ?? "events", now)
@@ -127,7 +159,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
     const run = <R>(options: WatchOptions, tell: (event: WatchEvent) => Effect.Effect<void, never, R>) =>
       Effect.gen(function* () {
         const roots = [...new Set(options.paths)]
-        const hints = new Hints((path) => path === database || path.startsWith(`${database}-`))
+        const hints = new Hints((path) => isOfDatabase(path, database))
         const failures = new Map<string, string>()
         /** The last report for each path whose losses are held. */
         const held = new Map<string, string>()
