@@ -55,6 +55,9 @@ const isOfDatabase = (path: string, index: string): boolean => {
 class Hints {
   readonly #wake = Effect.unsafeMakeLatch(false)
   #paths = new Set<string>()
+  #before = new Set<string>()
+  /** Places of both of the last two scans. */
+  #again = new Set<string>()
   #cause: Cause | undefined
   #first: number | undefined
   #last = 0
@@ -73,6 +76,12 @@ class Hints {
 
   get isQuiet(): boolean {
     return this.#first === undefined
+  }
+
+  /** Whether only what the last two scans were for has changed again, such as a log that grows all the time. */
+  get isMoreOfTheSame(): boolean {
+    if (this.#cause !== "events" || this.#paths.size >= pathLimit) return false
+    return [...this.#paths].every((path) => this.#again.has(path))
   }
 
   /** When to scan: after a quiet period, but at most `maxWaitMs` after the first hint. */
@@ -106,6 +115,8 @@ class Hints {
     const cause = this.#cause ?? "rescan"
     // Nested paths are scanned together: alone, the outer one might skip what the inner one includes.
     const isAll = cause !== "events" || paths.length >= pathLimit || roots.some((root) => isWithinAnother(root, roots))
+    this.#again = new Set(paths.filter((path) => this.#before.has(path)))
+    this.#before = this.#paths
     this.#paths = new Set()
     this.#cause = undefined
     this.#first = undefined
@@ -128,6 +139,9 @@ interface WatchOptions {
 
 /** Milliseconds between attempts to take over from another watching process. */
 const takeover = 5000
+
+/** A scan that took so many milliseconds is not repeated at once for a file that grows all the time. */
+const long = 1000
 
 /** Without notifications: the shortest pause between scans, in milliseconds, and the least pause as a multiple of a scan's time. */
 const polling = { least: 2000, share: 20 }
@@ -164,7 +178,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         /** The last report for each path whose losses are held. */
         const held = new Map<string, string>()
         let state: Watching["state"] = "waiting"
-        let last: { readonly at: number; readonly ms: number } | undefined
+        let last: { readonly at: number; readonly ended: number; readonly ms: number } | undefined
         status = () => ({
           paths: roots,
           state,
@@ -291,8 +305,9 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           )
           if (paths.length === roots.length) for (const key of failures.keys()) if (!seen.has(key)) failures.delete(key)
           for (const path of paths) if (!stopped.has(path)) held.delete(path)
-          const ms = (yield* ticks) - started
-          last = { at: yield* Clock.currentTimeMillis, ms }
+          const ended = yield* ticks
+          const ms = ended - started
+          last = { at: yield* Clock.currentTimeMillis, ended, ms }
           const changed = sum.created + sum.updated + sum.deleted.documents
           if (cause !== "rescan" || changed > 0) yield* tell({ _tag: "Scanned", cause, paths, ...sum, ms })
           // No other process may come to do it; it gives way to documents to index.
@@ -309,17 +324,19 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           hints.addAll(yield* ticks)
         })
 
+        const pause = (ms: number) => Math.min(Math.max(polling.least, polling.share * ms), config.rescanSeconds * 1000)
+
         const next = Effect.gen(function* () {
-          const patience =
-            state === "polling"
-              ? Math.min(Math.max(polling.least, polling.share * (last?.ms ?? 0)), config.rescanSeconds * 1000)
-              : config.rescanSeconds * 1000
+          const patience = state === "polling" ? pause(last?.ms ?? 0) : config.rescanSeconds * 1000
           const woken = yield* Effect.timeoutOption(hints.any, patience)
           if (Option.isNone(woken)) return yield* attempt("rescan", hints.take(roots).roots)
+          const rest = last === undefined || last.ms < long ? 0 : last.ended + pause(last.ms)
           for (;;) {
-            const left = hints.due(config) - (yield* ticks)
+            const due = hints.due(config)
+            const left = (hints.isMoreOfTheSame ? Math.max(due, rest) : due) - (yield* ticks)
             if (left <= 0) break
-            yield* Effect.sleep(left)
+            // Another file may change meanwhile, which does not wait so long.
+            yield* Effect.sleep(Math.min(left, config.quietMs))
           }
           const { cause, roots: touched } = hints.take(roots)
           if (touched.length > 0) yield* attempt(cause, touched)

@@ -133,6 +133,22 @@ it.scoped("waits five seconds at most while changes go on", () =>
   })
 )
 
+it.scoped("pauses after long scans for a file that grows all the time, but not for others", () =>
+  Effect.gen(function* () {
+    const { change, hold, run, times } = yield* setUp()
+    yield* Effect.forkScoped(run)
+    yield* pass(0)
+    yield* Ref.set(hold, Option.some(Effect.sleep(2 * seconds)))
+    const grow = (ms: number) => Effect.repeatN(Effect.zipRight(change("/notes/server.out"), pass(250)), ms / 250 - 1)
+    yield* grow(60 * seconds)
+    // The third scan follows 40 s after the second.
+    assert.deepStrictEqual(times(), [0, 5000, 10_000, 52_000])
+    yield* change("/notes/a.md")
+    yield* grow(6 * seconds)
+    assert.lengthOf(times(), 5)
+  })
+)
+
 it.scoped("scans again where something changed while it was at it", () =>
   Effect.gen(function* () {
     const { change, hold, run, status, times } = yield* setUp()
