@@ -15,7 +15,8 @@ export type FileEvent =
   | { readonly _tag: "Unchanged"; readonly path: string; readonly size: number; readonly documents: number }
   | { readonly _tag: "Skipped"; readonly path: string; readonly reason: string }
   | { readonly _tag: "Failed"; readonly path: string; readonly line?: number | undefined; readonly reason: string }
-  | { readonly _tag: "Lost"; readonly path: string; readonly reason: LossReason; readonly documents: number }
+  /** A file that is lost, or that holds nothing to index any more. */
+  | { readonly _tag: "Lost"; readonly path: string; readonly reason: string; readonly documents: number }
   /** Documents of a file whose records it no longer contains; only `prune` forgets them. */
   | { readonly _tag: "Kept"; readonly path: string; readonly documents: number }
   | ({ readonly _tag: "Pruned" } & Deleted)
