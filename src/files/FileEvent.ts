@@ -59,6 +59,7 @@ export type WatchEvent =
 /** Reasons to skip files, as words after their number: of one file, of several. */
 const counted: Readonly<Record<string, readonly [one: string, many: string]>> = {
   "a file of the index": ["file of the index itself", "files of the index itself"],
+  "Git LFS pointer": ["Git LFS pointer", "Git LFS pointers"],
   "it holds no text": ["without text", "without text"],
   "lock file": ["lock file", "lock files"],
   "only links": ["with only links", "with only links"],
