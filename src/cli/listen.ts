@@ -57,10 +57,10 @@ export const watchedBy = Effect.fnUntraced(function* ({
 })
 
 /** Follows paths while the program serves; the code for that is loaded only then. */
-export const following = (paths: ReadonlyArray<string>, cwd: string) =>
+export const following = (paths: ReadonlyArray<string>, place: Pick<typeof Place.Service, "cwd" | "globals">) =>
   Effect.flatMap(
     Effect.promise(() => import("./watch.ts")),
-    (watch) => watch.following(paths, cwd)
+    (watch) => watch.following(paths, place)
   )
 
 type Listening = Cli.Values<typeof listening>
@@ -86,7 +86,7 @@ export const listen = Effect.fnUntraced(function* (
   onListening?: (url: string) => Effect.Effect<void>
 ) {
   const engine = yield* Engine
-  const { cwd } = yield* Place
+  const { cwd, globals } = yield* Place
   const { server, store } = yield* engine.settings
   const given = {
     ...(host === undefined ? {} : { host }),
@@ -105,7 +105,9 @@ export const listen = Effect.fnUntraced(function* (
     onListening: (url) =>
       Effect.zipRight(mcp?.mcpOnly === true ? Effect.void : tellWhere(store, url), onListening?.(url) ?? Effect.void),
     engine: Layer.provideMerge(
-      paths.length === 0 ? beside : Layer.merge(Layer.scopedDiscard(Effect.forkScoped(following(paths, cwd))), beside),
+      paths.length === 0
+        ? beside
+        : Layer.merge(Layer.scopedDiscard(Effect.forkScoped(following(paths, { cwd, globals }))), beside),
       opened
     ),
     serving: engine.serving(given)

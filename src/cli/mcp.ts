@@ -46,7 +46,7 @@ const serve = Cli.define(
     }
     const engine = yield* Engine
     const { offer, watched, writes } = yield* offerOf(given)
-    const { cwd, meeting } = yield* Place
+    const { cwd, globals, meeting } = yield* Place
     const { mcp } = yield* engine.settings
     if (!mcp.join) yield* Effect.sync(() => meeting?.close())
     if (watched.length > 0) yield* usualHeap
@@ -61,7 +61,7 @@ const serve = Cli.define(
     yield* run({
       ...offer,
       engine: opened,
-      ...(watched.length === 0 ? {} : { beside: following(watched, cwd) }),
+      ...(watched.length === 0 ? {} : { beside: following(watched, { cwd, globals }) }),
       streams: terminal.streams,
       empty: engine.open("preview"),
       exists: engine.exists,

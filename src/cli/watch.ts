@@ -11,13 +11,15 @@ import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { DocumentLine, documentLine } from "./indexing.ts"
 import { count, durationText, numberText, printLine } from "./output.ts"
-import { Terminal } from "./terminal.ts"
+import { Terminal, printableLine } from "./terminal.ts"
 
 /** What `watch --json` prints besides `DocumentLine`, one event a line. */
 export const WatchLine = Schema.Union(
   Schema.Struct({
     type: Schema.Literal("waiting"),
-    pid: Schema.optional(Schema.Int.annotations({ description: "The process that already watches this index" })),
+    pid: Schema.optional(
+      Schema.Int.annotations({ description: "The process that already follows one of the paths for this index" })
+    ),
     paths: Schema.Array(Schema.String).annotations({ description: "The paths that it watches" })
   }),
   Schema.Struct({ type: Schema.Literal("following"), paths: Schema.Array(Schema.String) }),
@@ -69,8 +71,10 @@ interface Notice {
   readonly isTrouble?: boolean
 }
 
-/** An event as JSON and as a line for people; undefined: nothing to report. */
-const noticeOf = (event: WatchEvent, cwd: string): Notice | undefined => {
+type Advise = (kind: "Missing" | "Held", path: string) => string
+
+/** An event as JSON and as a line for people, with what removes the documents of files that are gone; undefined: nothing to report. */
+const noticeOf = (event: WatchEvent, cwd: string, advise: Advise = () => "--prune-all"): Notice | undefined => {
   const at = (path: string) => displayPath(cwd, path)
   const trouble = (line: Notice["line"], text: string): Notice => ({ line, text, isTrouble: true })
   switch (event._tag) {
@@ -78,7 +82,10 @@ const noticeOf = (event: WatchEvent, cwd: string): Notice | undefined => {
       const { paths, pid } = event
       const who = pid === undefined ? "Another process" : `Process ${pid}`
       const what = paths.length === 0 ? "" : ` (${paths.join(", ")})`
-      return trouble({ type: "waiting", pid, paths }, `${who} already watches this index${what}; waiting until it ends`)
+      return trouble(
+        { type: "waiting", pid, paths },
+        `${who} already follows one of these paths for this index${what}; waiting until it ends`
+      )
     }
     case "Following":
       return { line: { type: "following", paths: event.paths }, text: `Following ${event.paths.map(at).join(", ")}` }
@@ -90,14 +97,14 @@ const noticeOf = (event: WatchEvent, cwd: string): Notice | undefined => {
     case "Missing":
       return trouble(
         { type: "missing", path: event.path },
-        `${at(event.path)} is missing: keeping its documents and waiting for it (--prune-all removes them)`
+        `${at(event.path)} is missing: keeping its documents and waiting for it (${advise(event._tag, event.path)} removes them)`
       )
     case "Held": {
       const { files, gone, path } = event
       return trouble(
         { type: "held", path, files, gone },
         `${at(path)} has lost ${numberText(gone)} of its ${count(files, "file")} at once: ` +
-          `keeping their documents until they are back (--prune-all removes them)`
+          `keeping their documents until they are back (${advise(event._tag, path)} removes them)`
       )
     }
     case "Broken":
@@ -154,14 +161,21 @@ const showChange = Effect.fnUntraced(function* (event: WatchEvent) {
 })
 
 /** Follows paths while the program does other work, and logs the results; a failure here ends nothing else. */
-export const following = (paths: ReadonlyArray<string>, cwd: string): Effect.Effect<void, never, Watcher> =>
-  Effect.flatMap(Watcher, ({ run }) =>
+export const following = (
+  paths: ReadonlyArray<string>,
+  { cwd, globals }: Pick<typeof Place.Service, "cwd" | "globals">
+): Effect.Effect<void, never, Watcher> => {
+  // Servers have no --prune-all.
+  const advise: Advise = (kind, path) =>
+    `${kind === "Held" ? "clew index --prune" : "clew delete"} ${printableLine(path)}${globals.db === undefined ? "" : ` --db ${globals.db}`}`
+  return Effect.flatMap(Watcher, ({ run }) =>
     run({ paths, collection: defaultCollection }, (event) => {
-      const notice = noticeOf(event, cwd)
+      const notice = noticeOf(event, cwd, advise)
       if (notice?.text === undefined) return Effect.void
       return notice.isTrouble === true ? Effect.logWarning(notice.text) : Effect.logInfo(notice.text)
     })
   ).pipe(Effect.catchAll(({ message }) => Effect.logError(`Not following changes: ${message}`)))
+}
 
 export const watch = Cli.define(
   {
@@ -185,8 +199,8 @@ export const watch = Cli.define(
     },
     examples: ["clew watch docs notes.md", "clew watch . --include '*.md' --json"],
     details: [
-      "The index reflects a new, changed, moved, deleted or newly ignored file about a second later. If a folder is missing or has lost more than half of its files at once, its documents are kept.",
-      "Only one process watches an index; a second one waits until it ends. Ctrl-C stops at a safe point."
+      "The index reflects a new, changed, moved, deleted or newly ignored file about a second later. If a folder is missing or, without being a git repository, has lost more than half of its files at once, its documents are kept.",
+      "Only one process watches a path for an index; a second one waits until it ends. Ctrl-C stops at a safe point."
     ]
   },
   function* (flags, named) {

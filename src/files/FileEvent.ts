@@ -15,7 +15,8 @@ export type FileEvent =
   | { readonly _tag: "Unchanged"; readonly path: string; readonly size: number; readonly documents: number }
   | { readonly _tag: "Skipped"; readonly path: string; readonly reason: string }
   | { readonly _tag: "Failed"; readonly path: string; readonly line?: number | undefined; readonly reason: string }
-  | { readonly _tag: "Lost"; readonly path: string; readonly reason: LossReason; readonly documents: number }
+  /** A file that is lost, or that holds nothing to index any more. */
+  | { readonly _tag: "Lost"; readonly path: string; readonly reason: string; readonly documents: number }
   /** Documents of a file whose records it no longer contains; only `prune` forgets them. */
   | { readonly _tag: "Kept"; readonly path: string; readonly documents: number }
   | ({ readonly _tag: "Pruned" } & Deleted)
@@ -58,6 +59,7 @@ export type WatchEvent =
 /** Reasons to skip files, as words after their number: of one file, of several. */
 const counted: Readonly<Record<string, readonly [one: string, many: string]>> = {
   "a file of the index": ["file of the index itself", "files of the index itself"],
+  "Git LFS pointer": ["Git LFS pointer", "Git LFS pointers"],
   "it holds no text": ["without text", "without text"],
   "lock file": ["lock file", "lock files"],
   "only links": ["with only links", "with only links"],

@@ -23,7 +23,7 @@ export interface FileRun extends WalkOptions {
   readonly collection: CollectionName
   /** Delete documents whose file, or whose record in its file, is gone or now ignored; only below the given paths. */
   readonly prune: boolean
-  /** Prune nothing below a path that has lost more than half of its files since the last run; name what is pruned. */
+  /** Prune nothing below a path, not a repository, that has lost more than half of its files since the last run; name what is pruned. */
   readonly holdLosses?: boolean | undefined
   /** Report what would be done, without doing it. */
   readonly dryRun: boolean
@@ -176,15 +176,21 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       /** Deletes what files no longer contain, and only then records them as read. */
       const cleanUp = Effect.fnUntraced(function* (files: ReadonlyArray<Reading>) {
         let sum = none
+        const named: Array<FileEvent> = []
         for (const file of files) {
+          const { isVoid: reason, met, path } = file
           if (collection === undefined || seenBy === undefined) {
-            sum = add(sum, yield* wouldForget(run.collection, file.path, file.met))
+            sum = add(sum, yield* wouldForget(run.collection, path, met))
             continue
           }
-          sum = add(sum, yield* pruneAll(store, collection.name, [file.path], seenBy))
+          const deleted = yield* pruneAll(store, collection.name, [path], seenBy)
+          sum = add(sum, deleted)
+          if (run.holdLosses && reason !== undefined && deleted.documents > 0) {
+            named.push({ _tag: "Lost", path, reason, documents: deleted.documents })
+          }
           yield* store.touch(collection.name, [], seenBy, [file.change(indexer.settings, true)])
         }
-        return sum
+        return { deleted: sum, named }
       })
 
       const keptOf = Effect.fnUntraced(function* ({ documents, met, path, repeats }: Reading) {
@@ -204,7 +210,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         indexed: ReadonlyArray<IndexedDocument>
       ) {
         for (const { derivedId } of drafts) underWay.delete(derivedId)
-        const deleted = yield* cleanUp(left)
+        const { deleted, named } = yield* cleanUp(left)
         const kept = yield* Effect.forEach(keeping, keptOf)
         return Chunk.unsafeFromArray<FileEvent>([
           ...indexed.map((document, index): FileEvent => ({
@@ -214,6 +220,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           })),
           ...events,
           ...kept.filter(({ documents }) => documents > 0),
+          ...named,
           ...(deleted.documents === 0 ? [] : [{ _tag: "Pruned", ...deleted } satisfies FileEvent])
         ])
       })

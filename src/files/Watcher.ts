@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Scope } from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as fs from "node:fs"
 import { StoreConfig, WatchConfig } from "../Config.ts"
 import { Store, UpkeepStore } from "../Store.ts"
 import type { CollectionName } from "../model/Collection.ts"
@@ -19,16 +20,50 @@ import { isBelow, isWithinAnother } from "./below.ts"
 /** Paths that are tracked individually; with more, everything is scanned. */
 const pathLimit = 10_000
 
+const beside = /-(?:wal|shm|journal|watch-[0-9a-f]{8})$/
+
+const sqlite = Buffer.from("SQLite format 3\0")
+
+/**
+ * Whether a file belongs to this index, whatever path leads to it, or to a database that some process has open: those
+ * hold no text, and scans of several indexes in one folder would cause each other for ever.
+ */
+const isOfDatabase = (path: string, index: string): boolean => {
+  if (path === index || path.startsWith(`${index}-`)) return true
+  const file = path.replace(beside, "")
+  try {
+    if (!fs.existsSync(`${file}-wal`)) return false
+    const found = fs.statSync(file, { bigint: true })
+    const own = fs.statSync(index, { bigint: true, throwIfNoEntry: false })
+    // Opening and closing the index itself would release SQLite's locks on it.
+    if (found.ino === own?.ino && found.dev === own.dev) return true
+    if (!found.isFile()) return false
+    const head = Buffer.alloc(sqlite.length)
+    const descriptor = fs.openSync(file, "r")
+    try {
+      fs.readSync(descriptor, head, 0, head.length, 0)
+    } finally {
+      fs.closeSync(descriptor)
+    }
+    return head.equals(sqlite)
+  } catch {
+    return false
+  }
+}
+
 /** Changes reported since the last scan began. */
 class Hints {
   readonly #wake = Effect.unsafeMakeLatch(false)
   #paths = new Set<string>()
+  #before = new Set<string>()
+  /** Places of both of the last two scans. */
+  #again = new Set<string>()
   #cause: Cause | undefined
   #first: number | undefined
   #last = 0
 
-  /** `isOwn` recognises the program's own files, whose changes it makes itself. */
-  constructor(private readonly isOwn: (path: string) => boolean) {}
+  /** `isDatabase` recognises files whose changes do not count, most of them made by the program itself. */
+  constructor(private readonly isDatabase: (path: string) => boolean) {}
 
   get waiting(): number {
     return this.#paths.size
@@ -43,6 +78,12 @@ class Hints {
     return this.#first === undefined
   }
 
+  /** Whether only what the last two scans were for has changed again, such as a log that grows all the time. */
+  get isMoreOfTheSame(): boolean {
+    if (this.#cause !== "events" || this.#paths.size >= pathLimit) return false
+    return [...this.#paths].every((path) => this.#again.has(path))
+  }
+
   /** When to scan: after a quiet period, but at most `maxWaitMs` after the first hint. */
   due({ maxWaitMs, quietMs }: { readonly quietMs: number; readonly maxWaitMs: number }): number {
     return Math.min(this.#last + quietMs, (this.#first ?? this.#last) + maxWaitMs)
@@ -50,7 +91,7 @@ class Hints {
 
   /** Something changed at these places. */
   add(paths: ReadonlyArray<string>, now: number): void {
-    const others = paths.filter((path) => !this.isOwn(path))
+    const others = paths.filter((path) => !this.isDatabase(path))
     if (others.length === 0) return
     for (const path of others) if (this.#paths.size < pathLimit) this.#paths.add(path)
     this.#note(this.#cause ?? "events", now)
@@ -74,6 +115,8 @@ class Hints {
     const cause = this.#cause ?? "rescan"
     // Nested paths are scanned together: alone, the outer one might skip what the inner one includes.
     const isAll = cause !== "events" || paths.length >= pathLimit || roots.some((root) => isWithinAnother(root, roots))
+    this.#again = new Set(paths.filter((path) => this.#before.has(path)))
+    this.#before = this.#paths
     this.#paths = new Set()
     this.#cause = undefined
     this.#first = undefined
@@ -96,6 +139,9 @@ interface WatchOptions {
 
 /** Milliseconds between attempts to take over from another watching process. */
 const takeover = 5000
+
+/** A scan that took so many milliseconds is not repeated at once for a file that grows all the time. */
+const long = 1000
 
 /** Without notifications: the shortest pause between scans, in milliseconds, and the least pause as a multiple of a scan's time. */
 const polling = { least: 2000, share: 20 }
@@ -127,12 +173,12 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
     const run = <R>(options: WatchOptions, tell: (event: WatchEvent) => Effect.Effect<void, never, R>) =>
       Effect.gen(function* () {
         const roots = [...new Set(options.paths)]
-        const hints = new Hints((path) => path === database || path.startsWith(`${database}-`))
+        const hints = new Hints((path) => isOfDatabase(path, database))
         const failures = new Map<string, string>()
         /** The last report for each path whose losses are held. */
         const held = new Map<string, string>()
         let state: Watching["state"] = "waiting"
-        let last: { readonly at: number; readonly ms: number } | undefined
+        let last: { readonly at: number; readonly ended: number; readonly ms: number } | undefined
         status = () => ({
           paths: roots,
           state,
@@ -259,8 +305,9 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           )
           if (paths.length === roots.length) for (const key of failures.keys()) if (!seen.has(key)) failures.delete(key)
           for (const path of paths) if (!stopped.has(path)) held.delete(path)
-          const ms = (yield* ticks) - started
-          last = { at: yield* Clock.currentTimeMillis, ms }
+          const ended = yield* ticks
+          const ms = ended - started
+          last = { at: yield* Clock.currentTimeMillis, ended, ms }
           const changed = sum.created + sum.updated + sum.deleted.documents
           if (cause !== "rescan" || changed > 0) yield* tell({ _tag: "Scanned", cause, paths, ...sum, ms })
           // No other process may come to do it; it gives way to documents to index.
@@ -277,17 +324,19 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           hints.addAll(yield* ticks)
         })
 
+        const pause = (ms: number) => Math.min(Math.max(polling.least, polling.share * ms), config.rescanSeconds * 1000)
+
         const next = Effect.gen(function* () {
-          const patience =
-            state === "polling"
-              ? Math.min(Math.max(polling.least, polling.share * (last?.ms ?? 0)), config.rescanSeconds * 1000)
-              : config.rescanSeconds * 1000
+          const patience = state === "polling" ? pause(last?.ms ?? 0) : config.rescanSeconds * 1000
           const woken = yield* Effect.timeoutOption(hints.any, patience)
           if (Option.isNone(woken)) return yield* attempt("rescan", hints.take(roots).roots)
+          const rest = last === undefined || last.ms < long ? 0 : last.ended + pause(last.ms)
           for (;;) {
-            const left = hints.due(config) - (yield* ticks)
+            const due = hints.due(config)
+            const left = (hints.isMoreOfTheSame ? Math.max(due, rest) : due) - (yield* ticks)
             if (left <= 0) break
-            yield* Effect.sleep(left)
+            // Another file may change meanwhile, which does not wait so long.
+            yield* Effect.sleep(Math.min(left, config.quietMs))
           }
           const { cause, roots: touched } = hints.take(roots)
           if (touched.length > 0) yield* attempt(cause, touched)

@@ -9,7 +9,7 @@ export const Watching = Schema.Struct({
   paths: list(Schema.String, "The watched files and folders"),
   state: Schema.Literal("waiting", "starting", "events", "polling").annotations({
     description:
-      "events: the system reports changes; polling: it does not, and files are scanned now and then; waiting: another process watches this index"
+      "events: the system reports changes; polling: it does not, and files are scanned now and then; waiting: another process follows one of the paths for this index"
   }),
   last_scan_at: Schema.optional(Schema.Int).annotations({
     description: "Time of the last scan, in milliseconds since 1970"

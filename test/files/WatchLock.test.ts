@@ -17,9 +17,26 @@ it.scoped("the lock belongs to whom the index belongs to, also where root is the
       layer(index)
     )
     yield* take
-    const { gid, mode, uid } = fs.statSync(`${index}-watch`)
+    const file = fs.readdirSync(path.dirname(index)).find((name) => /-watch-[0-9a-f]{8}$/.test(name))
+    const { gid, mode, uid } = fs.statSync(path.join(path.dirname(index), file!))
     assert.strictEqual(mode & 0o777, 0o600)
     if (isRoot) assert.deepStrictEqual([uid, gid], [12_345, 12_346])
     assert.deepInclude(yield* Effect.flip(take), { _tag: "WatchTaken", pid: process.pid })
+  })
+)
+
+it.scoped("processes with other paths do not wait for each other, and one that has to wait takes nothing", () =>
+  Effect.gen(function* () {
+    const index = path.join(yield* temporaryFolder, "index.db")
+    const take = (...paths: ReadonlyArray<string>) =>
+      Effect.provide(
+        Effect.flatMap(WatchLock, (lock) => lock.take(paths)),
+        layer(index)
+      )
+    yield* take("/b")
+    const taken = yield* Effect.flip(take("/c", "/b", "/a"))
+    assert.deepInclude(taken, { _tag: "WatchTaken", paths: ["/b"] })
+    yield* take("/a", "/c", "/a")
+    assert.strictEqual((yield* Effect.flip(take("/c")))._tag, "WatchTaken")
   })
 )

@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
 import { execFileSync, spawnSync } from "node:child_process"
@@ -143,6 +144,25 @@ it.scopedLive.skipIf(!hasGit)("takes a checkout of a thousand files as one chang
     assert.lengthOf(yield* stored, 750)
     assert.strictEqual(yield* content(name(300)), "south 300")
     assert.isUndefined(yield* content(name(3)))
+  })
+)
+
+it.scopedLive("forgets most files of a repository at once, though not while git is at work", () =>
+  Effect.gen(function* () {
+    const { at, settled, start, status, stored, write } = yield* setUp()
+    const names = ["a.md", "b.md", "c.md", "d.md"]
+    names.forEach((name) => write(name, `north of ${name}`))
+    write(".git/index", "DIRC")
+    write(".git/index.lock", "DIRC")
+    yield* start
+    for (const name of names.slice(1)) fs.rmSync(at(name))
+    const held = Effect.map(status, (state) => Option.exists(state, ({ held }) => held.length > 0))
+    yield* settled(held)
+    assert.deepStrictEqual(yield* stored, names)
+    fs.rmSync(at(".git/index.lock"))
+    write("a.md", "south")
+    yield* settled(holds("a.md")(stored))
+    assert.isFalse(yield* held)
   })
 )
 

@@ -9,6 +9,8 @@ import * as Queue from "effect/Queue"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
+import * as fs from "node:fs"
+import * as path from "node:path"
 import { StoreConfig, WatchConfig } from "../../src/Config.ts"
 import { Settings } from "../../src/Config/Settings.ts"
 import { FileEvents, FileEventsLost } from "../../src/files/FileEvents.ts"
@@ -21,6 +23,7 @@ import { Disk, DiskFailure, type FileTree } from "../../src/files/Walker/Disk.ts
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { StoreUnavailable } from "../../src/Store.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
+import { temporaryFolder } from "../folder.ts"
 
 const seconds = 1000
 
@@ -28,10 +31,16 @@ interface Given {
   readonly events?: FileEvents["Type"]
   readonly paths?: ReadonlyArray<string>
   readonly lock?: WatchLock["Type"]
+  readonly index?: string
 }
 
 /** A watcher whose system and whose scans are told what to do; scans take no time unless they are held. */
-const setUp = Effect.fnUntraced(function* ({ events, lock, paths = ["/notes"] }: Given = {}) {
+const setUp = Effect.fnUntraced(function* ({
+  events,
+  index = "/notes/index.db",
+  lock,
+  paths = ["/notes"]
+}: Given = {}) {
   const changes = yield* Queue.unbounded<ReadonlyArray<string> | FileEventsLost>()
   const fake: FileEvents["Type"] = {
     watch: () =>
@@ -62,7 +71,7 @@ const setUp = Effect.fnUntraced(function* ({ events, lock, paths = ["/notes"] }:
         Layer.succeed(FileEvents, events ?? fake),
         Layer.succeed(FileIndexer, indexer),
         Layer.succeed(WatchLock, lock ?? { take: () => Effect.void }),
-        Layer.succeed(StoreConfig, Schema.decodeSync(Settings)({ store: { path: "/notes/index.db" } }).store),
+        Layer.succeed(StoreConfig, Schema.decodeSync(Settings)({ store: { path: index } }).store),
         Layer.succeed(WatchConfig, { paths: [], rescanSeconds: 300, quietMs: 500, maxWaitMs: 5000 }),
         layerMemory
       ])
@@ -124,6 +133,22 @@ it.scoped("waits five seconds at most while changes go on", () =>
   })
 )
 
+it.scoped("pauses after long scans for a file that grows all the time, but not for others", () =>
+  Effect.gen(function* () {
+    const { change, hold, run, times } = yield* setUp()
+    yield* Effect.forkScoped(run)
+    yield* pass(0)
+    yield* Ref.set(hold, Option.some(Effect.sleep(2 * seconds)))
+    const grow = (ms: number) => Effect.repeatN(Effect.zipRight(change("/notes/server.out"), pass(250)), ms / 250 - 1)
+    yield* grow(60 * seconds)
+    // The third scan follows 40 s after the second.
+    assert.deepStrictEqual(times(), [0, 5000, 10_000, 52_000])
+    yield* change("/notes/a.md")
+    yield* grow(6 * seconds)
+    assert.lengthOf(times(), 5)
+  })
+)
+
 it.scoped("scans again where something changed while it was at it", () =>
   Effect.gen(function* () {
     const { change, hold, run, status, times } = yield* setUp()
@@ -159,6 +184,27 @@ it.scoped("looks at the path alone in which something changed, and not for its o
       scans.map(({ paths }) => paths),
       [["/notes", "/papers"], ["/papers"]]
     )
+  })
+)
+
+it.scoped("does not look for what is written to the index by another name, or to another index", () =>
+  Effect.gen(function* () {
+    const folder = yield* temporaryFolder
+    const at = (name: string) => path.join(folder, name)
+    fs.writeFileSync(at("index.db"), "")
+    fs.writeFileSync(at("other.db"), "SQLite format 3\0and more")
+    fs.writeFileSync(at("text.db"), "SQLite format 3 is what such files begin with")
+    for (const name of ["index.db-wal", "other.db-wal", "text.db-wal"]) fs.writeFileSync(at(name), "")
+    fs.symlinkSync(folder, at("link"))
+    const { change, run, scans } = yield* setUp({ index: at("link/index.db"), paths: [folder] })
+    yield* Effect.forkScoped(run)
+    yield* pass(0)
+    yield* change(...["index.db", "index.db-wal", "other.db", "other.db-wal", "other.db-shm"].map(at))
+    yield* pass(10 * seconds)
+    assert.lengthOf(scans, 1)
+    yield* change(at("text.db"))
+    yield* pass(500)
+    assert.lengthOf(scans, 2)
   })
 )
 

@@ -112,7 +112,7 @@ describe("tools that write within the user's folders", () => {
     }
     assert.include(
       (await client.callError("index_paths", { paths: ["none.md"] })).message,
-      "there is no file or folder"
+      `there is no file or folder ${JSON.stringify(join(notes, "none.md"))}`
     )
     // Links that a folder contains are not followed out of it either.
     const { structuredContent } = await client.call("index_paths", { paths: [notes] })
@@ -134,6 +134,20 @@ describe("tools that write within the user's folders", () => {
     assert.deepInclude(structuredContent, { unchanged: 1, deleted_documents: 1 })
     assert.notInclude(content[0].text, "not there now")
     assert.lengthOf(await sources(client), 1)
+  })
+
+  it("keep what was indexed from a path that is gone itself, and name it", async () => {
+    const { client, notes } = await setUp()
+    const { tools } = await client.result("tools/list", {})
+    assert.include(
+      tools.find(({ name }: Json) => name === "index_paths").description,
+      "from which relative paths count"
+    )
+    await client.call("index_paths", { paths: ["tide.md", "deep"] })
+    rmSync(join(notes, "deep"), { recursive: true })
+    const { content } = await client.call("sync")
+    assert.include(content[0].text, `1 path that was indexed is not there now (${JSON.stringify(join(notes, "deep"))})`)
+    assert.lengthOf(await sources(client), 2)
   })
 
   it("bring the index up to date, and forget what is gone", async () => {

@@ -129,9 +129,23 @@ export const lost = (
   )
 }
 
+/** Whether a folder is a repository in which git is done: its disk is there, and what is gone is meant to be. */
+const isCheckedOut = (folder: string): boolean => {
+  const git = path.join(folder, ".git")
+  try {
+    // A clone has no index before it checks out, and whatever takes files away locks the index meanwhile.
+    return (
+      !fs.statSync(git).isDirectory() ||
+      (fs.statSync(path.join(git, "index")).isFile() && !fs.existsSync(path.join(git, "index.lock")))
+    )
+  } catch {
+    return false
+  }
+}
+
 /**
- * Forgets lost files and names them, except below a path with fewer than half of its files of the last run: an empty
- * mount point looks like a folder whose files were all deleted. Files moved within the path do not count as missing,
+ * Forgets lost files and names them, except below a path, not a repository, with fewer than half of its files of the
+ * last run: an empty mount point looks like a folder whose files were all deleted. Files moved within the path do not count as missing,
  * since as many new ones appear.
  */
 export const holdingLosses = <E>(
@@ -151,7 +165,8 @@ export const holdingLosses = <E>(
       for (const [path, { fresh, known }] of counts) {
         const gone = losses.filter((file) => file.reason === "gone" && isBelow(file.path, [path])).length
         const before = known - fresh
-        if (gone > 0 && (known - gone) * 2 < before) held.push({ _tag: "Held", path, files: before, gone })
+        if (gone > 0 && (known - gone) * 2 < before && !isCheckedOut(path))
+          held.push({ _tag: "Held", path, files: before, gone })
       }
       const roots = held.map(({ path }) => path)
       const given = losses.filter(({ path }) => !isBelow(path, roots))

@@ -19,7 +19,7 @@ export interface Options {
   readonly index?: string | undefined
 }
 
-const ownFiles = /^(-watch)?(-wal|-shm|-journal)?$/
+const ownFiles = /^(-watch(-[0-9a-f]{8})?)?(-wal|-shm|-journal)?$/
 
 /** Whether this is a file of the index, whatever path led to it. */
 const isOwn = Effect.fnUntraced(function* (fs: FileSystem.FileSystem, path: string, index: string) {

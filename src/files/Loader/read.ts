@@ -126,6 +126,10 @@ const mimeOf = (head: Uint8Array): Effect.Effect<string | undefined> =>
 const isInfo = (start: string): boolean =>
   /^This is [^\0]{1,300}?,\s+produced\s+by\s+makeinfo/.test(start) && start.includes("\x1f")
 
+/** What stands in a checkout for a file that Git LFS has not fetched. */
+const isPointer = (text: string): boolean =>
+  text.length < 1024 && text.startsWith("version https://git-lfs.github.com/spec/")
+
 /** Marks of indexes and pictures in them. */
 const infoMarks = /\0\x08\[[^\0]{0,10000}(?:\0\x08\]|$)/g
 
@@ -150,7 +154,9 @@ export const kindOf = Effect.fnUntraced(function* (name: string, head: Uint8Arra
   if (encoding === undefined) {
     return { _tag: "Other", reason: "text in an encoding that is not recognised: save it as UTF-8 to have it read" }
   }
-  const mime = textShaped(name, decode(head.subarray(0, 4096), encoding))
+  const start = decode(head.subarray(0, 4096), encoding)
+  if (isPointer(start)) return { _tag: "Other", reason: "Git LFS pointer" }
+  const mime = textShaped(name, start)
   return mime === undefined ? { _tag: "Text", encoding } : other(mime)
 })
 

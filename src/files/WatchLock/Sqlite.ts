@@ -1,6 +1,10 @@
 import Sqlite from "better-sqlite3"
 import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import { StoreUnavailable } from "../../Store.ts"
 import { WatchLock, WatchTaken } from "../WatchLock.ts"
@@ -60,21 +64,36 @@ const open = (file: string, index: string, paths: ReadonlyArray<string>): Sqlite
   }
 }
 
-/** An index's lock is the file beside it whose name ends in `-watch`. */
-export const layer = (index: string) =>
-  Layer.succeed(WatchLock, {
+const fileOf = (index: string, root: string): string =>
+  `${index}-watch-${createHash("sha256").update(root).digest("hex").slice(0, 8)}`
+
+/** A lock is a file beside the index for each path, so that processes that follow other paths need not wait. */
+export const layer = (index: string) => {
+  const takeOne = (file: string, paths: ReadonlyArray<string>) =>
+    Effect.acquireRelease(
+      Effect.flatMap(
+        Effect.try({
+          try: () => open(file, index, paths),
+          catch: (error) => new StoreUnavailable({ reason: `${file}: ${inWords(error as Error)}` })
+        }),
+        (opened) => (opened instanceof WatchTaken ? opened : Effect.succeed(opened))
+      ),
+      (database) => Effect.sync(() => database.close())
+    )
+  return Layer.succeed(WatchLock, {
     take: (paths) =>
-      Effect.acquireRelease(
-        Effect.flatMap(
-          Effect.try({
-            try: () => open(`${index}-watch`, index, paths),
-            catch: (error) => new StoreUnavailable({ reason: `${index}-watch: ${inWords(error as Error)}` })
-          }),
-          (opened) => (opened instanceof WatchTaken ? opened : Effect.succeed(opened))
-        ),
-        (database) => Effect.sync(() => database.close())
-      )
+      Effect.gen(function* () {
+        const scope = yield* Effect.scope
+        // Those that were taken before one that is not free must not keep others, or the next attempt, waiting.
+        const own = yield* Scope.fork(scope, ExecutionStrategy.sequential)
+        const files = new Set(paths.map((root) => fileOf(index, root)))
+        yield* Effect.forEach([...files].sort(), (file) => takeOne(file, paths), { discard: true }).pipe(
+          Scope.extend(own),
+          Effect.onError((cause) => Scope.close(own, Exit.failCause(cause)))
+        )
+      })
   })
+}
 
 /** For an index that no other process can see. */
 export const layerFree = Layer.succeed(WatchLock, { take: () => Effect.void })

@@ -55,7 +55,7 @@ const allowed = (argument: string, given: string, folders: ReadonlyArray<string>
       return isNamed
         ? refuse(
             argument,
-            `${argument}: there is no file or folder ${shown}; sync removes documents whose files are gone`
+            `${argument}: there is no file or folder ${JSON.stringify(bounded(whole, sourceCharacters))}; sync removes documents whose files are gone from an indexed folder, delete_document those of a path that was indexed itself`
           )
         : outside()
     }
@@ -84,7 +84,7 @@ const Written = Schema.Struct({
 /** Most documents and failures that are kept to be named. */
 const mostNamed = 1000
 
-/** Paths named of which nothing was forgotten. */
+/** Paths named of which nothing was forgotten, or which are not there. */
 const mostHeld = 5
 
 const progressEvery = 1000
@@ -186,7 +186,7 @@ export const indexPaths = make({
   name: "index_paths",
   title: "Index files",
   description: ({ writePaths }) =>
-    `Index files and folders, or index them again after a change, so that search finds them. Only in ${named(writePaths)}.`,
+    `Index files and folders, or index them again after a change, so that search finds them. Only in ${named(writePaths)}${writePaths.length === 1 ? ", from which relative paths count" : "; absolute paths"}.`,
   input: Schema.Struct({
     paths: Schema.Array(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(4096))).pipe(
       Schema.minItems(1),
@@ -227,20 +227,20 @@ export const sync = make({
         return yield* refuse("collection", `nothing was indexed from ${named(writePaths)} yet: index_paths does that`)
       }
       const runs: Array<FileRun> = []
-      let gone = 0
+      const gone: Array<string> = []
       for (const group of Object.values(Arr.groupBy(own, ({ name }) => name)).flatMap(alike)) {
         const [{ exclude, include, name }] = group
         const all = group.map((root) => root.path)
         const paths = all.filter((root) => isBelow(realOf(root) ?? "", within))
-        gone += withoutGone(all, paths).length - paths.length
+        gone.push(...withoutGone(all, paths).filter((root) => !paths.includes(root)))
         if (paths.length === 0) continue
         runs.push({ paths, collection: name, include, exclude, prune: true, holdLosses: true, dryRun: false, within })
       }
       return yield* answerOf(yield* running(runs, call), [
-        ...(gone === 0
+        ...(gone.length === 0
           ? []
           : [
-              `${plural(gone, "path is", "paths are")} not there now; their documents were kept: delete_document removes one.`
+              `${plural(gone.length, "path that was indexed is", "paths that were indexed are")} not there now (${named(gone.slice(0, mostHeld).map((path) => bounded(path, sourceCharacters)))}${gone.length > mostHeld ? ", …" : ""}): the documents were kept; delete_document removes one, and the user all of a path with clew delete PATH.`
             ]),
         ...(roots.length === own.length
           ? []

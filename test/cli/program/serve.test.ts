@@ -48,11 +48,12 @@ const post = (url: string, body: unknown, headers: Readonly<Record<string, strin
 
 describe("serve", () => {
   it("follows files beside answering, and says how that goes", async () => {
-    const { url } = await serve(["--watch", "docs", "--watch", "gone"])
+    const { log, url } = await serve(["--watch", "docs", "--watch", "gone"])
     const stats = async () => ((await (await fetch(`${url}/stats`)).json()) as any).watch
     let watch = await stats()
     while (watch?.last_scan_at === undefined) watch = await stats()
     assert.deepInclude(watch, { paths: [box.path("docs"), box.path("gone")], failed: 0, held: [box.path("gone")] })
+    assert.include(log(), `(clew delete ${box.path("gone")} removes them)`)
     const metrics = await (await fetch(`${url}/metrics`)).text()
     assert.include(metrics, `clew_watch_path_present{path="${box.path("docs")}"} 1`)
     assert.include(metrics, `clew_watch_path_present{path="${box.path("gone")}"} 0`)

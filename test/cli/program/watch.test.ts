@@ -56,12 +56,14 @@ describe("watch", () => {
     await until((line) => line.type === "document" && line.source === at("d.md") && line.status === "updated")
     rmSync(at("d.md"))
     await until((line) => line.type === "forgotten" && line.path === at("d.md"))
+    writeFileSync(at("c.md"), "")
+    await until((line) => line.type === "forgotten" && line.path === at("c.md") && line.reason === "empty")
     await until(scanned)
     child.kill("SIGINT")
     const { code, stderr } = await end
     assert.strictEqual(code, 0, stderr)
     assert.include(stderr, "what was indexed stays")
-    assert.strictEqual((await box.json(Stats, ["info"])).documents, 3)
+    assert.strictEqual((await box.json(Stats, ["info"])).documents, 2)
   })
 
   it("has one process work, and lets the next take over when that is killed", async () => {

@@ -52,6 +52,7 @@ describe("Loader.open", () => {
       Uint8Array.of(0x93, 0xfa, 0x96, 0x7b, 0x8c, 0xea, 0x81, 0x5b),
       "text in an encoding that is not recognised: save it as UTF-8 to have it read"
     ],
+    ["photo.png", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "Git LFS pointer"],
     ["empty.md", "", "empty"],
     ["large.txt", "x".repeat(300_000), "293.0 KiB, more than limits.max_file_bytes allows (195.3 KiB)"]
   ]
