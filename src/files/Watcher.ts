@@ -22,33 +22,15 @@ const pathLimit = 10_000
 
 const beside = /-(?:wal|shm|journal|watch-[0-9a-f]{8})$/
 
-const sqlite = Buffer.from("SQLite format 3\0")
-
 /**
- * Whether a file belongs to this index, whatever path leads to it, or to a database that some process has open: those
- * hold no text, and scans of several indexes in one folder would cause each other for ever.
+ * Whether a file belongs to this index, or to any SQLite database that some process has open, whatever path leads to it:
+ * those hold no text, and scans of several indexes in one folder would cause each other for ever. It is not looked into:
+ * closing it would release the locks that this process has on it.
  */
 const isOfDatabase = (path: string, index: string): boolean => {
   if (path === index || path.startsWith(`${index}-`)) return true
   const file = path.replace(beside, "")
-  try {
-    if (!fs.existsSync(`${file}-wal`)) return false
-    const found = fs.statSync(file, { bigint: true })
-    const own = fs.statSync(index, { bigint: true, throwIfNoEntry: false })
-    // Opening and closing the index itself would release SQLite's locks on it.
-    if (found.ino === own?.ino && found.dev === own.dev) return true
-    if (!found.isFile()) return false
-    const head = Buffer.alloc(sqlite.length)
-    const descriptor = fs.openSync(file, "r")
-    try {
-      fs.readSync(descriptor, head, 0, head.length, 0)
-    } finally {
-      fs.closeSync(descriptor)
-    }
-    return head.equals(sqlite)
-  } catch {
-    return false
-  }
+  return fs.existsSync(`${file}-wal`) && fs.existsSync(`${file}-shm`)
 }
 
 /** Changes reported since the last scan began. */

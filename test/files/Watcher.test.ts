@@ -192,9 +192,11 @@ it.scoped("does not look for what is written to the index by another name, or to
     const folder = yield* temporaryFolder
     const at = (name: string) => path.join(folder, name)
     fs.writeFileSync(at("index.db"), "")
-    fs.writeFileSync(at("other.db"), "SQLite format 3\0and more")
-    fs.writeFileSync(at("text.db"), "SQLite format 3 is what such files begin with")
-    for (const name of ["index.db-wal", "other.db-wal", "text.db-wal"]) fs.writeFileSync(at(name), "")
+    fs.writeFileSync(at("other.db"), "")
+    fs.writeFileSync(at("text.db"), "no database")
+    for (const name of ["index.db-wal", "index.db-shm", "other.db-wal", "other.db-shm", "text.db-wal"]) {
+      fs.writeFileSync(at(name), "")
+    }
     fs.symlinkSync(folder, at("link"))
     const { change, run, scans } = yield* setUp({ index: at("link/index.db"), paths: [folder] })
     yield* Effect.forkScoped(run)
