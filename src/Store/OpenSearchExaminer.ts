@@ -286,7 +286,7 @@ const make = (options: IndexOptions) => {
       }
     }
     const owned = new Set([cluster.names.records, ...known.flatMap(records.indexesOf)])
-    const found = Object.keys(yield* cluster.send("GET", `/${cluster.names.pattern}`, hiddenToo)).filter(
+    const found = Object.keys(yield* cluster.send("GET", `/${cluster.names.pattern}`)).filter(
       (name) => !owned.has(name)
     )
     for (const name of found) yield* cluster.send("DELETE", `/${name}`, { allow: [404] })

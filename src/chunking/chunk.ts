@@ -9,6 +9,7 @@ import { type PassageSink, passageSink } from "./chunk/passages.ts"
 import { addProse, eachParagraph } from "./chunk/prose.ts"
 import { addSections, openItems } from "./chunk/sections.ts"
 import { frontMatterSpan } from "./frontMatter.ts"
+import { trimEnd } from "../entries/scanning.ts"
 
 export interface ChunkOptions {
   /** Most tokens of a passage, at least 1. */
@@ -55,18 +56,20 @@ export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Pas
   return sink.passages
 }
 
-/** A line of front matter in which a page says what it is about, often in words that it has nowhere else. */
-const described = /^(?:description|summary|subtitle|abstract|excerpt)[ \t]*[:=][ \t]*([^\s|>&*!{[#][^\r\n]*)$/im
+/** What a page says in its front matter that it is about, often in words that it has nowhere else. */
+const described =
+  /^(?:description|summary|subtitle|abstract|excerpt)[ \t]*[:=][ \t]*(?:"([^"\\]*)"|'([^']*)'|(?!(?:null|true|false|~)?[ \t]*(?:#.*)?$)([^\s"'|>&*!{[#][^\r\n]*(?:\r?\n[ \t]+[^\s#][^\r\n]*)*))/dim
 
 const addMarkdown = (m: Measure, sink: PassageSink): void => {
   const front = frontMatterSpan(m.text)
-  const found = described.exec(front?.body ?? "")
-  if (front !== undefined && found !== null) {
-    const whole = found[1]!.trimEnd()
-    const quotes = /^["']/.test(whole) && whole.endsWith(whole[0]!) && whole.length > 1 ? 1 : 0
-    const end = m.text.indexOf(front.body) + found.index + found[0].trimEnd().length
+  const [, ...spans] = described.exec(front?.body ?? "")?.indices ?? []
+  const found = spans.find((span) => span !== undefined)
+  if (front !== undefined && found !== undefined) {
+    const body = m.text.indexOf(front.body)
+    const [start, most] = [body + found[0], body + found[1]]
+    const comment = spans[2] === undefined ? -1 : m.text.slice(start, most).search(/[ \t]#/)
     const units: Array<Unit> = []
-    addProse(m, units, { start: end - whole.length + quotes, end: end - quotes, flow: 1 })
+    addProse(m, units, { start, end: trimEnd(m.text, start, comment < 0 ? most : start + comment), flow: 1 })
     sink.add(units, () => [])
   }
   addSections(m, (found) => scanMarkdown(m.text, front?.end ?? 0, found), sink, openItems(m.text))

@@ -160,14 +160,22 @@ const showChange = Effect.fnUntraced(function* (event: WatchEvent) {
   yield* notice.isTrouble === true ? note(notice.text) : print(notice.text)
 })
 
+/** A path as an argument in a shell. */
+const inShell = (path: string): string => {
+  const text = printableLine(path)
+  return /^[\w./~@%+:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
 /** Follows paths while the program does other work, and logs the results; a failure here ends nothing else. */
 export const following = (
   paths: ReadonlyArray<string>,
   { cwd, globals }: Pick<typeof Place.Service, "cwd" | "globals">
 ): Effect.Effect<void, never, Watcher> => {
   // Servers have no --prune-all.
-  const advise: Advise = (kind, path) =>
-    `${kind === "Held" ? "clew index --prune" : "clew delete"} ${printableLine(path)}${globals.db === undefined ? "" : ` --db ${globals.db}`}`
+  const advise: Advise = (kind, path) => {
+    const place = globals.db === undefined ? "" : ` --db ${inShell(globals.db)}`
+    return `${kind === "Held" ? "clew index --prune" : "clew delete"} ${inShell(path)}${place}`
+  }
   return Effect.flatMap(Watcher, ({ run }) =>
     run({ paths, collection: defaultCollection }, (event) => {
       const notice = noticeOf(event, cwd, advise)

@@ -318,7 +318,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
             const left = (hints.isMoreOfTheSame ? Math.max(due, rest) : due) - (yield* ticks)
             if (left <= 0) break
             // Another file may change meanwhile, which does not wait so long.
-            yield* Effect.sleep(Math.min(left, config.quietMs))
+            yield* Effect.sleep(Math.min(left, Math.max(config.quietMs, 100)))
           }
           const { cause, roots: touched } = hints.take(roots)
           if (touched.length > 0) yield* attempt(cause, touched)

@@ -1,6 +1,8 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
 import { Worker, type WorkerOptions } from "node:worker_threads"
 import * as Turn from "./Turn.ts"
 
@@ -55,12 +57,22 @@ export const threadTime = (number: ThreadNumber): (() => number) => {
   }
 }
 
+/** Whether this process is the program: another that uses the library keeps its working directory. */
+const isProgram = (): boolean => {
+  try {
+    return path.dirname(fs.realpathSync(process.argv[1] ?? "")) === path.dirname(fileURLToPath(import.meta.url))
+  } catch {
+    return false
+  }
+}
+
 /** A thread asks for the working directory as it starts, and dies where that was deleted, though all paths are absolute. */
 const leaveDeleted = (): void => {
   try {
     // What process.cwd() says may be remembered.
     fs.realpathSync.native(".")
   } catch {
+    if (!isProgram()) return
     try {
       // A clone, or a worktree, may have been made anew at its place.
       process.chdir(process.cwd())

@@ -117,28 +117,23 @@ describe("chunk, Markdown: blocks", () => {
     assert.strictEqual(passages("+++\na = 1\n+++\ntext")[0]?.text, "text")
   })
   it("keeps the description of front matter, at its place", () => {
-    for (const [line, said] of [
-      ["description: Cuts a string to a length.", "Cuts a string to a length."],
-      ["description: 'Cuts a string'   ", "Cuts a string"],
-      ['Summary = "It\'s cut: \\"so\\""', 'It\'s cut: \\"so\\"']
+    const toml = (line: string) => `+++\ntitle = "A"\n${line}\nn = 1\n+++\n\n# Real\n\ntext`
+    const yaml = (line: string) => `---\ntitle: A\n${line}\ntags: [a]\n---\n\n# Real\n\ntext`
+    for (const [text, said] of [
+      [yaml("description: Cuts a string to a length."), "Cuts a string to a length."],
+      [yaml("description: 'Cuts a string' # to do"), "Cuts a string"],
+      [yaml("description: Cuts a C# string  # to do"), "Cuts a C# string"],
+      [yaml("description: Cuts\n  a string"), "Cuts\n  a string"],
+      [toml('Summary = "It\'s cut: # so"'), "It's cut: # so"]
     ] as const) {
-      const fence = line.includes("=") ? "+++" : "---"
-      const text = `${fence}\ntitle: A\n${line}\ntags: [a]\n${fence}\n\n# Real\n\ntext`
-        .replace("title: A", fence === "+++" ? 'title = "A"' : "title: A")
-        .replace("tags: [a]", fence === "+++" ? "n = 1" : "tags: [a]")
       const [first, second] = passages(text)
-      assert.deepInclude(first, { text: said, startLine: 3, endLine: 3, heading: [], start: text.indexOf(said) })
+      assert.deepInclude(first, { text: said, startLine: 3, heading: [], start: text.indexOf(said) })
       assert.strictEqual(second?.text, "# Real\n\ntext")
     }
-    for (const line of [
-      "description: >-\n  folded",
-      "description: [a, b]",
-      "description:",
-      "description: ''",
-      "descriptions: no"
-    ]) {
-      assert.strictEqual(passages(`---\ntitle: A\n${line}\n---\ntext`)[0]?.text, "text", line)
+    for (const line of [">-\n  folded", "[a, b]", "", "''", "null", "~ # none", "null  "]) {
+      assert.strictEqual(passages(`---\ntitle: A\ndescription: ${line}\n---\ntext`)[0]?.text, "text", line)
     }
+    assert.strictEqual(passages("---\ndescriptions: no\n---\ntext")[0]?.text, "text")
   })
   it("says in the heading path whose item a passage continues", () => {
     const found = passages(

@@ -161,6 +161,8 @@ const introduces = (text: string, end: number): number => (text.charAt(end - 1) 
 
 /** The longest first line of an item that names what the item is about. */
 const longestTerm = 120
+/** Most terms of a passage: lists may be deep. */
+const mostTerms = 3
 
 interface Item {
   readonly term: string
@@ -181,7 +183,9 @@ export const openItems = (text: string) => {
       for (let item = open; item !== undefined; item = item.outer) item.end = end
       if (kind !== "item") return
       const line = text.slice(start, Math.min(end, start + 2 * longestTerm)).split(/[\r\n]/, 1)[0]!
-      const term = plainHeading(line.replace(/^(?:[-*+]|\d{1,9}[.)])\s{1,8}/, "").replace(/:{1,4}$/, ""))
+      const term = plainHeading(
+        line.replace(/^(?:[-*+]|\d{1,9}[.)])\s{1,8}(?:\[[ xX]\]\s)?/, "").replace(/:{1,4}$/, "")
+      )
       if (term === "" || term.length > longestTerm) return
       open = { term, level, start, end, outer: open }
       all.push(open)
@@ -189,7 +193,7 @@ export const openItems = (text: string) => {
     close: (): void => {
       open = undefined
     },
-    /** The terms of the items of which a span is a part, outermost first. */
+    /** The terms of the innermost items of which a span is a part, outermost first. */
     around: (start: number, end: number): ReadonlyArray<string> => {
       let first = 0
       for (let to = all.length; first < to;) {
@@ -198,7 +202,7 @@ export const openItems = (text: string) => {
         else to = middle
       }
       const terms: Array<string> = []
-      for (let item = all[first - 1]; item !== undefined; item = item.outer) {
+      for (let item = all[first - 1]; item !== undefined && terms.length < mostTerms; item = item.outer) {
         if (start < item.end && (item.start < start || end < item.end)) terms.push(item.term)
       }
       return terms.reverse()

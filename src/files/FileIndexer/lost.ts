@@ -1,3 +1,4 @@
+import * as Clock from "effect/Clock"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -129,24 +130,24 @@ export const lost = (
   )
 }
 
-/** Whether a folder is a repository in which git is done: its disk is there, and what is gone is meant to be. */
-const isCheckedOut = (folder: string): boolean => {
-  const git = path.join(folder, ".git")
+/** How long after git has written its index what is gone counts as gone by it, in milliseconds. */
+const recently = 600_000
+
+/** Whether a folder is a repository in which git has just changed what is checked out, and is done. */
+const isCheckedOut = (folder: string, now: number): boolean => {
+  const index = path.join(folder, ".git", "index")
   try {
-    // A clone has no index before it checks out, and whatever takes files away locks the index meanwhile.
-    return (
-      !fs.statSync(git).isDirectory() ||
-      (fs.statSync(path.join(git, "index")).isFile() && !fs.existsSync(path.join(git, "index.lock")))
-    )
+    // Whatever takes files away locks the index meanwhile.
+    return now - fs.statSync(index).mtimeMs < recently && !fs.existsSync(`${index}.lock`)
   } catch {
     return false
   }
 }
 
 /**
- * Forgets lost files and names them, except below a path, not a repository, with fewer than half of its files of the
- * last run: an empty mount point looks like a folder whose files were all deleted. Files moved within the path do not count as missing,
- * since as many new ones appear.
+ * Forgets lost files and names them, except below a path with fewer than half of its files of the last run, unless git has
+ * just taken them away: an empty mount point looks like a folder whose files were all deleted. Files moved within the path
+ * do not count as missing, since as many new ones appear.
  */
 export const holdingLosses = <E>(
   store: typeof Store.Service,
@@ -162,10 +163,11 @@ export const holdingLosses = <E>(
       }
       const losses = Chunk.toReadonlyArray(yield* Stream.runCollect(lost(store, { ...run, count })))
       const held: Array<Extract<FileEvent, { readonly _tag: "Held" }>> = []
+      const now = yield* Clock.currentTimeMillis
       for (const [path, { fresh, known }] of counts) {
         const gone = losses.filter((file) => file.reason === "gone" && isBelow(file.path, [path])).length
         const before = known - fresh
-        if (gone > 0 && (known - gone) * 2 < before && !isCheckedOut(path))
+        if (gone > 0 && (known - gone) * 2 < before && !isCheckedOut(path, now))
           held.push({ _tag: "Held", path, files: before, gone })
       }
       const roots = held.map(({ path }) => path)
