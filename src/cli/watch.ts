@@ -207,7 +207,7 @@ export const watch = Cli.define(
     },
     examples: ["clew watch docs notes.md", "clew watch . --include '*.md' --json"],
     details: [
-      "The index reflects a new, changed, moved, deleted or newly ignored file about a second later. If a folder is missing or, without being a git repository, has lost more than half of its files at once, its documents are kept.",
+      "The index reflects a new, changed, moved, deleted or newly ignored file about a second later. If a folder is missing, or has lost more than half of its files at once and not by git, its documents are kept.",
       "Only one process watches a path for an index; a second one waits until it ends. Ctrl-C stops at a safe point."
     ]
   },

@@ -23,7 +23,10 @@ export interface FileRun extends WalkOptions {
   readonly collection: CollectionName
   /** Delete documents whose file, or whose record in its file, is gone or now ignored; only below the given paths. */
   readonly prune: boolean
-  /** Prune nothing below a path, not a repository, that has lost more than half of its files since the last run; name what is pruned. */
+  /**
+   * Prune nothing below a path that has lost more than half of its files since the last run, unless git has just taken them
+   * away; name what is pruned.
+   */
   readonly holdLosses?: boolean | undefined
   /** Report what would be done, without doing it. */
   readonly dryRun: boolean

@@ -270,7 +270,7 @@ const following = (
             if (!isOver) open.push(watchOne(root, counted, changed, lost))
             // Rules that cannot be watched are read at the next scan.
             for (const file of isOver ? [] : rules) {
-              const { close } = watchFile(file, counted, () => changed(root), ignored)
+              const { close } = watchFile(file, system, () => changed(root), ignored)
               open.push({ check: ignored, close })
             }
           }
