@@ -45,15 +45,12 @@ const differing = (expected: Answer, found: Answer): ReadonlyArray<string> =>
     )
   )
 
-/** A pattern names closed and hidden indexes if that is asked for. */
-const hiddenToo = { query: { expand_wildcards: "all" } }
-
 /** The template and each index: its mapping, and whether it takes writes. */
 const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyArray<records.CollectionRecord>) {
   const { names, options, send } = cluster
   const made = yield* send("GET", `/_index_template/${names.template}`, { allow: [404] })
   const current = (made.index_templates ?? [])[0]?.index_template.version === format
-  const found = yield* send("GET", `/${names.pattern}`, hiddenToo)
+  const found = yield* send("GET", `/${names.pattern}`, { query: { expand_wildcards: "all" } })
   const expected = template(options.prefix, options).template.mappings.properties
   const owned = new Set([names.records, ...known.flatMap(records.indexesOf)])
   const all = Object.entries(found) as ReadonlyArray<[string, Answer]>

@@ -227,7 +227,7 @@ it.scoped("what one server writes, another finds, also without forcing it", () =
 )
 
 it.scoped(
-  "a server that runs knows what is like what in a collection that has changed, as one that has just begun does",
+  "a server that runs knows what is like what in a collection that has grown, as one that has just begun does",
   () =>
     Effect.gen(function* () {
       const given = options()
@@ -255,15 +255,11 @@ it.scoped(
         many("a").map((each) => towards(0, each))
       )
       yield* found(store)
-      const more = many("b")
-      // Also where as many passages with as many words take their place.
-      for (const direction of [1, 2]) {
-        yield* store.put(
-          name,
-          more.map((each) => ({ ...towards(direction, each), fingerprint: `${each.fingerprint} ${direction}` }))
-        )
-        assert.deepStrictEqual(yield* found(store), yield* found(yield* opened))
-      }
+      yield* store.put(
+        name,
+        many("b").map((each) => towards(1, each))
+      )
+      assert.deepStrictEqual(yield* found(store), yield* found(yield* opened))
     })
 )
 
