@@ -58,7 +58,7 @@ export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Pas
 
 /** What a page says in its front matter that it is about, often in words that it has nowhere else. */
 const described =
-  /^(?:description|summary|subtitle|abstract|excerpt)[ \t]*[:=][ \t]*(?:"([^"\\]*)"|'([^']*)'|(?!(?:null|true|false|~)?[ \t]*(?:#.*)?$)([^\s"'|>&*!{[#][^\r\n]*(?:\r?\n[ \t]+[^\s#][^\r\n]*)*))/dim
+  /^(?:description|summary|subtitle|abstract|excerpt)[ \t]*[:=][ \t]*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|(?!(?:null|true|false|~)?[ \t]*(?:#.*)?$)([^\s"'|>&*!{[#][^\r\n]*(?:\r?\n[ \t]+[^\s#][^\r\n]*)*)|[|>][-+\d]*[ \t]*\r?\n[ \t]+(\S[^\r\n]*(?:\r?\n[ \t]+\S[^\r\n]*)*))/dim
 
 const addMarkdown = (m: Measure, sink: PassageSink): void => {
   const front = frontMatterSpan(m.text)

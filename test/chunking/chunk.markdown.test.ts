@@ -124,13 +124,16 @@ describe("chunk, Markdown: blocks", () => {
       [yaml("description: 'Cuts a string' # to do"), "Cuts a string"],
       [yaml("description: Cuts a C# string  # to do"), "Cuts a C# string"],
       [yaml("description: Cuts\n  a string"), "Cuts\n  a string"],
+      [yaml('description: "Cuts \\"strings\\""'), 'Cuts \\"strings\\"'],
       [toml('Summary = "It\'s cut: # so"'), "It's cut: # so"]
     ] as const) {
       const [first, second] = passages(text)
       assert.deepInclude(first, { text: said, startLine: 3, heading: [], start: text.indexOf(said) })
       assert.strictEqual(second?.text, "# Real\n\ntext")
     }
-    for (const line of [">-\n  folded", "[a, b]", "", "''", "null", "~ # none", "null  "]) {
+    const folded = yaml("description: >-\n  Cuts: a # here\n  string")
+    assert.deepInclude(passages(folded)[0], { text: "Cuts: a # here\n  string", startLine: 4, endLine: 5 })
+    for (const line of [">-", "[a, b]", "", "''", "null", "~ # none", "null  "]) {
       assert.strictEqual(passages(`---\ntitle: A\ndescription: ${line}\n---\ntext`)[0]?.text, "text", line)
     }
     assert.strictEqual(passages("---\ndescriptions: no\n---\ntext")[0]?.text, "text")
