@@ -9,7 +9,7 @@ const program = [
   "test/packages.test.ts"
 ]
 
-/** Kills, storms, full and failing disks, long fuzz, every command of the docs, every view in browsers: `npm run test:deep`. */
+/** Kills, storms, full and failing disks, long fuzz, every command of the docs, every view in browsers, a server of PostgreSQL that is lost: `npm run test:deep`. */
 const deep = ["test/deep/**/*.test.ts"]
 
 /** Against a real cluster of OpenSearch, which takes minutes: `npm run test:opensearch`. */

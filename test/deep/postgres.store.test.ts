@@ -10,20 +10,29 @@ import { execFileSync } from "node:child_process"
 import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
 import * as path from "node:path"
-import { CollectionName, defaultCollection } from "../../../src/model/Collection.ts"
-import { DocumentId } from "../../../src/model/Document.ts"
-import type { Filter } from "../../../src/model/Filter.ts"
-import type { ExportPosition, ExportedDocument, PreparedDocument } from "../../../src/model/Stored.ts"
-import { documentLanguage } from "../../../src/terms/detect.ts"
-import type { Whole } from "../../../src/Store.ts"
-import * as Postgres from "../../../src/Store/Postgres.ts"
-import { make as makeClient } from "../../../src/Store/postgres/client.ts"
-import { typed } from "../../../src/Store/postgres/errors.ts"
-import * as Sqlite from "../../../src/Store/Sqlite.ts"
-import { document, embedder } from "../../contracts/Store.ts"
-import { built } from "../opened.ts"
-import { type Server, faultsIn, fresh, hasOwn, hasPostgres, server, serverOfFile, tool } from "./server.ts"
-import { ranked, ranking } from "../../ranked.ts"
+import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
+import { DocumentId } from "../../src/model/Document.ts"
+import type { Filter } from "../../src/model/Filter.ts"
+import type { ExportPosition, ExportedDocument, PreparedDocument } from "../../src/model/Stored.ts"
+import { documentLanguage } from "../../src/terms/detect.ts"
+import type { Whole } from "../../src/Store.ts"
+import * as Postgres from "../../src/Store/Postgres.ts"
+import { make as makeClient } from "../../src/Store/postgres/client.ts"
+import { typed } from "../../src/Store/postgres/errors.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { document, embedder } from "../contracts/Store.ts"
+import { built } from "../Store/opened.ts"
+import {
+  type Server,
+  faultsIn,
+  fresh,
+  hasOwn,
+  hasPostgres,
+  server,
+  serverOfFile,
+  tool
+} from "../Store/postgres/server.ts"
+import { ranked, ranking } from "../ranked.ts"
 
 /** A store on a server, as another process would open it. */
 const opened = (options: Postgres.DatabaseOptions) => built(Postgres.layer(options))
