@@ -331,7 +331,7 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       for (const { embedding, name } of read.header!.collections) {
         const recorded = there.get(name)?.embedder
         if (recorded !== undefined && !sameEmbedder(recorded, embedding)) {
-          return yield* new EmbedderMismatch({ collection: name, recorded: embedding, configured: recorded })
+          return yield* new EmbedderMismatch({ collection: name, recorded, configured: embedding, isImport: true })
         }
       }
       return { header: read.header!, there }

@@ -287,6 +287,7 @@ it.effect("says where an export is wrong, and in what", () =>
       })
     )
     assert.strictEqual(mismatch._tag, "EmbedderMismatch")
+    assert.match(mismatch.message, /^Collection other of the index has vectors by \w+ another .*, the export's are by /)
   })
 )
 

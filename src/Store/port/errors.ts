@@ -81,10 +81,24 @@ export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
 /** The collection's vectors come from another embedder than the configured one. */
 export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
   "EmbedderMismatch",
-  { collection: CollectionName, recorded: EmbedderIdentity, configured: EmbedderIdentity },
+  {
+    collection: CollectionName,
+    recorded: EmbedderIdentity,
+    /** Of an import, what made the export. */
+    configured: EmbedderIdentity,
+    isImport: Schema.optional(Schema.Boolean)
+  },
   HttpApiSchema.annotations({ status: 409 })
 ) {
   override get message() {
+    if (this.isImport === true) {
+      const [own, other] = [describeEmbedder(this.recorded), describeEmbedder(this.configured)]
+      return (
+        `Collection ${this.collection} of the index has vectors by ${own}, the export's are by ` +
+        `${own === other ? "another version of it, or with other prefixes" : other}. ` +
+        "Configure the embedder of the export and run `clew reindex` first, or import into another index"
+      )
+    }
     return (
       `Collection ${this.collection} was ${describeDifference(this.recorded, this.configured)}. ` +
       (sameButForDigest(this.recorded, this.configured)
