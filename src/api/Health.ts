@@ -64,7 +64,9 @@ export class HealthGroup extends HttpApiGroup.make("health")
       .addError(failures.InsufficientScope)
       .addError(failures.AccessUnavailable)
       .annotateContext(
-        about("Who am I?", "What the sent key allows, or no key at all. A wrong key gets 401, as everywhere.")
+        about("Who am I?", "What the sent key allows, or no key at all. A wrong key gets 401, as everywhere.", {
+          override: { security: [{}, { bearer: [] }] }
+        })
       )
   )
   .add(

@@ -11,12 +11,16 @@ const isNull = (schema: Json): boolean =>
   schema["type"] === "null" ||
   (Array.isArray(schema["enum"]) && schema["enum"].length === 1 && schema["enum"][0] === null)
 
-/** Alternatives without null, which becomes `nullable`. */
+/** Null alone: `nullable` counts beside a `type` only. */
+const nothing: Json = { type: "string", nullable: true, enum: [null] }
+
+/** Alternatives, in which null becomes `nullable` where there is one type beside it. */
 const alternatives = (members: ReadonlyArray<Json>): Json => {
-  const rest = members.filter((member) => !isNull(member)).map(schema30)
-  const nullable = rest.length < members.length ? { nullable: true } : {}
-  if (rest.length === 1) return "$ref" in rest[0]! ? { allOf: rest, ...nullable } : { ...rest[0], ...nullable }
-  return { anyOf: rest, ...nullable }
+  const [first, ...more] = members.filter((member) => !isNull(member)).map(schema30)
+  const mayBeNull = more.length + 1 < members.length
+  if (more.length === 0 && (!mayBeNull || "type" in first!))
+    return { ...first, ...(mayBeNull ? { nullable: true } : {}) }
+  return { anyOf: [first, ...more, ...(mayBeNull ? [nothing] : [])] }
 }
 
 /** Refinements of one type merged into one schema, which code and data generators understand. */
@@ -54,7 +58,7 @@ const schema30 = (schema: Json): Json => {
   for (const [key, value] of Object.entries(schema)) {
     // Effect titles a refinement by its function: "between(1, 100)".
     if (key === "$id" || (key === "title" && /^[a-z]/.test(value))) continue
-    if (key === "type") Object.assign(out, value === "null" ? { nullable: true, enum: [null] } : { type: value })
+    if (key === "type") Object.assign(out, value === "null" ? nothing : { type: value })
     else if (key === "examples") out["example"] = value[0]
     else if (key === "properties") out["properties"] = mapValues(value, schema30)
     else if (key === "items" || key === "not") out[key] = schema30(value)

@@ -189,6 +189,17 @@ it("declares the headers that answers carry, and what HTTP itself can go wrong w
   assert.property(spec.paths["/query"].post.responses["503"].headers, "Retry-After")
 })
 
+it("says that null is allowed beside a type, where alone it counts", () => {
+  const visit = (value: any, path: string): void => {
+    if (typeof value !== "object" || value === null) return
+    if (value.nullable === true) assert.isString(value.type, path)
+    for (const [key, part] of Object.entries(value)) visit(part, `${path}/${key}`)
+  }
+  visit(spec, "")
+  const { anyOf } = spec.components.schemas.ChatRequest.properties.temperature
+  assert.deepStrictEqual(anyOf.at(-1), { type: "string", nullable: true, enum: [null] })
+})
+
 it("leaves answers open for fields to come, and requests closed", () => {
   const { schemas } = spec.components
   for (const name of ["SearchResponse", "IndexResponse", "Stats", "InvalidRequest", "ServerMessage", "Problem"]) {
@@ -234,6 +245,8 @@ it("declares each error with the status that it goes out with", () => {
 
 it("needs the key where the contract says so", () => {
   const open = operations.filter(({ operation }) => operation.security.length === 0).map(({ name }) => name)
-  assert.sameMembers(open, ["get /health", "get /ready", "get /whoami"])
+  assert.sameMembers(open, ["get /health", "get /ready"])
+  // A generated client sends the key only where it is named.
+  assert.deepStrictEqual(spec.paths["/whoami"].get.security, [{}, { bearer: [] }])
   assert.deepInclude(spec.components.securitySchemes.bearer, { type: "http", scheme: "bearer" })
 })
