@@ -43,6 +43,9 @@ const orElse = <A, B>(effect: Effect.Effect<A, SqlError>, other: B): Effect.Effe
     () => Effect.succeed(other)
   )
 
+/** Columns whose numbers are beyond 2^53, and so read as text. */
+const large = new Set(["modified_ns", "changed_ns", "inode"])
+
 /**
  * Gives `use` the readable rows of a damaged table by rising ids, and skips what cannot be read. Pages that point back,
  * or to another table, give ids that do not rise.
@@ -59,7 +62,7 @@ const eachReadable = Effect.fnUntraced(function* <Row extends { readonly id: num
     yield* largest(`SELECT max(id) AS id FROM ${table}`, []),
     yield* largest("SELECT max(seq) AS id FROM sqlite_sequence WHERE name = ?", [table])
   )
-  const names = columns.map((name) => `"${name}"`).join(", ")
+  const names = columns.map((name) => (large.has(name) ? `CAST(${name} AS TEXT) AS ${name}` : `"${name}"`)).join(", ")
   const read = (after: number, most: number) =>
     Effect.map(
       orElse(
