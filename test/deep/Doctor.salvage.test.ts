@@ -5,7 +5,7 @@ import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { defaultCollection } from "../../src/model/Collection.ts"
+import { type CollectionSummary, defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
 import { document } from "../contracts/Store.ts"
 import { many, run, wrong } from "../examined.ts"
@@ -160,9 +160,12 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
           // It is an index that answers, where anything is left in it.
           if (left.size === 0) continue
           yield* Effect.provide(
-            Effect.flatMap(whole, (store) =>
-              ranked(store, { keyword: "north chapter", vector: Float32Array.of(1, 0.1, 0, 0), alpha: 0.5, limit: 5 })
-            ),
+            Effect.gen(function* () {
+              const store = yield* whole
+              const [{ name: collection }] = (yield* store.collections) as [CollectionSummary]
+              const vector = Float32Array.of(1, 0.1, 0, 0)
+              yield* ranked(store, { collection, keyword: "north chapter", vector, alpha: 0.5, limit: 5 })
+            }),
             Sqlite.layer({ filename: file, mode: "readonly" })
           )
         }
@@ -203,6 +206,22 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
       )
       db.close()
       assert.isTrue(existsSync(report.copy!))
+    })
+  )
+
+  it.scoped("loses no document where the table of collections is gone", () =>
+    Effect.gen(function* () {
+      const { bytes, filename: file } = yield* library
+      const before = documentsIn(file)
+      const size = bytes.readUInt16BE(16)
+      const root = rootOf(file, "collections")
+      const damaged = Buffer.from(bytes)
+      damaged.fill(0, (root - 1) * size, root * size)
+      writeFileSync(file, damaged)
+      const report = yield* run(file, { fix: true })
+      assert.deepStrictEqual(wrong(report), [])
+      assert.match(report.fixed.join("\n"), /collection was lost are in a new one: recovered-1, recovered-2$/m)
+      assert.deepStrictEqual(documentsIn(file), before)
     })
   )
 

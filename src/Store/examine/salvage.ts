@@ -219,16 +219,18 @@ const copyRows = Effect.fnUntraced(function* (from: Sql, to: Sql) {
     yield* to.unsafe(`DROP TABLE ${vectorTable(to).of(id)}`)
   }
 
+  // Documents whose collection is lost get another when the rows are mended.
+  yield* to.unsafe("PRAGMA foreign_keys = OFF")
   const columns = yield* columnsOf(to, "documents")
   const parts = yield* columnsOf(to, "passages")
   const kept = new Set<number>()
   const lost = new Map<number, string>()
   const keep = Effect.fnUntraced(function* (row: DocumentRow & Values) {
+    if (hidden.some(({ id }) => id === row.collection_id)) return
     const width = widths.get(row.collection_id)
-    if (width === undefined) return
     const passages = yield* passagesOf(from, row)
     const whole = isIntact(row, passages)
-    const found = whole ? yield* vectorsOf(from, row.collection_id, width, row) : []
+    const found = whole && width !== undefined ? yield* vectorsOf(from, row.collection_id, width, row) : []
     const answers = whole ? yield* answersOf(from, row) : []
     // Reads inside a transaction go to the database that the transaction belongs to.
     const isKept = yield* Effect.gen(function* () {
