@@ -135,8 +135,8 @@ const make = (filename: string) => {
 
     salvage: Effect.withSpan(typed(filename)(salvage(filename)), "Examiner.salvage"),
 
-    mend: Effect.fn("Examiner.mend")(function* (cures) {
-      const done = yield* cured(write, cures)
+    mend: Effect.fn("Examiner.mend")(function* (cures, embedder) {
+      const done = yield* cured(write, cures, embedder)
       yield* typed(filename)(
         Effect.scoped(
           Effect.flatMap(open({ filename, mode: "existing" }), ({ sql }) => sql`PRAGMA wal_checkpoint(TRUNCATE)`)

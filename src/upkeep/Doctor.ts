@@ -215,7 +215,8 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
 
     const mended = Effect.fnUntraced(function* (cures: ReadonlyArray<Cure>, deep: boolean, told: Told) {
       yield* told("repairs")
-      const done = cures.length > 0 ? yield* examiner.mend(cures) : []
+      const configured = Option.getOrUndefined(yield* Effect.option(embedders.configured.identity))
+      const done = cures.length > 0 ? yield* examiner.mend(cures, configured) : []
       const { made } = yield* examine({ deep: false, fix: true, told })
       const last = yield* examine({ deep, fix: false, told })
       return {

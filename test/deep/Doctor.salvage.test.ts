@@ -5,7 +5,7 @@ import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { defaultCollection } from "../../src/model/Collection.ts"
+import { type CollectionSummary, defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
 import { document } from "../contracts/Store.ts"
 import { many, run, wrong } from "../examined.ts"
@@ -13,14 +13,19 @@ import { compass, makeEmbedder, words } from "../fakes.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { ranked } from "../ranked.ts"
 
-/** Each document as it is stored, by its name. */
-const documentsIn = (filename: string): ReadonlyMap<string, string> => {
+/** What is known of a document's file; times are beyond 2^53. */
+const ofFile = `(SELECT json_array(CAST(modified_ns AS TEXT), CAST(changed_ns AS TEXT), CAST(inode AS TEXT))
+  FROM files AS f WHERE f.path = d.origin)`
+
+/** Each document as it is stored, by its name, with what else is asked of it. */
+const documentsIn = (filename: string, also = "NULL"): ReadonlyMap<string, string> => {
   const db = new Database(filename, { readonly: true })
   try {
     const rows = db
       .prepare(
         `SELECT coalesce(source, doc_id) AS name, d.doc_id, d.metadata, d.fingerprint, d.crc, d.tail,
-                (SELECT json_group_array(json_array(p.id, p.text, p.lead, p.heading)) FROM passages AS p WHERE p.document_id = d.id) AS passages
+                (SELECT json_group_array(json_array(p.id, p.text, p.lead, p.heading)) FROM passages AS p WHERE p.document_id = d.id) AS passages,
+                ${also} AS also
          FROM documents AS d`
       )
       .all() as Array<{ readonly name: string }>
@@ -58,7 +63,12 @@ const library = Effect.gen(function* () {
         ...(origin === undefined ? {} : { origin })
       }))
     })
-    const stamp = { size: 1, modified: "2", changed: "3", inode: "4" }
+    const stamp = {
+      size: 1,
+      modified: "1795907275720177651",
+      changed: "1795907275720177653",
+      inode: "9007199254740993"
+    }
     const known = { stamp, reader: "md 1", settings: "s", outcome: "indexed", documents: 1 } as const
     for (const [collection, given] of [
       [defaultCollection, made.slice(0, 60)],
@@ -82,7 +92,7 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
     () =>
       Effect.gen(function* () {
         const { bytes, filename, folder } = yield* library
-        const before = documentsIn(filename)
+        const before = documentsIn(filename, ofFile)
         const file = `${folder}/damaged.db`
         const within = (text: string, at: number) => bytes.indexOf(text) + at
         const damages: ReadonlyArray<readonly [name: string, at: number, bit: number]> = [
@@ -99,7 +109,7 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
           damaged[at]! ^= bit
           writeFileSync(file, damaged)
           assert.deepStrictEqual(wrong(yield* run(file, { fix: true })), [], name)
-          const left = documentsIn(file)
+          const left = documentsIn(file, ofFile)
           assert.strictEqual(left.size, before.size, name)
           for (const [document, stored] of before) assert.strictEqual(left.get(document), stored, name)
         }
@@ -150,9 +160,12 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
           // It is an index that answers, where anything is left in it.
           if (left.size === 0) continue
           yield* Effect.provide(
-            Effect.flatMap(whole, (store) =>
-              ranked(store, { keyword: "north chapter", vector: Float32Array.of(1, 0.1, 0, 0), alpha: 0.5, limit: 5 })
-            ),
+            Effect.gen(function* () {
+              const store = yield* whole
+              const [{ name: collection }] = (yield* store.collections) as [CollectionSummary]
+              const vector = Float32Array.of(1, 0.1, 0, 0)
+              yield* ranked(store, { collection, keyword: "north chapter", vector, alpha: 0.5, limit: 5 })
+            }),
             Sqlite.layer({ filename: file, mode: "readonly" })
           )
         }
@@ -193,6 +206,22 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
       )
       db.close()
       assert.isTrue(existsSync(report.copy!))
+    })
+  )
+
+  it.scoped("loses no document where the table of collections is gone", () =>
+    Effect.gen(function* () {
+      const { bytes, filename: file } = yield* library
+      const before = documentsIn(file)
+      const size = bytes.readUInt16BE(16)
+      const root = rootOf(file, "collections")
+      const damaged = Buffer.from(bytes)
+      damaged.fill(0, (root - 1) * size, root * size)
+      writeFileSync(file, damaged)
+      const report = yield* run(file, { fix: true })
+      assert.deepStrictEqual(wrong(report), [])
+      assert.match(report.fixed.join("\n"), /collection was lost are in a new one: recovered-1, recovered-2$/m)
+      assert.deepStrictEqual(documentsIn(file), before)
     })
   )
 

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { defaultCollection } from "../../src/model/Collection.ts"
+import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
 import { indexFile } from "../Store/opened.ts"
 import { many, run, temporary, untold, wrong } from "../examined.ts"
@@ -233,6 +233,46 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
         const { fixed } = yield* run(filename, { fix: true })
         assert.isFalse(fixed.some((text) => /older version/.test(text)))
       }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "existing" })))
+    })
+  )
+
+  it.scoped("finds documents whose collection is lost, and gives them another", () =>
+    Effect.gen(function* () {
+      const { bytes, folder } = yield* temporary
+      for (const [name, damage, embedded] of [
+        ["a row of collections", "DELETE FROM collections WHERE id = 1", false],
+        ["every row of collections", "DELETE FROM collections", false],
+        ["a row and its vectors", "DELETE FROM collections WHERE id = 1; DROP TABLE vectors_1", true],
+        ["another number", "UPDATE documents SET collection_id = 0 WHERE collection_id = 1", true]
+      ] as const) {
+        const filename = `${folder}/${name}.db`
+        writeFileSync(filename, bytes)
+        const db = new Database(filename)
+        db.exec(`PRAGMA foreign_keys = OFF; ${damage}`)
+        db.close()
+        const found = yield* run(filename)
+        assert.isTrue(
+          found.checks.some(({ detail }) =>
+            /documents in no collection, so not found: note0, .* and \d more/.test(detail)
+          ),
+          name
+        )
+        const fixed = yield* run(filename, { fix: true })
+        assert.deepStrictEqual(wrong(fixed), [], name)
+        const said = fixed.fixed.join("\n")
+        const made = /^documents whose collection was lost are in a new one: (recovered-\d)/m.exec(said)![1]!
+        assert.strictEqual(/vectors were embedded again/.test(said), embedded, said)
+        const store = Sqlite.layer({ filename, mode: "readonly" })
+        const hits = yield* Effect.flatMap(whole, (store) =>
+          ranked(store, { collection: CollectionName.make(made), keyword: "north château", limit: 20 })
+        ).pipe(Effect.provide(store))
+        assert.isAbove(hits.length, 0, name)
+        const { documents } = yield* Effect.provide(
+          Effect.flatMap(whole, (store) => store.stats()),
+          store
+        )
+        assert.strictEqual(documents, 10, name)
+      }
     })
   )
 

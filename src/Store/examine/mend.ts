@@ -1,22 +1,24 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import type { EmbedderIdentity } from "../../model/Collection.ts"
 import { rising } from "../../model/Damaged.ts"
 import { State } from "../../postings/SegmentStore.ts"
 import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
 import type { Rebuild } from "../../model/Stored.ts"
 import type { Cure } from "../../Store.ts"
 import { crcOf } from "../crc.ts"
+import * as collections from "../sql/collections.ts"
 import { type Dialect, dialectOf } from "../sql/dialect.ts"
 import { metadataRows } from "../sql/filter.ts"
 import { allEdges } from "../sql/graph/byEntity.ts"
 import { type CheckedRow, passageCrc } from "../core/passage.ts"
 import { drop, step } from "../sql/rebuild.ts"
-import { inList, insertRows, list, column, only } from "../sql/rows.ts"
+import { inList, insertRows, list, column, first, only } from "../sql/rows.ts"
 import { sweepStep } from "../sql/sweep.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import type { Run } from "./rows.ts"
-import { counted, lastRun, rowIds, tableless, unlisted, wrongFiles, wrongRoots } from "./structure.ts"
+import { adrift, counted, lastRun, rowIds, tableless, unlisted, wrongFiles, wrongRoots } from "./structure.ts"
 
 /** Corrects the records of runs and files. A file whose record is in doubt is read again. */
 const records = (dialect: Dialect) => [
@@ -36,18 +38,17 @@ const nextNumbers = rowIds.map(
 
 /** Deletes rows whose owner is gone, child before parent, never a document, and corrects what only a file has. */
 const corrections = [
-  "REINDEX",
   "DELETE FROM metadata_values WHERE document_id NOT IN (SELECT id FROM documents)",
   "DELETE FROM passages WHERE document_id NOT IN (SELECT id FROM documents)",
   "DELETE FROM graph_passages WHERE passage_id NOT IN (SELECT id FROM passages)",
-  "DELETE FROM code_sets WHERE collection_id NOT IN (SELECT id FROM collections)",
+  ...["code_sets", "reindexes", "rebuilds", "files", "roots", "graph_linkages"].map(
+    (table) => `DELETE FROM ${table} WHERE ${adrift}`
+  ),
   "DELETE FROM code_epochs WHERE set_id NOT IN (SELECT id FROM code_sets)",
   "DELETE FROM code_blocks WHERE set_id NOT IN (SELECT id FROM code_sets)",
-  "DELETE FROM reindexes WHERE collection_id NOT IN (SELECT id FROM collections)",
-  "DELETE FROM rebuilds WHERE collection_id NOT IN (SELECT id FROM collections)",
   // Interrupted merges start again.
   `UPDATE keyword_segments SET state = ${State.garbage}
-   WHERE state = ${State.building} OR collection_id NOT IN (SELECT id FROM collections)`,
+   WHERE state = ${State.building} OR ${adrift}`,
   ...Object.entries(counted).flatMap(([table, id]) => [
     `INSERT INTO sqlite_sequence (name, seq) SELECT '${table}', 0
      WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '${table}')`,
@@ -60,6 +61,37 @@ const corrections = [
   "UPDATE documents SET metadata = '{}' WHERE NOT json_valid(metadata) OR json_type(metadata) IS NOT 'object'",
   "UPDATE passages SET heading = '[]' WHERE NOT json_valid(heading) OR json_type(heading) IS NOT 'array'"
 ]
+
+/**
+ * Mends the indices, and gives documents whose collection is lost another, with its number and vectors if these fit an embedder that is known.
+ * Returns the collections by their names, and whether documents are left since no embedder is known.
+ */
+const recovered = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, configured: EmbedderIdentity | undefined) {
+  yield* sql.unsafe("REINDEX")
+  const known = yield* collections.all(sql)
+  const made = new Map<string, number>()
+  const lost = yield* column<number>(sql, `SELECT DISTINCT collection_id FROM documents WHERE ${adrift}`)
+  for (const old of lost) {
+    const table = `vectors_${old}`
+    const isThere = (yield* first(sql, "SELECT 1 FROM sqlite_schema WHERE name = ?", [table])) !== undefined
+    const width = isThere ? yield* first<number>(sql, `SELECT length(vector) / 4 FROM ${table} LIMIT 1`) : undefined
+    const embedder = known.find(({ embedder }) => embedder.dimensions === width)?.embedder ?? configured
+    if (embedder === undefined) continue
+    if (isThere && width !== embedder.dimensions) yield* sql.unsafe(`DROP TABLE ${table}`)
+    const id = yield* only<number>(
+      sql,
+      `INSERT INTO collections (id, name, ${collections.embedderColumns.join(", ")}, created_at)
+       VALUES (?, '~', ${collections.embedderParams}, (SELECT min(indexed_at) FROM documents WHERE collection_id = ?)) RETURNING id`,
+      [old > 0 ? old : null, ...collections.toRow(embedder), old]
+    )
+    let name = `recovered-${id}`
+    while (known.some((each) => each.name === name)) name += "-"
+    yield* sql.unsafe("UPDATE collections SET name = ? WHERE id = ?", [name, id])
+    yield* sql.unsafe("UPDATE documents SET collection_id = ? WHERE collection_id = ?", [id, old])
+    made.set(name, id)
+  }
+  return { made, isLeft: made.size < lost.length }
+})
 
 /**
  * Gives new numbers at the end to documents whose passages no longer have consecutive numbers; their vectors move with
@@ -181,7 +213,11 @@ const replace = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents
 })
 
 /** Corrects rows in the caller's transaction, drops derived data that do not match them, and returns what it did. */
-const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: ReadonlyArray<Cure>) {
+const mend = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  cures: ReadonlyArray<Cure>,
+  embedder: EmbedderIdentity | undefined
+) {
   const done: Array<string> = []
   const dropped = new Map<string, Extract<Cure, { readonly _tag: "Rebuild" }>>()
   const rebuild = (kind: Rebuild["kind"], collection: number) =>
@@ -193,6 +229,9 @@ const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: Reado
   if (cures.some(({ _tag }) => _tag === "Rows" || _tag === "Replace")) {
     const dialect = dialectOf(sql)
     const isFile = dialect.hasFiles
+    const { isLeft, made } = isFile
+      ? yield* recovered(sql, embedder)
+      : { isLeft: false, made: new Map<string, number>() }
     for (const statement of [...(isFile ? corrections : nextNumbers), ...records(dialect)]) yield* sql.unsafe(statement)
     if (isFile) {
       for (const id of yield* column<number>(sql, tableless)) yield* vectorTable(sql).create(id, "current")
@@ -201,12 +240,13 @@ const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: Reado
         `SELECT id FROM collections AS c WHERE ${isPresent}
            AND EXISTS (SELECT 1 FROM ${allEdges} AS e WHERE collection_id = c.id)`
       )
-      const moved = yield* places(sql)
+      const moved = new Set([...(yield* places(sql)), ...made.values()])
       for (const collection of moved) {
         rebuild("postings", collection)
         rebuild("codes", collection)
       }
       for (const id of graphs) if (moved.has(id)) rebuild("graph", id)
+      if (graphs.length > 0) for (const id of made.values()) rebuild("graph", id)
     }
     yield* recount(sql)
     done.push(
@@ -214,6 +254,10 @@ const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: Reado
         ? "counts, indices, lists of metadata and positions of passages were corrected; orphaned rows were deleted"
         : "counts, next numbers, records of files and lists of metadata were corrected"
     )
+    if (made.size > 0) done.push(`documents whose collection was lost are in a new one: ${[...made.keys()].join(", ")}`)
+    if (isLeft) {
+      done.push("documents are left in no collection: start the embedder, or set [embedding], and run --fix again")
+    }
   }
   for (const cure of cures) {
     if (cure._tag === "Replace") done.push(...(yield* replace(sql, cure.documents)))
@@ -232,7 +276,11 @@ const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: Reado
 })
 
 /** Takes findings away: corrects rows, and rebuilds what is derived from them, step by step. Returns what it did. */
-export const cured = Effect.fnUntraced(function* (write: Run, cures: ReadonlyArray<Cure>) {
+export const cured = Effect.fnUntraced(function* (
+  write: Run,
+  cures: ReadonlyArray<Cure>,
+  embedder?: EmbedderIdentity | undefined
+) {
   // Damage may make this fail, but not the repair.
   const sweep = Effect.ignore(
     Effect.repeat(
@@ -241,7 +289,7 @@ export const cured = Effect.fnUntraced(function* (write: Run, cures: ReadonlyArr
     )
   )
   yield* sweep
-  const done = yield* write((sql) => mend(sql, cures))
+  const done = yield* write((sql) => mend(sql, cures, embedder))
   while ((yield* write(step)) !== undefined);
   yield* sweep
   return done

@@ -43,6 +43,9 @@ const orElse = <A, B>(effect: Effect.Effect<A, SqlError>, other: B): Effect.Effe
     () => Effect.succeed(other)
   )
 
+/** Columns whose numbers are beyond 2^53, and so read as text. */
+const large = new Set(["modified_ns", "changed_ns", "inode"])
+
 /**
  * Gives `use` the readable rows of a damaged table by rising ids, and skips what cannot be read. Pages that point back,
  * or to another table, give ids that do not rise.
@@ -59,7 +62,7 @@ const eachReadable = Effect.fnUntraced(function* <Row extends { readonly id: num
     yield* largest(`SELECT max(id) AS id FROM ${table}`, []),
     yield* largest("SELECT max(seq) AS id FROM sqlite_sequence WHERE name = ?", [table])
   )
-  const names = columns.map((name) => `"${name}"`).join(", ")
+  const names = columns.map((name) => (large.has(name) ? `CAST(${name} AS TEXT) AS ${name}` : `"${name}"`)).join(", ")
   const read = (after: number, most: number) =>
     Effect.map(
       orElse(
@@ -216,16 +219,18 @@ const copyRows = Effect.fnUntraced(function* (from: Sql, to: Sql) {
     yield* to.unsafe(`DROP TABLE ${vectorTable(to).of(id)}`)
   }
 
+  // Documents whose collection is lost get another when the rows are mended.
+  yield* to.unsafe("PRAGMA foreign_keys = OFF")
   const columns = yield* columnsOf(to, "documents")
   const parts = yield* columnsOf(to, "passages")
   const kept = new Set<number>()
   const lost = new Map<number, string>()
   const keep = Effect.fnUntraced(function* (row: DocumentRow & Values) {
+    if (hidden.some(({ id }) => id === row.collection_id)) return
     const width = widths.get(row.collection_id)
-    if (width === undefined) return
     const passages = yield* passagesOf(from, row)
     const whole = isIntact(row, passages)
-    const found = whole ? yield* vectorsOf(from, row.collection_id, width, row) : []
+    const found = whole && width !== undefined ? yield* vectorsOf(from, row.collection_id, width, row) : []
     const answers = whole ? yield* answersOf(from, row) : []
     // Reads inside a transaction go to the database that the transaction belongs to.
     const isKept = yield* Effect.gen(function* () {

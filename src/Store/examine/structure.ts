@@ -15,6 +15,9 @@ const anew = "restore a backup with `clew restore`, or index into a new file"
 const isOfPages = (line: string): boolean =>
   /^(\*\*\*|tree|page|freelist|max rootpage|database disk|disk i\/o)/i.test(line)
 
+/** Documents whose collection has no row. */
+export const adrift = "collection_id NOT IN (SELECT id FROM collections NOT INDEXED)"
+
 /** SQLite's own checks of pages, indices and references, which block the thread. */
 export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const lines = yield* column<string>(sql, "PRAGMA integrity_check(20)")
@@ -30,7 +33,22 @@ export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
       "pages",
       "SQLite's checks of pages and indices pass"
     ),
-    ...orOk(wrongly("references", "orphaned rows", orphans, mending), "references", "there are no orphaned rows")
+    ...orOk(
+      [
+        ...wrongly("references", "orphaned rows", orphans, mending),
+        ...wrongly(
+          "references",
+          "documents in no collection, so not found",
+          yield* column<string>(
+            sql,
+            `SELECT coalesce(source, doc_id) AS what FROM documents NOT INDEXED WHERE ${adrift}`
+          ),
+          mending
+        )
+      ],
+      "references",
+      "there are no orphaned rows"
+    )
   ]
 })
 

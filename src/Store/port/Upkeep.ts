@@ -100,8 +100,11 @@ export interface Examining {
   readonly examine: (told: Told) => Effect.Effect<ReadonlyArray<Finding>>
   /** Copies the index as it is, damaged or not; gives the copy's name. */
   readonly copy: Effect.Effect<string, StoreUnavailable>
-  /** Returns what was done, a sentence each. */
-  readonly mend: (cures: ReadonlyArray<Cure>) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+  /** Returns what was done, a sentence each. Documents whose collection is lost get another, of `embedder` if need be. */
+  readonly mend: (
+    cures: ReadonlyArray<Cure>,
+    embedder?: EmbedderIdentity | undefined
+  ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
   /**
    * Replaces an index with unreadable pages by a new one with everything that could be read and matches its checksums.
    * The damaged file is kept under another name. Derived data are left to `mend`.
