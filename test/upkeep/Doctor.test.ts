@@ -239,11 +239,11 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
   it.scoped("finds documents whose collection is lost, and gives them another", () =>
     Effect.gen(function* () {
       const { bytes, folder } = yield* temporary
-      for (const [name, damage, embedded] of [
-        ["a row of collections", "DELETE FROM collections WHERE id = 1", false],
-        ["every row of collections", "DELETE FROM collections", false],
-        ["a row and its vectors", "DELETE FROM collections WHERE id = 1; DROP TABLE vectors_1", true],
-        ["another number", "UPDATE documents SET collection_id = 0 WHERE collection_id = 1", true]
+      for (const [name, damage] of [
+        ["a row of collections", "DELETE FROM collections WHERE id = 1"],
+        ["every row of collections", "DELETE FROM collections"],
+        ["a row and its vectors", "DELETE FROM collections WHERE id = 1; DROP TABLE vectors_1"],
+        ["another number", "UPDATE documents SET collection_id = 0 WHERE collection_id = 1"]
       ] as const) {
         const filename = `${folder}/${name}.db`
         writeFileSync(filename, bytes)
@@ -261,7 +261,7 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
         assert.deepStrictEqual(wrong(fixed), [], name)
         const said = fixed.fixed.join("\n")
         const made = /^documents whose collection was lost are in a new one: (recovered-\d)/m.exec(said)![1]!
-        assert.strictEqual(/vectors were embedded again/.test(said), embedded, said)
+        assert.match(said, /vectors were embedded again/)
         const store = Sqlite.layer({ filename, mode: "readonly" })
         const hits = yield* Effect.flatMap(whole, (store) =>
           ranked(store, { collection: CollectionName.make(made), keyword: "north château", limit: 20 })

@@ -13,7 +13,7 @@ import { metadataRows } from "../sql/filter.ts"
 import { allEdges } from "../sql/graph/byEntity.ts"
 import { type CheckedRow, passageCrc } from "../core/passage.ts"
 import { drop, step } from "../sql/rebuild.ts"
-import { inList, insertRows, list, column, first, only } from "../sql/rows.ts"
+import { inList, insertRows, list, column, only } from "../sql/rows.ts"
 import { sweepStep } from "../sql/sweep.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
@@ -63,21 +63,17 @@ const corrections = [
 ]
 
 /**
- * Mends the indices, and gives documents whose collection is lost another, with its number and vectors if these fit an embedder that is known.
- * Returns the collections by their names, and whether documents are left since no embedder is known.
+ * Mends the indices, and gives documents whose collection is lost another, without the vectors: which model made them is
+ * lost, too. Returns the collections by their names, and whether documents are left since no embedder is known.
  */
-const recovered = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, configured: EmbedderIdentity | undefined) {
+const recovered = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, embedder: EmbedderIdentity | undefined) {
   yield* sql.unsafe("REINDEX")
-  const known = yield* collections.all(sql)
   const made = new Map<string, number>()
   const lost = yield* column<number>(sql, `SELECT DISTINCT collection_id FROM documents WHERE ${adrift}`)
+  if (embedder === undefined) return { made, isLeft: lost.length > 0 }
+  const names = new Set(yield* column<string>(sql, "SELECT name FROM collections"))
   for (const old of lost) {
-    const table = `vectors_${old}`
-    const isThere = (yield* first(sql, "SELECT 1 FROM sqlite_schema WHERE name = ?", [table])) !== undefined
-    const width = isThere ? yield* first<number>(sql, `SELECT length(vector) / 4 FROM ${table} LIMIT 1`) : undefined
-    const embedder = known.find(({ embedder }) => embedder.dimensions === width)?.embedder ?? configured
-    if (embedder === undefined) continue
-    if (isThere && width !== embedder.dimensions) yield* sql.unsafe(`DROP TABLE ${table}`)
+    yield* sql.unsafe(`DROP TABLE IF EXISTS "vectors_${old}"`)
     const id = yield* only<number>(
       sql,
       `INSERT INTO collections (id, name, ${collections.embedderColumns.join(", ")}, created_at)
@@ -85,12 +81,12 @@ const recovered = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, configu
       [old > 0 ? old : null, ...collections.toRow(embedder), old]
     )
     let name = `recovered-${id}`
-    while (known.some((each) => each.name === name)) name += "-"
+    while (names.has(name)) name += "-"
     yield* sql.unsafe("UPDATE collections SET name = ? WHERE id = ?", [name, id])
     yield* sql.unsafe("UPDATE documents SET collection_id = ? WHERE collection_id = ?", [id, old])
     made.set(name, id)
   }
-  return { made, isLeft: made.size < lost.length }
+  return { made, isLeft: false }
 })
 
 /**
