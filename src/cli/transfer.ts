@@ -16,8 +16,8 @@ import { define } from "./command.ts"
 import { Engine, Place, displayPath, inIndex } from "./engine.ts"
 import * as options from "./flags.ts"
 import { count, numberText, printResult } from "./output.ts"
-import { cannot, FileUnusable, usage } from "./exit.ts"
-import { UpkeepStore } from "../Store.ts"
+import { cannot, exitCode, FileUnusable, stop, usage } from "./exit.ts"
+import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
 import { Terminal } from "./terminal.ts"
 import { beginningOf, unlessTaken } from "./writing.ts"
 
@@ -39,8 +39,11 @@ const head = '{"format":"clew-export"'
 /** Whether a file begins like an export, compressed or not. */
 const isExport = (file: string): boolean => beginningOf(file).startsWith(head)
 
-/** Writes lines to a new file that only its owner can read, and that gets its name when it is complete. */
-const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
+/**
+ * Writes lines to a new file that only its owner can read, and that gets its name when it is complete, or the one that
+ * `nameOf` then gives.
+ */
+const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>, nameOf = () => file) =>
   Effect.scoped(
     Effect.gen(function* () {
       const name = `${file}.${process.pid}.partial`
@@ -77,7 +80,7 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
         try: async () => {
           first.end()
           await finished(last)
-          fs.renameSync(name, file)
+          fs.renameSync(name, nameOf())
         },
         catch: cannot("write", file)
       })
@@ -116,12 +119,25 @@ export const exportIndex = define(
     yield* inIndex("read", function* () {
       const { lines } = yield* Transfer
       let last = ""
-      const written = Stream.tap(lines(flags.collection), (line) => Effect.sync(() => (last = line)))
-      yield* file === undefined ? Stream.runForEach(written, print) : writeLines(file, written)
+      let damaged = 0
+      const leaveOut = ({ message }: StoreUnavailable) => {
+        damaged++
+        return note(`clew: left out: ${message}`)
+      }
+      const written = Stream.tap(lines(flags.collection, leaveOut), (line) => Effect.sync(() => (last = line)))
+      // An older export may have what is damaged now.
+      let made = file ?? ""
+      const nameOf = () => (made += damaged > 0 && fs.existsSync(made) ? ".incomplete" : "")
+      yield* file === undefined ? Stream.runForEach(written, print) : writeLines(file, written, nameOf)
       const { documents, passages } = decodeEnd(last)
+      const left = damaged === 0 ? "" : `; ${count(damaged, "damaged document")} left out`
       const what = `xported ${count(documents, "document")}, ${count(passages, "passage")}`
-      if (file === undefined) return yield* note(`clew: e${what}`)
-      yield* printResult(TransferReport, { file, documents, chunks: passages }, `E${what} to ${displayPath(cwd, file)}`)
+      if (file === undefined) yield* note(`clew: e${what}${left}`)
+      else {
+        const report = { file: made, documents, chunks: passages }
+        yield* printResult(TransferReport, report, `E${what} to ${displayPath(cwd, made)}${left}`)
+      }
+      if (damaged > 0) return yield* stop(exitCode.failed)
     })
   }
 )

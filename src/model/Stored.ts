@@ -77,8 +77,16 @@ export interface ExportPosition {
 export const positionAfter = ({ isBare }: ExportPosition, last: number | undefined): ExportPosition | undefined =>
   last !== undefined ? { isBare, after: last } : isBare ? undefined : { isBare: true, after: 0 }
 
+/** A document that is not as it was stored, by its source or doc_id, and what of it is not. */
+export interface DamagedDocument {
+  readonly name: string
+  readonly reason: string
+}
+
 export interface ExportPage {
   readonly documents: ReadonlyArray<ExportedDocument>
+  /** Left out. */
+  readonly damaged?: ReadonlyArray<DamagedDocument>
   /** Undefined at the end. */
   readonly next: ExportPosition | undefined
 }

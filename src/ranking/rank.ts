@@ -83,7 +83,8 @@ const along = Effect.fnUntraced(function* <E>(
   if (graph === undefined || ranked.length < limits.graph.first) return { led: [], ways: noWays }
   const head = ranked.slice(0, limits.graph.first)
   const homes = asked.length === 1 ? undefined : yield* snapshot.homes(head.map(({ key }) => key))
-  const walked = homes === undefined ? asked[0]! : asked.find(({ id }) => id === homes.get(head[0]!.key))!
+  const home = asked.find(({ id }) => homes === undefined || id === homes.get(head[0]!.key))
+  const walked = present(home, () => `the document of passage ${head[0]!.key}`)
   const hits = homes === undefined ? head : head.filter(({ key }) => homes.get(key) === walked.id)
   const ways = yield* snapshot.expand(walked, graph, hits)
   if (ways.size === 0) return { led: [], ways }

@@ -14,6 +14,7 @@ import { sameEmbedder } from "../model/Collection.ts"
 import { isWellFormed, pathText, valueText } from "../model/kinds.ts"
 import { ExportEnd, ExportHeader, ExportLine, exportVersion } from "../model/Export.ts"
 import type {
+  DamagedDocument,
   DocumentRef,
   ExportedDocument,
   ExportPosition,
@@ -22,7 +23,7 @@ import type {
   StoredRef
 } from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
-import { EmbedderMismatch, GraphStore, Store } from "../Store.ts"
+import { EmbedderMismatch, GraphStore, Store, StoreUnavailable } from "../Store.ts"
 import { documentLanguage } from "../terms/detect.ts"
 import { version } from "../version.ts"
 
@@ -254,21 +255,31 @@ const names = () => {
   }
 }
 
+/** What to do about a damaged document, which is left out. */
+type OnDamaged = (damage: StoreUnavailable) => Effect.Effect<void, StoreUnavailable>
+
 /** Exports all documents with their passages and vectors as JSON Lines, and imports such lines. */
 export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
   effect: Effect.gen(function* () {
     const store = yield* Store
     const graph = yield* GraphStore
 
+    const damagedAs = (collection: CollectionName, { name, reason }: DamagedDocument) =>
+      new StoreUnavailable({
+        reason: `Document ${name} of collection ${collection} is damaged: ${reason}; index it again, or remove it with \`clew delete\``
+      })
+
     /** In the order in which they were stored. A document that changes meanwhile is written in its old version or its new. */
-    const documentsOf = (collection: CollectionName) => {
+    const documentsOf = (collection: CollectionName, onDamaged: OnDamaged) => {
       const isNew = names()
       return Stream.filter(
         Stream.paginateChunkEffect(undefined as ExportPosition | undefined, (from) =>
-          Effect.map(store.exported(collection, { limit: pageSize, from }), ({ documents, next }) => [
-            Chunk.fromIterable(documents),
-            Option.fromNullable(next)
-          ])
+          store.exported(collection, { limit: pageSize, from }).pipe(
+            Effect.tap(({ damaged = [] }) =>
+              Effect.forEach(damaged, (document) => onDamaged(damagedAs(collection, document)))
+            ),
+            Effect.map(({ documents, next }) => [Chunk.fromIterable(documents), Option.fromNullable(next)])
+          )
         ),
         ({ docId, source }) => {
           const isFirst = isNew(`doc_id ${docId}`)
@@ -277,7 +288,8 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       )
     }
 
-    const lines = (only?: CollectionName) =>
+    /** The lines of an export. Unless told else, it fails over the first damaged document. */
+    const lines = (only?: CollectionName, onDamaged: OnDamaged = Effect.fail) =>
       Stream.unwrap(
         Effect.gen(function* () {
           const all = yield* store.collections
@@ -292,7 +304,7 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
             )
           })
           const documents = Stream.flatMap(Stream.fromIterable(chosen), ({ name }) =>
-            Stream.map(documentsOf(name), (document) => {
+            Stream.map(documentsOf(name, onDamaged), (document) => {
               total.documents++
               total.passages += document.passages.length
               return encodeLine(toLine(name, document))

@@ -118,11 +118,27 @@ for (const [what, statement] of Object.entries({ ...changes, ...texts })) {
         const exported = store.exported(defaultCollection, { limit: 10 })
         assert.lengthOf((yield* exported).documents, 1)
         exec(statement)
-        assert.match((yield* Effect.flip(exported)).message, /is damaged: .*(passage 4|document) .*(changed|missing)/)
+        const { damaged = [], documents } = yield* exported
+        assert.deepStrictEqual(documents, [])
+        assert.match(damaged.map(({ reason }) => reason).join(), /^.*(passage 4|document) .*(changed|missing)$/)
       })
     )
   )
 }
+
+it.scoped("documents that are in no collection fail a search that follows the graph, as damage", () =>
+  filled(40, (store, exec) =>
+    Effect.gen(function* () {
+      exec("PRAGMA foreign_keys = OFF; UPDATE documents SET collection_id = 9")
+      const graph = { auto: false, question: "line" }
+      const found = ranked(store, { others: [{ collection: other }], keyword: "line", graph })
+      assert.match(
+        (yield* Effect.flip(found)).message,
+        /is damaged: the document of passage \d+ is missing; .*clew doctor/
+      )
+    })
+  )
+)
 
 it.scoped("a text that has no vector is no damage, nor after a change of embedder that finds others without", () =>
   filled(40, (store, _, filename) =>

@@ -114,7 +114,7 @@ export interface Documents {
   >
   /**
    * The next documents in the order in which they were stored, complete and with their vectors; those without passages
-   * come last. A document that is stored again meanwhile comes again.
+   * come last. A document that is stored again meanwhile comes again; one that is damaged is only named.
    */
   readonly exported: (
     collection: CollectionName,

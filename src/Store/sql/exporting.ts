@@ -1,5 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { crcOf } from "../crc.ts"
 import { toVector } from "./codes.ts"
@@ -9,7 +11,7 @@ import type { StoredAnswer } from "../core/graph.ts"
 import { type CheckedRow, type DocumentRow, type TextRow, checkDocument, toText } from "../core/passage.ts"
 import { dialectOf } from "./dialect.ts"
 import { inList, list, textColumns } from "./rows.ts"
-import { damaged } from "../../model/Damaged.ts"
+import { Damaged, damaged as fail } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import { type EmbeddedPassage, type ExportPage, type ExportPosition, positionAfter } from "../../model/Stored.ts"
 import { vectorTable } from "./vectorTable.ts"
@@ -23,9 +25,9 @@ interface ExportedRow extends CheckedRow, Omit<StoredAnswer, "model"> {
 
 /** A damaged or missing vector would be imported as if it were right. */
 const checkVector = ({ id, vector, vector_crc, vectorless }: ExportedRow): void => {
-  if (vector === null && vectorless === 0) damaged(`the vector of passage ${id} is missing`)
+  if (vector === null && vectorless === 0) fail(`the vector of passage ${id} is missing`)
   if (vector !== null && vector_crc !== null && crcOf(vector, id) !== vector_crc)
-    damaged(`the vector of passage ${id} has changed`)
+    fail(`the vector of passage ${id} has changed`)
 }
 
 /**
@@ -49,7 +51,7 @@ export const exported = Effect.fnUntraced(function* (
   const [answers, joined] = hasAnswers
     ? ["a.model, a.asked, a.answer", "LEFT JOIN graph_answers AS a ON a.passage_id = p.id"]
     : ["NULL AS model", ""]
-  const documents = yield* Effect.forEach(rows, (row) =>
+  const read = yield* Effect.forEach(rows, (row) =>
     Effect.map(
       sql.unsafe<ExportedRow>(
         `SELECT p.*, v.vector, v.crc AS vector_crc, ${answers},
@@ -58,22 +60,30 @@ export const exported = Effect.fnUntraced(function* (
          WHERE p.document_id = ? ORDER BY p.ordinal`,
         [row.id]
       ),
-      (passages) => {
-        checkDocument(row, passages)
-        passages.forEach(checkVector)
-        return toExported(
-          row,
-          passages.map(({ answer, asked, model, vector, ...part }) => ({
-            part,
-            vector: Option.map(Option.fromNullable(vector), toVector),
-            said: model === null ? undefined : { asked, model, answer }
-          }))
-        )
-      }
+      (passages) =>
+        Either.try({
+          try: () => {
+            checkDocument(row, passages)
+            passages.forEach(checkVector)
+            return toExported(
+              row,
+              passages.map(({ answer, asked, model, vector, ...part }) => ({
+                part,
+                vector: Option.map(Option.fromNullable(vector), toVector),
+                said: model === null ? undefined : { asked, model, answer }
+              }))
+            )
+          },
+          catch: (error) => {
+            if (!(error instanceof Damaged)) throw error
+            return { name: row.source ?? row.doc_id, reason: error.message }
+          }
+        })
     )
   )
   const last = rows.length === limit ? rows.at(-1) : undefined
-  return { documents, next: positionAfter(from, last && (last.first_passage ?? last.id)) } satisfies ExportPage
+  const [damaged, documents] = Arr.separate(read)
+  return { documents, damaged, next: positionAfter(from, last && (last.first_passage ?? last.id)) } satisfies ExportPage
 })
 
 /** Passages of these documents, and of one document per fingerprint, with their vectors, except damaged ones. */

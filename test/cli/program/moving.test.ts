@@ -1,4 +1,5 @@
 import { afterEach, assert, beforeEach, it } from "vitest"
+import Database from "better-sqlite3"
 import * as fs from "node:fs"
 import { gunzipSync } from "node:zlib"
 import { BackupReport } from "../../../src/cli/backup.ts"
@@ -44,6 +45,31 @@ it("exports and imports with the same answers and scores", async () => {
   const missing = await box.run(["import", "missing.jsonl", "--db", "fourth.db"])
   assert.match(missing.stderr, /cannot read .*missing\.jsonl/)
   assert.isFalse(fs.existsSync(box.path("fourth.db")))
+})
+
+it("exports all but the documents that are damaged, names them, and keeps an older export", async () => {
+  const whole = await box.json(TransferReport, ["export", "all.jsonl"])
+  const before = fs.readFileSync(box.path("all.jsonl"), "utf8")
+  const { database = "" } = JSON.parse((await box.run(["doctor", "--json"])).stdout) as { readonly database?: string }
+  const db = new Database(database)
+  const damaged = db.prepare("SELECT source FROM documents ORDER BY id LIMIT 1").pluck().get() as string
+  db.exec("UPDATE passages SET text = text || 'x' WHERE document_id = (SELECT min(id) FROM documents)")
+  db.close()
+  for (const [file, made] of [
+    ["all.jsonl", "all.jsonl.incomplete"],
+    ["new.jsonl", "new.jsonl"]
+  ] as const) {
+    const { stderr, stdout } = await box.ends(1, ["export", file, "--json"])
+    assert.include(
+      stderr.replaceAll(/\s+/g, " "),
+      `left out: Document ${damaged} of collection default is damaged: passage`
+    )
+    const report = JSON.parse(stdout) as typeof TransferReport.Type
+    assert.strictEqual(report.documents, whole.documents - 1)
+    assert.isTrue(report.file.endsWith(made))
+    await box.ends(0, ["import", made, "--db", `${file}.db`])
+  }
+  assert.strictEqual(fs.readFileSync(box.path("all.jsonl"), "utf8"), before)
 })
 
 // In a container each run has the same number.
