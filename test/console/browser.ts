@@ -14,6 +14,13 @@ export const seen: typeof describe = (isRequired || existsSync(executablePath) ?
 const flags =
   "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
 
+/** Pages whose names the graph joins. */
+export const linked = {
+  "docs/ada.md": "# Ada Lovelace\n\nShe wrote a program for the [Analytical Engine](engine.md).\n",
+  "docs/engine.md": "# Analytical Engine\n\nA machine by Charles Babbage, described by Ada Lovelace.\n",
+  "docs/babbage.md": "# Charles Babbage\n\nHe designed the Analytical Engine and knew Ada Lovelace.\n"
+}
+
 /** A server of the built program, which can be stopped and started again at the same address. */
 export class Server {
   readonly box: Sandbox

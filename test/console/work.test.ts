@@ -2,16 +2,11 @@ import type { Browser, Page } from "playwright-core"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
-import { join } from "node:path"
-import { pathToFileURL } from "node:url"
-import { promisify } from "node:util"
 import { afterAll, afterEach, assert, beforeAll, beforeEach, expect, it } from "vitest"
 import { library } from "../cli/program/files.ts"
-import { program } from "../cli/program/sandbox.ts"
 import { startOllama } from "../ollama.ts"
-import { launch, open, seen, Server, texts, until, type Watched } from "./browser.ts"
+import { launch, linked, open, seen, Server, texts, until, type Watched } from "./browser.ts"
 
 const notes = Object.fromEntries(
   Array.from({ length: 60 }, (_, n) => [
@@ -19,12 +14,6 @@ const notes = Object.fromEntries(
     `# Note ${n}\n\nThe lighthouse keeper writes entry ${n}.\n`
   ])
 )
-
-const linked = {
-  "docs/ada.md": "# Ada Lovelace\n\nShe wrote a program for the [Analytical Engine](engine.md).\n",
-  "docs/engine.md": "# Analytical Engine\n\nA machine by Charles Babbage, described by Ada Lovelace.\n",
-  "docs/babbage.md": "# Charles Babbage\n\nHe designed the Analytical Engine and knew Ada Lovelace.\n"
-}
 
 seen("work in the console", () => {
   let server: Server
@@ -244,39 +233,5 @@ seen("work in the console", () => {
     expect(await page.getByRole("region", { name: "Checks" }).innerText()).toContain("embedder")
     expect(await page.getByRole("region", { name: "Slowest stages" }).innerText()).toMatch(/ms/)
     expect(await page.getByRole("region", { name: "Jobs" }).innerText()).toContain("files")
-  })
-
-  it("copies what each view asks in forms that work", async () => {
-    const client = (await import(pathToFileURL(join(program, "../client.js")).href)).connect({ url: server.url })
-    const run = promisify(execFile)
-    for (const [path, shown] of [
-      ["/console/search?q=bread&mode=words&k=5&min=0.05", ".result-head"],
-      ["/console/ask?q=bread", ".cite i"],
-      ["/console/compare?q=bread", ".side .hit"],
-      ["/console/documents?source=docs&sort=-passages", ".rows a"],
-      ["/console/documents?tab=collections", "tbody tr"],
-      ["/console/graph?name=Ada+Lovelace", ".evidence h3"],
-      ["/console/graph?from=Ada+Lovelace&to=Charles+Babbage", ".steps li"],
-      ["/console/health", ".fact"]
-    ] as const) {
-      await to(path)
-      await page.locator(shown).first().waitFor()
-      await page.getByRole("button", { name: "Copy as…" }).click()
-      const dialog = page.getByRole("dialog", { name: "Copy as" })
-      const form = async (name: string) => {
-        await dialog.getByText(name, { exact: true }).click()
-        return dialog.locator("pre").innerText()
-      }
-      const words = `clew() { "${process.execPath}" "${program}" "$@"; }\n`
-      const scripts = [(await form("curl")).replace("curl", "curl -sSf"), `${words}${await form("CLI")}`]
-      const options = { cwd: server.box.folder, env: server.box.env() }
-      for (const { stdout } of await Promise.all(scripts.map((script) => run("sh", ["-c", script], options)))) {
-        assert.isNotEmpty(stdout, path)
-      }
-      const typescript = await form("TypeScript")
-      assert.isFunction(client[/ clew\.(\w+)\(/.exec(typescript)![1]!], typescript)
-      assert.isString(JSON.parse(await form("MCP")).params.name)
-      await page.keyboard.press("Escape")
-    }
   })
 })

@@ -1,13 +1,16 @@
-import { spawn } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { promisify } from "node:util"
 import type { Browser } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { WebSocket } from "ws"
 import { library } from "../cli/program/files.ts"
-import { launch, open, seen, Server, until } from "../console/browser.ts"
+import { program } from "../cli/program/sandbox.ts"
+import { launch, linked, open, seen, Server, until } from "../console/browser.ts"
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
@@ -16,7 +19,7 @@ seen("every view of the console", () => {
   let browser: Browser
 
   beforeAll(async () => {
-    server = new Server(library)
+    server = new Server({ ...library, ...linked })
     const { code, stderr } = await server.box.spawn(["index", "docs"])
     assert.strictEqual(code, 0, stderr)
     ;[browser] = await Promise.all([launch(), server.start()])
@@ -79,6 +82,42 @@ seen("every view of the console", () => {
       await end()
     })
   }
+
+  it("copies what each view asks in forms that work", async () => {
+    const { end, page } = await open(browser, `${server.url}/`)
+    const client = (await import(pathToFileURL(join(program, "../client.js")).href)).connect({ url: server.url })
+    const run = promisify(execFile)
+    for (const [path, shown] of [
+      ["/console/search?q=bread&mode=words&k=5&min=0.05", ".result-head"],
+      ["/console/ask?q=when+is+the+tide+highest", ".cite i"],
+      ["/console/compare?q=bread", ".side .hit"],
+      ["/console/documents?source=docs&sort=-passages", ".rows a"],
+      ["/console/documents?tab=collections", "tbody tr"],
+      ["/console/graph?name=Ada+Lovelace", ".evidence h3"],
+      ["/console/graph?from=Ada+Lovelace&to=Charles+Babbage", ".steps li"],
+      ["/console/health", ".fact"]
+    ] as const) {
+      await page.goto(`${server.url}${path}`)
+      await page.locator(shown).first().waitFor()
+      await page.getByRole("button", { name: "Copy as…" }).click()
+      const dialog = page.getByRole("dialog", { name: "Copy as" })
+      const form = async (name: string) => {
+        await dialog.getByText(name, { exact: true }).click()
+        return dialog.locator("pre").innerText()
+      }
+      const words = `clew() { "${process.execPath}" "${program}" "$@"; }\n`
+      const scripts = [(await form("curl")).replace("curl", "curl -sSf"), `${words}${await form("CLI")}`]
+      const options = { cwd: server.box.folder, env: server.box.env() }
+      for (const { stdout } of await Promise.all(scripts.map((script) => run("sh", ["-c", script], options)))) {
+        assert.isNotEmpty(stdout, path)
+      }
+      const typescript = await form("TypeScript")
+      assert.isFunction(client[/ clew\.(\w+)\(/.exec(typescript)![1]!], typescript)
+      assert.isString(JSON.parse(await form("MCP")).params.name)
+      await page.keyboard.press("Escape")
+    }
+    await end()
+  })
 })
 
 const firefox = "/usr/bin/firefox-esr"
