@@ -215,7 +215,10 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
 
     const mended = Effect.fnUntraced(function* (cures: ReadonlyArray<Cure>, deep: boolean, told: Told) {
       yield* told("repairs")
-      const configured = Option.getOrUndefined(yield* Effect.option(embedders.configured.identity))
+      // Of whom documents become whose collection is lost.
+      const configured = cures.some(({ _tag }) => _tag === "Rows")
+        ? Option.getOrUndefined(yield* Effect.option(embedders.configured.identity))
+        : undefined
       const done = cures.length > 0 ? yield* examiner.mend(cures, configured) : []
       const { made } = yield* examine({ deep: false, fix: true, told })
       const last = yield* examine({ deep, fix: false, told })

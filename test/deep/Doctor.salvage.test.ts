@@ -44,6 +44,13 @@ const rootOf = (filename: string, table: string): number => {
   }
 }
 
+/** Takes a table's first page away. */
+const zeroRoot = (file: string, bytes: Buffer, table: string): void => {
+  const size = bytes.readUInt16BE(16)
+  const root = rootOf(file, table)
+  writeFileSync(file, Buffer.from(bytes).fill(0, (root - 1) * size, root * size))
+}
+
 /** An index of two collections whose tables have many pages: eighty documents, every second one of a file. */
 const library = Effect.gen(function* () {
   const files = yield* FileSystem.FileSystem
@@ -213,11 +220,7 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
     Effect.gen(function* () {
       const { bytes, filename: file } = yield* library
       const before = documentsIn(file)
-      const size = bytes.readUInt16BE(16)
-      const root = rootOf(file, "collections")
-      const damaged = Buffer.from(bytes)
-      damaged.fill(0, (root - 1) * size, root * size)
-      writeFileSync(file, damaged)
+      zeroRoot(file, bytes, "collections")
       const report = yield* run(file, { fix: true })
       assert.deepStrictEqual(wrong(report), [])
       assert.match(report.fixed.join("\n"), /collection was lost are in a new one: recovered-1, recovered-2$/m)
@@ -228,11 +231,7 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
   it.scoped("names the lost by their index where their table is gone", () =>
     Effect.gen(function* () {
       const { bytes, filename: file } = yield* library
-      const size = bytes.readUInt16BE(16)
-      const root = rootOf(file, "documents")
-      const damaged = Buffer.from(bytes)
-      damaged.fill(0, (root - 1) * size, root * size)
-      writeFileSync(file, damaged)
+      zeroRoot(file, bytes, "documents")
       const report = yield* run(file, { fix: true })
       assert.deepStrictEqual(wrong(report), [])
       assert.match(report.fixed.join("\n"), /^80 documents are lost: note00, .*, note79; the next `clew index`/m)

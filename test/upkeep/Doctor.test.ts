@@ -243,7 +243,13 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
         ["a row of collections", "DELETE FROM collections WHERE id = 1"],
         ["every row of collections", "DELETE FROM collections"],
         ["a row and its vectors", "DELETE FROM collections WHERE id = 1; DROP TABLE vectors_1"],
-        ["another number", "UPDATE documents SET collection_id = 0 WHERE collection_id = 1"]
+        ["another number", "UPDATE documents SET collection_id = 0 WHERE collection_id = 1"],
+        ["a number beyond all", "UPDATE documents SET collection_id = 9223372036854775806 WHERE collection_id = 1"],
+        [
+          "two, of which a new number could be the other's",
+          `UPDATE documents SET collection_id = CASE WHEN id % 2 THEN -1 ELSE 3 END WHERE collection_id = 1;
+           DELETE FROM sqlite_sequence WHERE name = 'collections'`
+        ]
       ] as const) {
         const filename = `${folder}/${name}.db`
         writeFileSync(filename, bytes)

@@ -41,8 +41,10 @@ const corrections = [
   "DELETE FROM metadata_values WHERE document_id NOT IN (SELECT id FROM documents)",
   "DELETE FROM passages WHERE document_id NOT IN (SELECT id FROM documents)",
   "DELETE FROM graph_passages WHERE passage_id NOT IN (SELECT id FROM passages)",
+  // Those of documents that could get no collection yet stay.
   ...["code_sets", "reindexes", "rebuilds", "files", "roots", "graph_linkages"].map(
-    (table) => `DELETE FROM ${table} WHERE ${adrift}`
+    (table) =>
+      `DELETE FROM ${table} WHERE ${adrift} AND collection_id NOT IN (SELECT collection_id FROM documents WHERE ${adrift})`
   ),
   "DELETE FROM code_epochs WHERE set_id NOT IN (SELECT id FROM code_sets)",
   "DELETE FROM code_blocks WHERE set_id NOT IN (SELECT id FROM code_sets)",
@@ -62,6 +64,9 @@ const corrections = [
   "UPDATE passages SET heading = '[]' WHERE NOT json_valid(heading) OR json_type(heading) IS NOT 'array'"
 ]
 
+/** A number that a collection may have had; damage may have made any other of it. */
+const plausible = "collection_id BETWEEN 1 AND 999999999"
+
 /**
  * Mends the indices, and gives documents whose collection is lost another, without the vectors: which model made them is
  * lost, too. Returns the collections by their names, and whether documents are left since no embedder is known.
@@ -69,21 +74,30 @@ const corrections = [
 const recovered = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, embedder: EmbedderIdentity | undefined) {
   yield* sql.unsafe("REINDEX")
   const made = new Map<string, number>()
-  const lost = yield* column<number>(sql, `SELECT DISTINCT collection_id FROM documents WHERE ${adrift}`)
+  // Numbers that are kept come first, so that no new one is among them.
+  const lost = yield* sql.unsafe<{ readonly given: string; readonly id: number | null }>(
+    `SELECT DISTINCT CAST(collection_id AS TEXT) AS given, CASE WHEN ${plausible} THEN collection_id END AS id
+     FROM documents WHERE ${adrift} ORDER BY ${plausible} DESC`
+  )
   if (embedder === undefined) return { made, isLeft: lost.length > 0 }
   const names = new Set(yield* column<string>(sql, "SELECT name FROM collections"))
-  for (const old of lost) {
-    yield* sql.unsafe(`DROP TABLE IF EXISTS "vectors_${old}"`)
+  for (const { given, id: kept } of lost) {
+    if (kept !== null) {
+      for (const generation of ["current", "next"] as const)
+        yield* sql.unsafe(`DROP TABLE IF EXISTS ${vectorTable(sql).of(kept, generation)}`)
+      yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [kept])
+    }
     const id = yield* only<number>(
       sql,
       `INSERT INTO collections (id, name, ${collections.embedderColumns.join(", ")}, created_at)
-       VALUES (?, '~', ${collections.embedderParams}, (SELECT min(indexed_at) FROM documents WHERE collection_id = ?)) RETURNING id`,
-      [old > 0 ? old : null, ...collections.toRow(embedder), old]
+       VALUES (?, '~', ${collections.embedderParams},
+         (SELECT min(indexed_at) FROM documents WHERE collection_id = CAST(? AS INTEGER))) RETURNING id`,
+      [kept, ...collections.toRow(embedder), given]
     )
     let name = `recovered-${id}`
     while (names.has(name)) name += "-"
     yield* sql.unsafe("UPDATE collections SET name = ? WHERE id = ?", [name, id])
-    yield* sql.unsafe("UPDATE documents SET collection_id = ? WHERE collection_id = ?", [id, old])
+    yield* sql.unsafe("UPDATE documents SET collection_id = ? WHERE collection_id = CAST(? AS INTEGER)", [id, given])
     made.set(name, id)
   }
   return { made, isLeft: false }
