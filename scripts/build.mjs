@@ -115,6 +115,15 @@ const buildConsole = async () => {
   writeFileSync(`${outdir}/console/page.html`, page)
 }
 
+/** Writes the packaged tokenizer's vocabulary as the table that finds its tokens, which every start would make anew. */
+const packTokenizer = async () => {
+  const { outputFiles } = await build({ ...common, entryPoints: ["src/tokenizer/vocabulary.ts"], write: false })
+  const code = Buffer.from(outputFiles[0].contents).toString("base64")
+  const { pack } = await import(`data:text/javascript;base64,${code}`)
+  const folder = `${outdir}/assets/clew-static-en-v1`
+  writeFileSync(`${folder}/tokenizer.packed`, pack(readFileSync(`${folder}/tokenizer.json`)))
+}
+
 const url = 'require("node:url").pathToFileURL(__filename).href'
 
 const [{ metafile }] = await Promise.all([
@@ -164,6 +173,7 @@ copyFileSync("scripts/launcher.mjs", `${outdir}/bin.js`)
 chmodSync(outdir, 0o755)
 chmodSync(`${outdir}/bin.js`, 0o755)
 cpSync("src/assets", `${outdir}/assets`, { recursive: true })
+await packTokenizer()
 await writeBytecode(outdir)
 
 if (!process.argv.includes("--no-types")) {

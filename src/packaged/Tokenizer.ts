@@ -4,10 +4,11 @@ import * as fs from "node:fs/promises"
 import { EmbedderUnavailable } from "../Embedder.ts"
 import { packagedModelFolder } from "./model.ts"
 import { once } from "../runtime/once.ts"
+import { isSource } from "../runtime/packaged.ts"
 import { parse, type Tokenizer as Loaded } from "../tokenizer/tokenizer.ts"
 
-/** The packaged tokenizer's file, for another thread to read. */
-export const packagedTokenizerFile = `${packagedModelFolder}tokenizer.json`
+/** The packaged tokenizer's file, for another thread to read, too: as the build packs it (scripts/build.mjs). */
+export const packagedTokenizerFile = `${packagedModelFolder}${isSource ? "tokenizer.json" : "tokenizer.packed"}`
 
 const read = Effect.gen(function* () {
   const bytes = yield* Effect.tryPromise({

@@ -1,3 +1,4 @@
+import { deserialize, serialize } from "node:v8"
 import { UnsupportedTokenizer } from "./TokenizerJson.ts"
 import { hashSeed, hashSlot, hashStep } from "./model.ts"
 
@@ -231,6 +232,11 @@ class TokenTable {
   private ids = new Int32Array(1 << 16)
   constructor(private readonly bytes: Uint8Array) {}
 
+  /** A table of another's fields. */
+  static of(fields: TokenTable): TokenTable {
+    return Object.assign(new TokenTable(fields.bytes), fields)
+  }
+
   find(utf8: Uint8Array, start: number, end: number, hash: number): number {
     const { bytes, ends, hashes, slots, starts } = this
     const mask = slots.length - 1
@@ -300,7 +306,15 @@ const hasLetterOrDigit = (utf8: Uint8Array, start: number, end: number): boolean
   return !ascii && letterOrDigit.test(utf8Decoder.decode(utf8.subarray(start, end)))
 }
 
-const readAt = (json: Uint8Array, place: number): readonly [Vocabulary, number] => {
+/** What a vocabulary is made of: plain data, so that a file can hold it. */
+interface Contents extends Pick<Vocabulary, "kind" | "size" | "scores"> {
+  readonly table: TokenTable
+  readonly wordless: ReadonlySet<number>
+  /** The most bytes of a token, by its first two bytes. */
+  readonly longest: Uint16Array
+}
+
+const readAt = (json: Uint8Array, place: number): readonly [Contents, number] => {
   const reader = new EntryReader(json, place)
   const table = new TokenTable(json)
   const scores: Array<number> = []
@@ -316,34 +330,60 @@ const readAt = (json: Uint8Array, place: number): readonly [Vocabulary, number] 
     const pair = (json[start]! << 8) | json[start + 1]!
     if (end - start > longest[pair]!) longest[pair] = end - start
   }
-  const vocabulary: Vocabulary = {
-    kind: reader.listed ? "scores" : "ids",
-    size,
-    scores,
-    find: (utf8, start, end, hash) => table.find(utf8, start, end, hash),
-    idOf: (token) => {
-      const utf8 = new TextEncoder().encode(token)
-      return table.find(utf8, 0, utf8.length, utf8.reduce(hashStep, hashSeed))
-    },
-    isWordless: (id) => wordless.has(id),
-    longest: (first, second) => longest[(first << 8) | second]!
-  }
-  return [vocabulary, reader.at]
+  return [{ kind: reader.listed ? "scores" : "ids", size, scores, table, wordless, longest }, reader.at]
 }
 
-/**
- * The vocabulary of a tokenizer.json, and the rest of its text with null in place of the vocabulary. JSON.parse would
- * make an object of all tokens, which takes longer than the rest of loading a model. Throws UnsupportedTokenizer.
- */
-export const takeVocabulary = (
-  json: Uint8Array
-): { readonly rest: string; readonly vocabulary: Vocabulary | undefined } => {
+const vocabularyOf = ({ longest, table, wordless, ...rest }: Contents): Vocabulary => ({
+  ...rest,
+  find: (utf8, start, end, hash) => table.find(utf8, start, end, hash),
+  idOf: (token) => {
+    const utf8 = new TextEncoder().encode(token)
+    return table.find(utf8, 0, utf8.length, utf8.reduce(hashStep, hashSeed))
+  },
+  isWordless: (id) => wordless.has(id),
+  longest: (first, second) => longest[(first << 8) | second]!
+})
+
+interface Taken {
+  /** The text with null in place of the vocabulary. */
+  readonly rest: string
+  readonly contents: Contents | undefined
+}
+
+/** JSON.parse would make an object of all tokens, which takes longer than the rest of loading a model. */
+const taken = (json: Uint8Array): Taken => {
   const utf8 = new TextDecoder()
   const model = memberStart(json, 0, "model")
   const start = model === -1 ? -1 : memberStart(json, model, "vocab")
   if (start === -1 || (json[start] !== byte.openBrace && json[start] !== byte.openBracket)) {
-    return { rest: utf8.decode(json), vocabulary: undefined }
+    return { rest: utf8.decode(json), contents: undefined }
   }
-  const [vocabulary, end] = readAt(new Uint8Array(json), start)
-  return { rest: `${utf8.decode(json.subarray(0, start))}null${utf8.decode(json.subarray(end))}`, vocabulary }
+  const [contents, end] = readAt(new Uint8Array(json), start)
+  return { rest: `${utf8.decode(json.subarray(0, start))}null${utf8.decode(json.subarray(end))}`, contents }
+}
+
+/** A tokenizer.json as `takeVocabulary` takes it in a tenth of the time, by the same version of this code. */
+export const pack = (json: Uint8Array): Uint8Array => serialize(taken(json))
+
+/** What V8's serialisation begins with, and no text in UTF-8 does. */
+const packed = 0xff
+
+const unpack = (file: Uint8Array): Taken => {
+  try {
+    const { contents, rest } = deserialize(file) as Taken & { readonly contents: Contents }
+    return { rest, contents: { ...contents, table: TokenTable.of(contents.table) } }
+  } catch (error) {
+    throw new UnsupportedTokenizer({ reason: `it is damaged: ${(error as Error).message}` })
+  }
+}
+
+/**
+ * The vocabulary of a tokenizer.json, also of one that is packed, and the rest of its text with null in place of the
+ * vocabulary. Throws UnsupportedTokenizer.
+ */
+export const takeVocabulary = (
+  file: Uint8Array
+): { readonly rest: string; readonly vocabulary: Vocabulary | undefined } => {
+  const { contents, rest } = file[0] === packed ? unpack(file) : taken(file)
+  return { rest, vocabulary: contents === undefined ? undefined : vocabularyOf(contents) }
 }

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import { parse, parseWhole, type Template, type Tokenizer } from "../../src/tokenizer/tokenizer.ts"
+import { pack } from "../../src/tokenizer/vocabulary.ts"
 import { wordPieceJson } from "../Embedder/modelFolder.ts"
 import library from "../fixtures/tokenizers/cases.json" with { type: "json" }
 
@@ -14,12 +15,13 @@ const refusal = (json: unknown): string =>
     onRight: () => "no refusal"
   })
 
-describe("gives the ids of the library tokenizers", () => {
+describe("gives the ids of the library tokenizers, also packed", () => {
   for (const { ids, name, tokenizer: json } of library.cases) {
     it(name, () => {
-      const { encode } = tokenizerOf(json)
+      const plain = tokenizerOf(json)
+      const packed = Either.getOrThrow(parse(pack(new TextEncoder().encode(JSON.stringify(json)))))
       // Twice: the second time from the cache.
-      for (const _ of [1, 2]) {
+      for (const { encode } of [plain, plain, packed]) {
         for (const [i, text] of library.texts.entries())
           assert.deepStrictEqual(encode(text), ids[i], JSON.stringify(text))
       }
@@ -225,6 +227,11 @@ describe("a tokenizer that is not supported is refused by name", () => {
     const whole = JSON.stringify(library.cases[11]!.tokenizer)
     for (let length = 0; length < whole.length; length += 97) {
       assert.notStrictEqual(refusal(whole.slice(0, length)), "no refusal")
+    }
+    const packed = pack(new TextEncoder().encode(whole))
+    for (let length = 1; length < packed.length; length += 9973) {
+      const parsed = parse(packed.subarray(0, length))
+      assert.match(Either.isLeft(parsed) ? parsed.left.reason : "no refusal", /^it is damaged/)
     }
   })
 })
