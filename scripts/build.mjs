@@ -127,10 +127,14 @@ const packTokenizer = async () => {
 const url = 'require("node:url").pathToFileURL(__filename).href'
 
 const [{ metafile }] = await Promise.all([
-  // The program is one script, wrapped like a CommonJS module; SQLite's addons cannot be inside it.
+  // The program is one script, wrapped like a CommonJS module, and so is the store's thread; SQLite's addons cannot be
+  // inside.
   build({
     ...common,
-    entryPoints: [{ in: "src/bin.ts", out: "program" }],
+    entryPoints: [
+      { in: "src/bin.ts", out: "program" },
+      { in: "src/Store/threads/worker.ts", out: "storeWorker" }
+    ],
     outExtension: { ".js": ".cjs" },
     splitting: false,
     format: "cjs",
@@ -149,7 +153,6 @@ const [{ metafile }] = await Promise.all([
   build({
     ...common,
     entryPoints: [
-      { in: "src/Store/threads/worker.ts", out: "storeWorker" },
       { in: "src/Chunker/chunkWorker.ts", out: "chunkWorker" },
       { in: "src/onnx/worker.ts", out: "onnxWorker" },
       { in: "src/files/Loader/extractWorker.ts", out: "extractWorker" },
@@ -167,9 +170,11 @@ const [{ metafile }] = await Promise.all([
   build({ ...common, entryPoints: ["src/index.ts", "src/client.ts"], packages: "external", plugins: [within] }),
   buildConsole()
 ])
-const script = `${outdir}/program.cjs`
-writeFileSync(script, ascii(readFileSync(script, "utf8")))
+for (const script of [`${outdir}/program.cjs`, `${outdir}/storeWorker.cjs`]) {
+  writeFileSync(script, ascii(readFileSync(script, "utf8")))
+}
 copyFileSync("scripts/launcher.mjs", `${outdir}/bin.js`)
+copyFileSync("scripts/threadLauncher.mjs", `${outdir}/storeWorker.js`)
 chmodSync(outdir, 0o755)
 chmodSync(`${outdir}/bin.js`, 0o755)
 cpSync("src/assets", `${outdir}/assets`, { recursive: true })

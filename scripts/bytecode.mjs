@@ -8,25 +8,44 @@ import { createInterface } from "node:readline"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import v8 from "node:v8"
 import vm from "node:vm"
+import { isMainThread, parentPort } from "node:worker_threads"
 
 const here = fileURLToPath(import.meta.url)
 const target = "BYTECODE_FILE"
+const threadTarget = "THREAD_BYTECODE_FILE"
 
 /** In a program started by `writeBytecode`: adds the bytecode of the code that ran to that of earlier runs, at exit. */
 const record = (file) => {
   const { setFlagsFromString } = v8
   // V8 takes only bytecode that was written under its own flags, and the launcher sets one.
   v8.setFlagsFromString = () => {}
+  recorded((script) => {
+    // Else V8 drops what has not run for a while.
+    setFlagsFromString("--no-flush-bytecode")
+    process.on("exit", () => {
+      setFlagsFromString("--flush-bytecode")
+      writeFileSync(file, script.createCachedData())
+    })
+  })
+}
+
+/** The same in a worker thread, which ends without a word: before each of its answers. */
+const recordThread = (file) =>
+  recorded((script) => {
+    const { postMessage } = parentPort
+    parentPort.postMessage = (...given) => {
+      writeFileSync(file, script.createCachedData())
+      postMessage.apply(parentPort, given)
+    }
+  })
+
+/** Calls back with each script, once it is compiled. */
+const recorded = (compiled) => {
   vm.Script = class extends vm.Script {
     constructor(...args) {
       super(...args)
       if (this.cachedDataRejected) throw new Error("V8 takes no bytecode that an earlier run has written")
-      // Else V8 drops what has not run for a while.
-      setFlagsFromString("--no-flush-bytecode")
-      process.on("exit", () => {
-        setFlagsFromString("--flush-bytecode")
-        writeFileSync(file, this.createCachedData())
-      })
+      compiled(this)
     }
   }
   syncBuiltinESMExports()
@@ -50,18 +69,20 @@ const post = (body) => ({ method: "POST", headers: { "content-type": "applicatio
 export const writeBytecode = async (folder) => {
   const file = join(folder, "program.bytecode")
   const work = mkdtempSync(join(tmpdir(), "clew-build-"))
-  const env = { PATH: process.env.PATH, HOME: work, CLEW_EMBEDDING_BACKEND: "builtin", [target]: file }
+  const env = { PATH: process.env.PATH, HOME: work, CLEW_EMBEDDING_BACKEND: "builtin" }
   const line = (args) => {
     const db = ["--db", join(work, "index.db")]
     return ["--import", pathToFileURL(here).href, join(folder, "bin.js"), ...args, ...db]
   }
-  const run = (args, input = "") => {
-    const { status, stderr } = spawnSync(process.execPath, line(args), { cwd: work, env, input, encoding: "utf8" })
+  const run = (args, input = "", recording = { [target]: file }) => {
+    const options = { cwd: work, env: { ...env, ...recording }, input, encoding: "utf8" }
+    const { status, stderr } = spawnSync(process.execPath, line(args), options)
     if (status !== 0) throw new Error(`clew ${args.join(" ")} ended with ${status}:\n${stderr}`)
   }
   const serve = async () => {
     const stdio = ["ignore", "ignore", "pipe"]
-    const child = spawn(process.execPath, line(["serve", "--port", "0"]), { cwd: work, env, stdio })
+    const options = { cwd: work, env: { ...env, [target]: file }, stdio }
+    const child = spawn(process.execPath, line(["serve", "--port", "0"]), options)
     const ended = once(child, "exit")
     let log = ""
     for await (const text of createInterface(child.stderr)) {
@@ -76,7 +97,10 @@ export const writeBytecode = async (folder) => {
     if (status !== 0) throw new Error(`clew serve ended with ${status}:\n${log}`)
   }
   try {
-    run(["index", "-"], "# Bees\n\nBees make honey out of nectar. The documents say so.\n")
+    const bees = "# Bees\n\nBees make honey out of nectar. The documents say so.\n"
+    run(["index", "-"], bees)
+    // Under the flags that `clew index` gives V8 (launcher.mjs).
+    run(["index", "-"], `${bees}\nThey sting.\n`, { [threadTarget]: join(folder, "storeWorker.bytecode") })
     run(["query", "who makes honey?"])
     run(["mcp"], `${session.join("\n")}\n`)
     await serve()
@@ -86,4 +110,5 @@ export const writeBytecode = async (folder) => {
   }
 }
 
-if (process.env[target] !== undefined) record(process.env[target])
+if (isMainThread && process.env[target] !== undefined) record(process.env[target])
+if (!isMainThread && process.env[threadTarget] !== undefined) recordThread(process.env[threadTarget])
