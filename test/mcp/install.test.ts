@@ -9,10 +9,12 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync
 } from "node:fs"
+import { execFileSync } from "node:child_process"
 import { dirname, join } from "node:path"
 import { dropEntry, formats, parseJsonc as parse, setEntry } from "../../src/cli/mcp/formats.ts"
 import { program, run } from "../cli/program/sandbox.ts"
@@ -248,6 +250,27 @@ describe("clew mcp install", () => {
       assert.strictEqual(readFileSync(file, "utf8"), text)
       assert.deepStrictEqual(backups(file), [])
     }
+  })
+
+  it("leaves alone what it could not write back: bytes that are not UTF-8, a link in a circle, what is not a file", async () => {
+    const home = temporaryFolder()
+    const latin = Buffer.from('{ "name": "caf\u00e9" }\n', "latin1")
+    const settings = put(join(home, ".cursor/mcp.json"), "")
+    const refused = async (why: string) => {
+      const { code, stderr } = await install(home, "--client", "cursor")
+      assert.strictEqual(code, 1, stderr)
+      assert.include(stderr, `${settings} cannot be read: ${why}`)
+    }
+    writeFileSync(settings, latin)
+    await refused("The encoded data was not valid for encoding utf-8")
+    assert.deepStrictEqual(readFileSync(settings), latin)
+    rmSync(settings)
+    symlinkSync(settings, settings)
+    await refused("ELOOP")
+    rmSync(settings)
+    execFileSync("mkfifo", [settings])
+    await refused("it is not a file")
+    assert.deepStrictEqual(readdirSync(dirname(settings)), ["mcp.json"])
   })
 
   it("keeps what is written in an entry that it changes, comments too", async () => {

@@ -397,9 +397,14 @@ const onDisk = <A>(file: string, doing: string, run: () => A): Effect.Effect<A, 
     catch: (error) => new Unwritable({ message: `${file} cannot be ${doing}: ${(error as Error).message}` })
   })
 
-/** The file's text; undefined if there is no file. */
+/** The file's text; undefined if there is no file. What is not UTF-8 would not stay as it is. */
 export const read = (file: string): Effect.Effect<string | undefined, Unwritable> =>
-  onDisk(file, "read", () => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined))
+  onDisk(file, "read", () => {
+    const stats = fs.statSync(file, { throwIfNoEntry: false })
+    if (stats === undefined) return undefined
+    if (!stats.isFile()) throw new Error("it is not a file")
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(fs.readFileSync(file))
+  })
 
 const stamp = (now: number): string => new Date(now).toISOString().replace(/[-:]|\.\d+/g, "")
 
