@@ -197,6 +197,9 @@ type Joined = Exclude<Awaited<ReturnType<typeof join>>, string>
 /** How long requests may take after the end of input, as of a process with an engine of its own. */
 const grace = 30_000
 
+/** The same after a signal. */
+const graceAtSignal = 10_000
+
 const parentPoll = 250
 
 /** While a request waits: how often the engine is checked for silence, and how many silent checks end the connection. */
@@ -319,10 +322,15 @@ export const start = async (run: (meeting?: Meeting) => void): Promise<void> => 
   if (found === "refused") return run()
   if ("address" in found) return run(found)
 
-  const signals = { SIGINT: 130, SIGTERM: 143 } as const
-  const stop = (signal: keyof typeof signals) => process.exit(signals[signal])
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop)
   let leave = (): void => process.exit(0)
+  const signals = { SIGINT: 130, SIGTERM: 143 } as const
+  /** Ends once what was asked is answered, or at a second signal. */
+  const stop = (signal: keyof typeof signals) => {
+    leave = () => process.exit(signals[signal])
+    setTimeout(leave, graceAtSignal)
+    process.stdin.destroy()
+  }
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop)
   const again = async (): Promise<Joined> => {
     // The configuration may have changed, with which an engine is opened here.
     let next = await find(place())

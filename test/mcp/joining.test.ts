@@ -39,6 +39,18 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
     assert.include((await reader!.callError("index_documents", { documents: [sea] })).message, "no tool")
   })
 
+  it("answer what they were asked before they end by a signal", async () => {
+    const [, second] = await party({})
+    const asked = Array.from({ length: 20 }, (_, n) => `q${n}`)
+    const documents = Array.from({ length: 100 }, (_, n) => ({ ...sea, metadata: { source: `${n}.md` } }))
+    second!.ask("write", "index_documents", { documents })
+    for (const id of asked) second!.ask(id, "search", { query: "tides" })
+    await second!.find(({ id }) => asked.includes(id))
+    second!.child.kill("SIGTERM")
+    assert.deepStrictEqual(await second!.exited, { code: 143, signal: null })
+    for (const id of [...asked, "write"]) assert.isUndefined((await second!.find((it) => it.id === id)).error)
+  })
+
   it("open an engine of their own where another would do something else", async () => {
     const folder = temporaryFolder()
     const first = await startWith([sea], { folder, args: ["--no-join"] })
