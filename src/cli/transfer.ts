@@ -47,14 +47,15 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>, name
   Effect.scoped(
     Effect.gen(function* () {
       const name = `${file}.${process.pid}.partial`
+      /** What went wrong first: a stream that was destroyed says only that. */
+      let failure: Error | undefined
       const [first, last] = yield* Effect.acquireRelease(
         Effect.try({
           try: () => {
             // Of a process that was killed; in a container the next one has the same number.
             fs.rmSync(name, { force: true })
             const last = fs.createWriteStream(name, { fd: fs.openSync(name, "wx", 0o600) })
-            // The writer gets this error too.
-            last.on("error", () => {})
+            last.on("error", (error) => (failure ??= error))
             if (!file.endsWith(".gz")) return [last, last] as const
             const gzip = createGzip()
             last.on("error", (error) => gzip.destroy(error))
@@ -73,7 +74,9 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>, name
       )
       const write = (line: string) =>
         Effect.async<void, FileUnusable>((resume) => {
-          first.write(`${line}\n`, (error) => resume(error ? Effect.fail(cannot("write", file)(error)) : Effect.void))
+          first.write(`${line}\n`, (error) =>
+            resume(error ? Effect.fail(cannot("write", file)(failure ?? error)) : Effect.void)
+          )
         })
       yield* Stream.runForEach(lines, write)
       yield* Effect.tryPromise({

@@ -55,9 +55,22 @@ const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
 
 const pragma = (sql: SqlClient.SqlClient, name: string) => retryBusy(only<number>(sql, `PRAGMA ${name}`))
 
+/** A program that was killed as it opened or closed the index leaves a journal, which only a connection that may write takes back. */
+const takenBack = (filename: string) =>
+  Effect.suspend(() =>
+    statOf(`${filename}-journal`) === undefined
+      ? Effect.void
+      : Effect.ignore(
+          Effect.scoped(Effect.flatMap(SqliteClient.make(filename, false), (sql) => pragma(sql, "user_version")))
+        )
+  )
+
 /** SQLite's connection, closed with the scope. */
 export const client = (filename: string, readonly: boolean) =>
-  SqliteClient.make(filename, readonly).pipe(Effect.catchAllDefect((error) => Effect.fail(ioReason(filename, error))))
+  Effect.when(takenBack(filename), () => readonly).pipe(
+    Effect.zipRight(SqliteClient.make(filename, readonly)),
+    Effect.catchAllDefect((error) => Effect.fail(ioReason(filename, error)))
+  )
 
 /**
  * If this was the last connection, leaves a single file, which can be read where nobody can write. If others have it

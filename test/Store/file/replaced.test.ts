@@ -1,8 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
+import { createRequire } from "node:module"
 import * as net from "node:net"
 import * as path from "node:path"
 import { Worker } from "node:worker_threads"
@@ -86,6 +87,20 @@ for (const [name, layer] of stores) {
     })
   )
 
+  it.scoped(`acknowledges nothing once its WAL is removed or replaced, ${name}`, () =>
+    Effect.gen(function* () {
+      const filename = path.join(yield* temporaryFolder, "index.db")
+      yield* index(filename, "old")
+      const { store } = yield* open(filename, { layer })
+      yield* put(store, "before")
+      fs.rmSync(`${filename}-wal`)
+      for (const _ of [1, 2]) {
+        assert.match((yield* Effect.flip(put(store, "lost"))).message, /-wal was removed or replaced while/)
+        fs.writeFileSync(`${filename}-wal`, "")
+      }
+    })
+  )
+
   it.scoped(`notices that its file was overwritten in place, ${name}`, () =>
     Effect.gen(function* () {
       const here = yield* temporaryFolder
@@ -103,6 +118,25 @@ for (const [name, layer] of stores) {
     })
   )
 }
+
+it.scoped("reads an index whose last program was killed as it closed it, and left a journal to be taken back", () =>
+  Effect.gen(function* () {
+    const filename = path.join(yield* temporaryFolder, "index.db")
+    yield* index(filename, "kept")
+    const left = `
+      const db = new (require(process.argv[2]))(process.argv[1])
+      db.exec("PRAGMA cache_size = 1; BEGIN; CREATE TABLE t AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 5000) SELECT x, randomblob(500) FROM n")
+      process.kill(process.pid, "SIGKILL")`
+    for (const mode of ["readonly", "existing"] as const) {
+      const sqlite = createRequire(import.meta.url).resolve("better-sqlite3")
+      assert.strictEqual(spawnSync(process.execPath, ["-e", left, filename, sqlite]).signal, "SIGKILL")
+      assert.isAbove(fs.statSync(`${filename}-journal`).size, 0)
+      const { close, store } = yield* open(filename, { mode })
+      assert.deepStrictEqual(yield* sources(store), ["kept"])
+      yield* close
+    }
+  })
+)
 
 it.scoped("a thread opens a file whose inode number a deleted one had, whose descriptor its parent has closed", () =>
   Effect.gen(function* () {

@@ -4,7 +4,17 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { acquire, type Header, headerOf, isSamePlace, kindOf, type RawFile, release, statOf } from "./place.ts"
+import {
+  acquire,
+  type Header,
+  headerOf,
+  isSamePlace,
+  kindOf,
+  type Place,
+  type RawFile,
+  release,
+  statOf
+} from "./place.ts"
 import { StoreUnavailable } from "../../../Store.ts"
 import { belongs, markSql, walSalt, wasOverwritten } from "./marks.ts"
 import { schemaVersion } from "../schema.ts"
@@ -175,6 +185,10 @@ export const unguarded: Guard = { reading: Effect.void, writing: Effect.void, wr
 const replaced = (filename: string): string =>
   `The index ${filename} was removed or replaced while it was open, and the write was not stored; try again`
 
+const logGone = (filename: string): string =>
+  `${filename}-wal was removed or replaced while ${filename} was open, and the write was not stored: it belongs to the ` +
+  `index. Stop whatever has the index open, and run \`clew doctor\` before you go on`
+
 const overwritten = (filename: string): string =>
   `The index ${filename} was overwritten in place while it was open. Stop whatever has it open, ` +
   `delete ${filename}-wal and ${filename}-shm, and restore a backup with \`clew restore\``
@@ -186,6 +200,8 @@ const newer = (filename: string, version: number): string =>
 export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFile): Guard => {
   let [modified, size] = [-1n, 0n]
   let marked: string | undefined
+  /** The WAL that this connection writes to; SQLite keeps it as long as it is open. */
+  let log: Place | undefined
 
   const attempt = <A>(use: () => A) => trying(filename, use)
 
@@ -209,6 +225,15 @@ export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFi
         })
   )
 
+  const sameLog = Effect.flatMap(
+    attempt(() => statOf(`${filename}-wal`)),
+    (stat) => {
+      if (log !== undefined && (stat === undefined || !isSamePlace(stat, log))) return fail(logGone(filename))
+      log = stat
+      return Effect.void
+    }
+  )
+
   const sameSchema = Effect.flatMap(only<number>(sql, "PRAGMA user_version"), (version) =>
     version === schemaVersion ? Effect.void : fail(newer(filename, version))
   )
@@ -221,6 +246,7 @@ export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFi
     reading: asItWas,
     writing: Effect.gen(function* () {
       yield* asItWas
+      yield* sameLog
       yield* sameSchema
       const before = yield* salt
       markedNow = before === undefined || before !== marked
