@@ -52,12 +52,13 @@ export const documentsEnding = Effect.fnUntraced(function* (
   return []
 })
 
-/** At most three documents whose sources end in a name like the given one's, among those that begin or end alike. */
+/** At most three documents whose sources end in a name like the given one's, among those that begin or end alike: first those that only lack its ending. */
 export const similarSources = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>, source: string) {
   const name = nameOf(source)
   const literal = asGlob(name)
   const globs = [
-    `*${literal.slice(0, 3)}*`,
+    `*${literal}.*`,
+    `*${literal.slice(0, Math.max(3, literal.length >> 1))}*`,
     `*${literal.slice(-6)}`,
     // A short name's only mistake may be within both.
     `*/${literal.slice(0, 1)}*${literal.slice(Math.max(1, literal.lastIndexOf("."), literal.length - 4))}`
@@ -66,7 +67,9 @@ export const similarSources = Effect.fnUntraced(function* (collections: Readonly
     Effect.forEach(globs, (glob) => documentsLike(collection, glob, mostCompared))
   )).flat(2)
   const each = [...new Map(found.map((one) => [`${one.collection}/${one.docId}`, one])).values()]
-  const near = nearest(name, [...new Set(each.map(({ source }) => nameOf(source)))])
+  const names = [...new Set(each.map(({ source }) => nameOf(source)))]
+  const extended = names.filter((each) => each.startsWith(`${name}.`))
+  const near = extended.length > 0 ? extended : nearest(name, names)
   return each.filter(({ source }) => near.includes(nameOf(source))).slice(0, 3)
 })
 
