@@ -215,6 +215,31 @@ describe("clew mcp install", () => {
     assert.deepStrictEqual(mcpServers.other, { command: "x" })
   })
 
+  it("keeps the environment that an entry gives the server, and how long it may take", async () => {
+    const home = temporaryFolder()
+    const zed = put(join(home, ".config/zed/settings.json"), '{"context_servers": {"clew": {"env": {"CLEW_X": "1"}}}}')
+    const goose = put(
+      join(home, ".config/goose/config.yaml"),
+      "extensions:\n  clew: { envs: { A: b }, timeout: 999 }\n"
+    )
+    for (const client of ["zed", "goose"]) await install(home, "--client", client, "--db", "x.db")
+    assert.deepInclude(parse(readFileSync(zed, "utf8")), {
+      context_servers: {
+        clew: {
+          env: { CLEW_X: "1" },
+          source: "custom",
+          command: process.execPath,
+          args: [program, "mcp", "--db", join(home, "x.db")]
+        }
+      }
+    })
+    assert.deepInclude(parseYaml(readFileSync(goose, "utf8")).extensions.clew, {
+      envs: { A: "b" },
+      timeout: 999,
+      type: "stdio"
+    })
+  })
+
   it("keeps a TOML file's comments and tables, and replaces its own", async () => {
     const home = temporaryFolder()
     const file = put(

@@ -39,6 +39,9 @@ const InstallReport = Schema.Struct({
   entry: Schema.String.annotations({ description: "The entry as it is, or was, in the file" })
 }).annotations({ identifier: "InstallReport" })
 
+/** What users set in an entry, and keep: whether it is on, its environment, how long it may take. */
+const users = new Set(["enabled", "env", "envs", "timeout"])
+
 /** The setting of a client's configuration that switches an entry off, if any. */
 const switchedOff = (client: Client, root: Table, entry: Table, name: string): string | undefined => {
   if (entry["disabled"] === true) return "disabled: true"
@@ -298,8 +301,8 @@ export const install = Cli.define(
       given.http === undefined ? client.entry(yield* startOf(client, scope, given)) : yield* remoteOf(client, given)
     const report = { client: given.client, scope, file }
     const old = entryIn(root, section, name)
-    // If the user switched it off, it stays off.
-    const entry = { ...made, ...(old["enabled"] === false ? { enabled: false } : {}) }
+    const kept = Object.entries(old).filter(([key]) => key === "enabled" || (users.has(key) && key in made))
+    const entry = { ...made, ...Object.fromEntries(kept) }
     const snippet = yield* client.format.snippet(section, name, entry)
     const disabled = switchedOff(client, root, old, name)
     const off = { ...report, entry: snippet, written: false, ...(disabled === undefined ? {} : { disabled: true }) }
