@@ -145,11 +145,13 @@ const originalLines = (content: string, passages: StoredDocument["passages"]): L
   }
 }
 
+const lineEnd = /\r\n?|\n/g
+
 /** If a document is one record on one line of its file, all its passages and all its text are on that line. */
 export const linesOf = ({ content, passages }: Pick<StoredDocument, "content" | "passages">): Lines => {
   const starts = [{ start: 0 }]
-  for (let at = content.indexOf("\n"); at !== -1; at = content.indexOf("\n", at + 1)) starts.push({ start: at + 1 })
-  // A line feed at the very end ends the last line; it does not begin another.
+  for (const { 0: end, index } of content.matchAll(lineEnd)) starts.push({ start: index + end.length })
+  // A line end at the very end ends the last line; it does not begin another.
   if (starts.length > 1 && starts.at(-1)!.start === content.length) starts.pop()
 
   const ordinal = (offset: number): number => marksUpTo(starts, offset)

@@ -333,7 +333,10 @@ export const start = async (run: (meeting?: Meeting) => void): Promise<void> => 
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop)
   const again = async (): Promise<Joined> => {
     // The configuration may have changed, with which an engine is opened here.
-    let next = await find(place())
+    const now = place()
+    if (now !== first)
+      process.stderr.write("clew: the configuration has changed since this process began, and is read anew\n")
+    let next = await find(now)
     if (next !== "refused" && "socket" in next) return next
     // Its own engine, which this process then joins as others do; not to be found, if it is not theirs.
     const own = `${first}.${process.pid}`

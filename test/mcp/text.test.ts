@@ -58,20 +58,21 @@ describe("linesOf", () => {
     "finds each line's start, and the line of each offset",
     [
       FastCheck.array(
-        FastCheck.string({ maxLength: 5 }).map((text) => text.replace(/\n/g, "")),
+        FastCheck.string({ maxLength: 5 }).map((text) => text.replace(/[\n\r]/g, "")),
         { minLength: 1 }
-      )
+      ),
+      FastCheck.constantFrom("\n", "\r\n", "\r")
     ],
-    ([parts]) => {
-      const content = parts.join("\n")
+    ([parts, end]) => {
+      const content = parts.join(end)
       const lines = linesOf({ content, passages: [] })
       let offset = 0
       for (const [index, part] of parts.entries()) {
         if (offset >= content.length && index > 0) break
         assert.strictEqual(lines.startOf(index + 1), offset)
         assert.strictEqual(lines.lineAt(offset), index + 1)
-        assert.strictEqual(lines.endOf(index + 1), Math.min(content.length, offset + part.length + 1))
-        offset += part.length + 1
+        assert.strictEqual(lines.endOf(index + 1), Math.min(content.length, offset + part.length + end.length))
+        offset += part.length + end.length
       }
       assert.strictEqual(lines.startOf(lines.last + 1), content.length)
     }
