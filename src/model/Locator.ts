@@ -105,7 +105,8 @@ export interface Cited {
   readonly at: { readonly startLine: number; readonly endLine: number } | string
 }
 
-const lineForm = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
+/** As results show it, and as code hosts do: `a.md#L12-L30`. */
+const lineForm = /^(.+)(?::|#L)(\d{1,9})(?:-L?(\d{1,9}))?$/s
 
 const fragmentForm = /^(.+)#([^#]+)$/s
 

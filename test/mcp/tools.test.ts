@@ -720,6 +720,7 @@ describe("get_document", () => {
     })
     assert.strictEqual(await text({ source: "guide.md" }), "/c/guide.md")
     assert.strictEqual(await text({ source: "e-guide.md" }), "/c/style-guide.md")
+    assert.strictEqual(await text({ source: "a/readme.md#L1-L2" }), "one")
     assert.strictEqual(await text({ source: "[ab].txt" }), "/c/[ab].txt")
     const error = await client.callError("get_document", { source: "readme.md" })
     assert.include(error.message, "/a/readme.md, /b/readme.md")
