@@ -316,4 +316,4 @@ export const check = (options: { readonly allowUnauthenticated: boolean }) =>
 
 /** A free port of this machine, for tests. */
 export const layerTest = (options: Partial<Omit<Options, "host" | "port">> = {}) =>
-  Layer.scopedContext(make({ grace: Duration.seconds(1), ...options, host: "127.0.0.1", port: 0 }))
+  Layer.scopedContext(make({ grace: Duration.millis(200), ...options, host: "127.0.0.1", port: 0 }))
