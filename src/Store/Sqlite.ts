@@ -5,7 +5,7 @@ import * as Scope from "effect/Scope"
 import { StoreUnavailable, type Stores, type Whole, ports } from "../Store.ts"
 import { forwarding } from "./core/calls.ts"
 import { make } from "./sql/store.ts"
-import * as Database from "./sqlite/Database.ts"
+import { open } from "./sqlite/Database.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import { ioReason, isSettled } from "./sqlite/file/inspect.ts"
 import { holding } from "../runtime/afterwards.ts"
@@ -15,9 +15,7 @@ export type { DatabaseOptions }
 export { isSettled }
 
 const opened = (options: DatabaseOptions) =>
-  Effect.flatMap(Database.open(options), ({ database, place }) =>
-    Effect.map(Effect.provideService(make, Database.Database, database), (store) => ({ place, store }))
-  )
+  Effect.flatMap(open(options), ({ database, place }) => Effect.map(make(database), (store) => ({ place, store })))
 
 /** The whole index in one SQLite file. If another file replaces it, the next call opens that one. */
 export const layer = (options: DatabaseOptions): Layer.Layer<Stores, StoreUnavailable> =>

@@ -5,19 +5,17 @@ import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { inFile } from "../../Store.ts"
-import { Database, makeSearching } from "../sql/Database.ts"
+import { type Database, makeSearching } from "../sql/Database.ts"
 import { makeScoring } from "./scoring.ts"
 import { bytesOf, compact, purge, settle } from "./compact.ts"
 import { single, transaction } from "./client.ts"
 import { type DatabaseOptions, leastWalPages, open as connectTo, pageBytes, walBytes } from "./connect.ts"
 import { typed } from "./errors.ts"
 import * as Guard from "./file/inspect.ts"
-import { type Place, eraOf, statOf } from "./file/place.ts"
+import { eraOf, statOf } from "./file/place.ts"
 import { Scanner } from "../../codes/Scanner.ts"
 import * as Turn from "../../runtime/Turn.ts"
 import { only } from "../sql/rows.ts"
-
-export { Database }
 
 /** Opens a file, with the scope; `place` identifies it, undefined: a database in memory. */
 export const open = (options: DatabaseOptions) =>
@@ -45,7 +43,7 @@ export const open = (options: DatabaseOptions) =>
           )
         )
     }
-    const database = Database.of({
+    const database: Database = {
       sql,
       graph: options.graph ?? true,
       searching: makeSearching(codes, makeScoring(), options.vectors),
@@ -62,8 +60,8 @@ export const open = (options: DatabaseOptions) =>
         purge: () => purge(connection),
         compact: () => compact(connection)
       }
-    })
-    return { database, place: file as Place | undefined }
+    }
+    return { database, place: file }
   })
 
 /** Between two attempts to truncate a WAL while someone still reads from it. */

@@ -11,9 +11,9 @@ import { sharingWrites } from "../../runtime/EventLoop.ts"
 import type { Database } from "../sql/Database.ts"
 import { only } from "../sql/rows.ts"
 
-type Connection = Pick<typeof Database.Service, "sql" | "write"> & {
+type Connection = Pick<Database, "sql" | "write"> & {
   /** Runs statements outside of transactions. */
-  readonly typed: (typeof Database.Service)["write"]
+  readonly typed: Database["write"]
 }
 
 export const bytesOf = (sql: SqlClient.SqlClient) =>
