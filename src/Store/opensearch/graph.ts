@@ -196,7 +196,7 @@ const rewrite = Effect.fnUntraced(function* (
         }
       }
     }),
-    { refresh: "true", repeatable: true }
+    { refresh: "true" }
   )
   return answers.filter(({ status }) => status < 300).length
 })

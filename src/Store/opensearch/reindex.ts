@@ -17,7 +17,7 @@ const progress = ({ embedder, name, next }: CollectionRecord, wanted: EmbedderId
 
 /** Starts a change of embedder, in a new index of passages, or resumes an interrupted one to the same embedder. */
 export const begin = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName, embedder: EmbedderIdentity) {
-  const { value: record } = yield* find(cluster, name)
+  const record = yield* find(cluster, name)
   const [counts] = yield* countsOf(cluster, [record])
   const total = counts!.passages
   if (record.next !== undefined && sameEmbedder(record.next.embedder, embedder)) {
@@ -91,7 +91,7 @@ export const add = Effect.fnUntraced(function* (
       }
     ]
   })
-  yield* cluster.bulk(writes, { refresh: "false", repeatable: true })
+  yield* cluster.bulk(writes)
   yield* change(cluster, record.name, (now) =>
     now.next?.passages === next.passages && now.next.through === through
       ? Effect.succeed([
@@ -104,7 +104,7 @@ export const add = Effect.fnUntraced(function* (
 
 /** Searches use the new index from one moment on, unless passages were added that it has not yet. */
 export const finish = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName, embedder: EmbedderIdentity) {
-  const { value: record } = yield* find(cluster, name)
+  const record = yield* find(cluster, name)
   const next = yield* progress(record, embedder)
   const [counts] = yield* countsOf(cluster, [record])
   const passages = counts!.passages

@@ -151,7 +151,7 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     searched: Effect.fnUntraced(function* ({ demands, filter, others = [], ...first }: RankRequest) {
       const found: Array<{ readonly record: CollectionRecord; readonly vector: Vector | undefined }> = []
       for (const { collection, embedder, vector } of [first, ...others] as ReadonlyArray<Asked>) {
-        const finding = Effect.map(findRecord(cluster, collection), ({ value }) => value)
+        const finding = findRecord(cluster, collection)
         const record = yield* collection === first.collection
           ? finding
           : Effect.catchTag(finding, "CollectionNotFound", () => Effect.succeed(undefined))
