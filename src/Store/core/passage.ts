@@ -111,22 +111,6 @@ export const partOf = (
   table_header: tableHeader ?? null
 })
 
-const crcOfValues = (values: ReadonlyArray<unknown>, before: number): number => crc32(JSON.stringify(values), before)
-
-/** A checksum of a document and its passages in order. */
-export const documentCrc = (document: DocumentPart, passages: Iterable<PassagePart>): number => {
-  let crc = crcOfValues(
-    [document.doc_id, document.title, document.metadata, document.fingerprint, document.tail, document.indexed_at],
-    0
-  )
-  for (const { end, end_line, heading, lead, locator, ordinal, start, start_line, table_header, text } of passages) {
-    const values = [ordinal, lead, text, heading, start, end, start_line, end_line, locator]
-    // Keeps checksums from before table headers existed valid.
-    crc = crcOfValues(table_header === null ? values : [...values, table_header], crc)
-  }
-  return crc
-}
-
 /** A passage's row with its numbers. */
 interface NumberedPart extends PassagePart {
   readonly id: number
@@ -150,8 +134,26 @@ const partText = ({
 /** A checksum of a passage's row. */
 export const passageCrc = (part: NumberedPart): number => crcOf(partText(part), part.id, part.document_id)
 
-/** What `partText` ends with if there is no table header, which the document's checksum then leaves out. */
+/** What `partText` ends with if there is no table header: checksums from before those existed stay valid without it. */
 const withoutHeader = ",null]".length
+
+/** A checksum of a document and its passages in order; `use` gets what of each passage is in its own checksum. */
+export const documentCrc = (
+  { doc_id, fingerprint, indexed_at, metadata, tail, title }: DocumentPart,
+  passages: Iterable<PassagePart>,
+  use: (bytes: Uint8Array) => void = () => {}
+): number => {
+  let crc = crc32(JSON.stringify([doc_id, title, metadata, fingerprint, tail, indexed_at]))
+  for (const part of passages) {
+    const bytes = Buffer.from(partText(part))
+    crc =
+      part.table_header === null
+        ? crc32("]", crc32(bytes.subarray(0, bytes.length - withoutHeader), crc))
+        : crc32(bytes, crc)
+    use(bytes)
+  }
+  return crc
+}
 
 /** The checksums of a document and of its passages, from one text of each passage; passages have consecutive ids. */
 export const checksums = (
@@ -159,15 +161,10 @@ export const checksums = (
   parts: ReadonlyArray<PassagePart>,
   { documentId, firstPassage }: { readonly documentId: number; readonly firstPassage: number }
 ): { readonly crc: number; readonly passages: ReadonlyArray<number> } => {
-  let crc = documentCrc(document, [])
-  const passages = parts.map((part, at) => {
-    const bytes = Buffer.from(partText(part))
-    crc =
-      part.table_header === null
-        ? crc32("]", crc32(bytes.subarray(0, bytes.length - withoutHeader), crc))
-        : crc32(bytes, crc)
-    return crcOf(bytes, firstPassage + at, documentId)
-  })
+  const passages: Array<number> = []
+  const crc = documentCrc(document, parts, (bytes) =>
+    passages.push(crcOf(bytes, firstPassage + passages.length, documentId))
+  )
   return { crc, passages }
 }
 
