@@ -7,7 +7,7 @@ import { codesFormat } from "../../codes/CodeStore.ts"
 import { bytesOf, encoder } from "../../codes/encoder.ts"
 import { unpack as unpackCodes } from "../../codes/layout.ts"
 import { mentionsOf } from "../../entities/extract.ts"
-import { hashOf, isName, pack } from "../../entities/mention.ts"
+import { hashOf, isName, pack, relations, unpack } from "../../entities/mention.ts"
 import { fromStored } from "../../entities/said.ts"
 import type { CollectionSummary } from "../../model/Collection.ts"
 import type { Rebuild } from "../../model/Stored.ts"
@@ -19,7 +19,7 @@ import { termsVersion } from "../../terms/terms.ts"
 import { crcOf } from "../crc.ts"
 import { codesOn, vectorOf } from "../sql/codes.ts"
 import { type GraphTextRow, askedOf } from "../core/graph.ts"
-import { allEdges, edgesOf } from "../sql/graph/byEntity.ts"
+import { allEdges } from "../sql/graph/byEntity.ts"
 import { graphColumns, toGraphRow } from "../sql/graph/edges.ts"
 import { verify } from "../sql/keyword.ts"
 import * as collections from "../sql/collections.ts"
@@ -187,7 +187,7 @@ const graph = Effect.fnUntraced(function* (
       const isAsked = asked === null || (said !== undefined && asked === askedOf(text))
       if (!isAsked || Buffer.compare(Buffer.from(pack(made)), Buffer.from(mentions)) !== 0) other++
       else for (const { key } of made) if (isName(key)) named.add(hashOf(key))
-      return edgesOf(id, row, mentions)
+      return unpack(mentions).map(({ entity, relation }) => [entity, relations.indexOf(relation), row.id, row.ordinal])
     })
     const stored = yield* sql.unsafe<{ readonly passage: number; readonly same: number }>(
       `SELECT CAST(e.value ->> 2 AS BIGINT) AS passage,
@@ -196,7 +196,7 @@ const graph = Effect.fnUntraced(function* (
             AND m.passage_id = CAST(e.value ->> 2 AS BIGINT) AND m.ordinal = CAST(e.value ->> 3 AS BIGINT))
          THEN 1 ELSE 0 END AS same
        FROM ${dialectOf(sql).rows("e")}`,
-      [id, JSON.stringify(its.map((edge) => [edge.entity, edge.relation, edge.passage_id, edge.ordinal]))]
+      [id, JSON.stringify(its)]
     )
     for (const { passage, same } of stored) if (same === 0) torn.add(passage)
     unnamed += yield* countOf(
