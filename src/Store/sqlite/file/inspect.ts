@@ -4,7 +4,17 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { acquire, type Header, headerOf, isSamePlace, kindOf, type RawFile, release, statOf } from "./place.ts"
+import {
+  acquire,
+  type Header,
+  headerOf,
+  isSamePlace,
+  kindOf,
+  type Place,
+  type RawFile,
+  release,
+  statOf
+} from "./place.ts"
 import { StoreUnavailable } from "../../../Store.ts"
 import { belongs, markSql, walSalt, wasOverwritten } from "./marks.ts"
 import { schemaVersion } from "../schema.ts"
@@ -98,6 +108,16 @@ const makeFolder = (folder: string): void => {
 export const trying = <A>(filename: string, use: () => A) =>
   Effect.try({ try: use, catch: (error) => ioReason(filename, error) })
 
+/** The stat of a path; undefined: nothing is there. */
+export const stated = (filename: string) => trying(filename, () => statOf(filename))
+
+/** A file's raw descriptor, until the scope ends: open SQLite's connection in the same one. */
+export const descriptor = (filename: string, place: Place) =>
+  Effect.acquireRelease(
+    trying(filename, () => acquire(filename, place)),
+    (raw) => Effect.sync(() => release(raw))
+  )
+
 const createFile = (filename: string) =>
   trying(filename, () => {
     makeFolder(path.dirname(filename))
@@ -122,26 +142,23 @@ export const isSettled = (filename: string): boolean => {
 
 /**
  * Refuses a file by its header if it is foreign, newer, no regular file, or has another file's WAL, before SQLite could
- * write to it. Holds the file's raw descriptor until the scope ends, so open SQLite's connection in the same scope.
+ * write to it. Holds the file's raw descriptor until the scope ends.
  */
 export const inspect = (filename: string, mode: Mode): Effect.Effect<Inspected, StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
-    if ((yield* trying(filename, () => statOf(filename))) === undefined) {
+    if ((yield* stated(filename)) === undefined) {
       if (mode !== "create") return yield* noIndex(filename)
       yield* createFile(filename)
     }
-    const stat = yield* trying(filename, () => statOf(filename))
+    const stat = yield* stated(filename)
     if (stat === undefined) return yield* noIndex(filename)
     const kind = kindOf(stat)
     if (kind !== undefined) {
       return yield* fail(`The index ${filename} cannot be opened: it is ${kind}; name a file with --db`)
     }
-    const raw = yield* Effect.acquireRelease(
-      trying(filename, () => acquire(filename, stat)),
-      (raw) => Effect.sync(() => release(raw))
-    )
+    const raw = yield* descriptor(filename, stat)
     if (stat.size === 0n) {
-      const wal = yield* trying(filename, () => statOf(`${filename}-wal`))
+      const wal = yield* stated(`${filename}-wal`)
       if (wal !== undefined && wal.size > 0n) {
         return yield* fail(
           `${filename} is empty but ${filename}-wal is not: its content was lost, and nothing was written; ` +
@@ -189,9 +206,8 @@ export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFi
 
   const attempt = <A>(use: () => A) => trying(filename, use)
 
-  const atItsPlace = Effect.flatMap(
-    attempt(() => statOf(filename)),
-    (stat) => (stat === undefined || !isSamePlace(stat, file) ? fail(replaced(filename)) : Effect.succeed(stat))
+  const atItsPlace = Effect.flatMap(stated(filename), (stat) =>
+    stat === undefined || !isSamePlace(stat, file) ? fail(replaced(filename)) : Effect.succeed(stat)
   )
 
   // The file only changes when a WAL is copied back, so this check is rare.
