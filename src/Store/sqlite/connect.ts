@@ -130,7 +130,7 @@ export const open = ({
     yield* sql`PRAGMA foreign_keys = ON`
     // Never memory-mapped: if another program truncated the file, a signal would end this process.
     yield* sql`PRAGMA mmap_size = 0`
-    const { isOurs, version } = yield* Effect.zipRight(SqliteClient.loadSchema(sql), retryBusy(schemaOf(sql))).pipe(
+    const { isOurs, version } = yield* retryBusy(schemaOf(sql)).pipe(
       Effect.catchAll((error): Effect.Effect<never, SqlError | StoreUnavailable> =>
         inspected?.header?.isWal === true && mode === "readonly" && isCannotOpen(error)
           ? fail(neverClosed(filename))
