@@ -18,6 +18,7 @@ import * as structure from "./examine/structure.ts"
 import * as derived from "./examine/derived.ts"
 import { fail, guarded, mending, messageOf, salvaging, telling, warn } from "./examine/findings.ts"
 import { type Run, examinedRows } from "./examine/rows.ts"
+import { only } from "./sql/rows.ts"
 import { type Cure, Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts"
 
 const largeWal = 256 * 1024 * 1024
@@ -93,8 +94,7 @@ const make = (filename: string) => {
     if (header === undefined || header.userVersion >= schemaVersion) return undefined
     const sql = yield* client(filename, true)
     // Who has it open may have brought it up to date, which is in the WAL.
-    const [row] = yield* sql.unsafe<{ readonly user_version: number }>("PRAGMA user_version")
-    const version = row!.user_version
+    const version = yield* only<number>(sql, "PRAGMA user_version")
     if (version >= schemaVersion) return undefined
     return [
       warn(

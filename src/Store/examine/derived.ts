@@ -1,8 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Cure, Finding, Told } from "../../Store.ts"
+import type { Finding, Told } from "../../Store.ts"
 import { codesFormat } from "../../codes/CodeStore.ts"
 import { bytesOf, encoder } from "../../codes/encoder.ts"
 import { unpack as unpackCodes } from "../../codes/layout.ts"
@@ -242,8 +241,6 @@ const aSecond = { postings: 7_000, codes: 8_000, graph: 4_000 } as const
 /** Derived data of every collection, and its vectors. */
 export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
   const findings: Array<Finding> = []
-  const add = (name: string, check: Effect.Effect<ReadonlyArray<Finding>, SqlError>, cure?: Cure) =>
-    Effect.map(guarded(name, check, cure), (found) => void findings.push(...found))
   const pending = yield* Effect.orElseSucceed(rebuilding.pending(sql), () => [])
   const known = yield* Effect.orElseSucceed(collections.all(sql), () => [])
   for (const collection of known) {
@@ -252,7 +249,7 @@ export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
       const due = pending.find((one) => one.collection === name && one.kind === kind)
       const cure = rebuild(kind, id)
       const before = findings.length
-      if (due === undefined) yield* add(kind, looks[kind](sql, collection, told), cure)
+      if (due === undefined) findings.push(...(yield* guarded(kind, looks[kind](sql, collection, told), cure)))
       else {
         const text = `collection ${name}: ${due.missing ? "missing" : "made by another version, or incomplete"}`
         findings.push(
@@ -268,7 +265,7 @@ export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
         findings[findings.indexOf(found)] = { ...found, next }
       }
     }
-    yield* add("vectors", vectors(sql, collection, told))
+    findings.push(...(yield* guarded("vectors", vectors(sql, collection, told))))
   }
   return findings
 })
