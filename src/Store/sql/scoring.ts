@@ -27,16 +27,6 @@ export interface Scoring {
     among: Among,
     limit: number
   ) => Effect.Effect<ReadonlyArray<Scored>, SqlError>
-  /** Those of them with exactly this score, in no order. */
-  readonly equal: (
-    sql: SqlClient.SqlClient,
-    collection: number,
-    query: Direction,
-    among: Among,
-    score: number
-  ) => Effect.Effect<ReadonlyArray<number>, SqlError>
-  /** Forgets what it knows of vectors: others may have taken their place. */
-  readonly forget: () => void
 }
 
 /** Takes a vector, as little-endian bytes that were compared with their checksum. */
@@ -168,13 +158,8 @@ export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: numb
   })
 
   return {
-    forget,
     score: scored,
     top: (sql, collection, query, among, limit) =>
-      Effect.map(scored(sql, collection, query, among), (found) => found.sort(byScoreAndId).slice(0, limit)),
-    equal: (sql, collection, query, among, score) =>
-      Effect.map(scored(sql, collection, query, among), (found) =>
-        found.flatMap((one) => (one.score === score ? [one.id] : []))
-      )
+      Effect.map(scored(sql, collection, query, among), (found) => found.sort(byScoreAndId).slice(0, limit))
   }
 }

@@ -132,8 +132,7 @@ export const make = Effect.fnUntraced(function* (database: Database) {
     cancelReindex: ofWhole(change)(reindex.cancel),
     unembedded: ofWhole(read)(reindex.pending),
     putReindexed: ofWhole(write)(reindex.add),
-    finishReindex: (name, embedder) =>
-      Effect.tap(ofWhole(change)(reindex.finish)(name, embedder), () => Effect.sync(() => searching.scoring.forget())),
+    finishReindex: ofWhole(change)(reindex.finish),
 
     rebuilds: () => read(rebuild.pending(sql)),
     rebuildStep: () => change(rebuild.step(sql)),

@@ -117,25 +117,26 @@ const spare = 32
  */
 const best = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  { equal, top }: Scoring,
+  { top }: Scoring,
   collection: number,
   query: Direction,
   among: Among,
   depth: number
 ) {
-  const found = yield* top(sql, collection, query, among, depth + spare)
-  const last = found[depth - 1]?.score
-  if (last === undefined || found[depth]?.score !== last) return { found: found.slice(0, depth), ties: 1 }
-  const ids =
-    found.length < depth + spare || found.at(-1)!.score < last
-      ? found.flatMap(({ id, score }) => (score === last ? [id] : []))
-      : yield* equal(sql, collection, query, among, last)
-  return {
-    found: [
-      ...found.filter(({ score }) => score > last),
-      ...(yield* firstOf(sql, ids, depth)).map((id) => ({ id, score: last }))
-    ],
-    ties: ids.length
+  for (let limit = depth + spare; ; limit *= 64) {
+    const found = yield* top(sql, collection, query, among, limit)
+    const last = found[depth - 1]?.score
+    if (last === undefined || found[depth]?.score !== last) return { found: found.slice(0, depth), ties: 1 }
+    // More may tie with the last.
+    if (found.length === limit && found.at(-1)!.score === last) continue
+    const ids = found.flatMap(({ id, score }) => (score === last ? [id] : []))
+    return {
+      found: [
+        ...found.filter(({ score }) => score > last),
+        ...(yield* firstOf(sql, ids, depth)).map((id) => ({ id, score: last }))
+      ],
+      ties: ids.length
+    }
   }
 })
 
