@@ -4,7 +4,7 @@ import { damaged, parsed } from "../../model/Damaged.ts"
 import { Locator } from "../../model/Locator.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Passage } from "../../model/Passage.ts"
-import type { Unembedded } from "../../model/Stored.ts"
+import type { PreparedDocument, Unembedded } from "../../model/Stored.ts"
 
 /** A document's columns. */
 export interface DocumentRow {
@@ -92,24 +92,6 @@ type DocumentPart = Pick<DocumentRow, "doc_id" | "title" | "metadata" | "fingerp
 export interface PassagePart extends PassageRow {
   readonly lead: string
 }
-
-/** A passage in the form of its row. */
-export const partOf = (
-  { end, endLine, heading, locator, start, startLine, tableHeader, text }: Passage,
-  lead: string,
-  ordinal: number
-): PassagePart => ({
-  ordinal,
-  lead,
-  text,
-  heading: JSON.stringify(heading),
-  start,
-  end,
-  start_line: startLine,
-  end_line: endLine,
-  locator: locator === undefined ? null : JSON.stringify(locator),
-  table_header: tableHeader ?? null
-})
 
 /** A passage's row with its numbers. */
 interface NumberedPart extends PassagePart {
@@ -201,33 +183,34 @@ export const checkDocument = (
     damaged(`document ${row.doc_id} has ${passages.length} of its ${row.passages} passages`)
 }
 
-interface Cut {
-  readonly start: number
-  readonly end: number
-}
-
 /**
- * The parts of a content that its passages do not contain: before each of them, and after the last. Passages are in
- * order of start and may overlap.
+ * A document's passages in the form of their rows, with the parts of the content that they do not contain: before each of
+ * them its lead, and after the last the tail. Passages are in order of start and may overlap.
  */
-export const cut = (
-  content: string,
-  passages: ReadonlyArray<Cut>
-): { readonly leads: ReadonlyArray<string>; readonly tail: string } => {
+export const partsOf = ({ content, passages }: Pick<PreparedDocument, "content" | "passages">) => {
   let covered = 0
-  const leads = passages.map(({ end, start }) => {
+  const parts = passages.map((passage, ordinal): PassagePart => {
+    const { end, endLine, heading, locator, start, startLine, tableHeader, text } = passage
     const lead = content.slice(covered, Math.max(covered, start))
     covered = Math.max(covered, end)
-    return lead
+    return {
+      ordinal,
+      lead,
+      text,
+      heading: JSON.stringify(heading),
+      start,
+      end,
+      start_line: startLine,
+      end_line: endLine,
+      locator: locator === undefined ? null : JSON.stringify(locator),
+      table_header: tableHeader ?? null
+    }
   })
-  return { leads, tail: content.slice(covered) }
+  return { parts, tail: content.slice(covered) }
 }
 
-/** Puts together the content that `cut` took apart. */
-export const join = (
-  passages: ReadonlyArray<Cut & { readonly lead: string; readonly text: string }>,
-  tail: string
-): string => {
+/** Puts together the content that `partsOf` took apart. */
+export const join = (passages: ReadonlyArray<PassagePart>, tail: string): string => {
   let covered = 0
   const parts: Array<string> = []
   for (const { end, lead, start, text } of passages) {

@@ -9,7 +9,7 @@ import { learned } from "../../postings/languages.ts"
 import { identified, storedId } from "../core/identity.ts"
 import { type Prunable, type PruneOptions, pruneStep } from "../core/pruning.ts"
 import { type StoredAnswer, answersIn, askedOf } from "../core/graph.ts"
-import { type PassagePart, cut, partOf } from "../core/passage.ts"
+import { partsOf } from "../core/passage.ts"
 import { Failed } from "./client.ts"
 import { type Cluster, type Write, mostHits } from "./Cluster.ts"
 import * as files from "./files.ts"
@@ -123,12 +123,6 @@ const committed = Effect.fnUntraced(function* (
 
 /** The cluster may have done it. */
 const isUncertain = ({ status }: Failed): boolean => status === 0 || status >= 500
-
-const partsOf = ({ content, passages }: PreparedDocument) => {
-  const { leads, tail } = cut(content, passages)
-  const parts = passages.map((passage, ordinal): PassagePart => partOf(passage, leads[ordinal]!, ordinal))
-  return { parts, tail }
-}
 
 interface PutOptions {
   readonly indexedAt: number
