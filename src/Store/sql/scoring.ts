@@ -88,15 +88,12 @@ export const makeMemory = () => ({
 /** Scores vectors in memory, which holds those read last, of each width up to `mostBytes`. */
 export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: number, memory = makeMemory()): Scoring => {
   const { held, vectorless } = memory
-  const forget = () => {
-    memory.state = undefined
-    vectorless.clear()
-    for (const each of held.values()) each.clear()
-  }
-
   const heldOf = (sql: SqlClient.SqlClient, width: number): HeldVectors => {
     const now = state(sql)
-    if (now === undefined || now !== memory.state) forget()
+    if (now === undefined || now !== memory.state) {
+      vectorless.clear()
+      for (const each of held.values()) each.clear()
+    }
     memory.state = now
     const known = held.get(width) ?? new HeldVectors(width, mostBytes)
     held.set(width, known)
