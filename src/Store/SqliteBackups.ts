@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -42,14 +43,8 @@ const copy = (sql: SqliteClient, made: string, target: string) =>
     yield* Effect.ensuring(filling(target)(sql.backup(made)), Effect.ignore(sql`ROLLBACK`))
   })
 
-const isWritable = (filename: string): boolean => {
-  try {
-    fs.accessSync(filename, fs.constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
-}
+const isWritable = (filename: string): boolean =>
+  Option.isSome(Option.liftThrowable(fs.accessSync)(filename, fs.constants.W_OK))
 
 /** Opens the index for writing if possible; others may write while the copy reads through the WAL. */
 const copyOfIndex = (filename: string, made: string, target: string) =>

@@ -188,20 +188,19 @@ export const forget = revise(() => undefined)
 
 /** Marks files to be read again whose documents were stored without a record of the file. */
 export const unfinished = (cluster: Cluster, at: At, paths: ReadonlyArray<string>, now: number) =>
-  update(cluster, at, paths, (path, before) => {
-    const { stamp: _, ...rest } = before ?? {
-      kind: "file" as const,
-      path: term(path),
-      own: path,
-      settings: "",
-      documents: 1,
-      many: false,
-      indexed_at: now,
-      reader: undefined,
-      stamp: undefined
-    }
-    return { ...rest, outcome: "unfinished", run: 0 }
-  })
+  update(cluster, at, paths, (path, before) => ({
+    kind: "file",
+    path: term(path),
+    own: path,
+    settings: "",
+    documents: 1,
+    many: false,
+    indexed_at: now,
+    reader: undefined,
+    ...(before && Struct.omit(before, "stamp")),
+    outcome: "unfinished",
+    run: 0
+  }))
 
 /** Stores the paths that were given to a run. */
 export const recordRoots = ({ bulk }: Cluster, { documents }: At, roots: ReadonlyArray<IndexedRoot>) =>

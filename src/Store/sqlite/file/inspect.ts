@@ -37,7 +37,7 @@ interface Inspected {
   readonly header: Header | undefined
 }
 
-const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
+export const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
 
 export const notOurs = (filename: string) =>
   fail(`${filename} is not a Clew index and was left untouched; name another file with --db`)
