@@ -16,7 +16,7 @@ import { State, postingsFormat } from "../../postings/SegmentStore.ts"
 import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
 import { termsVersion } from "../../terms/terms.ts"
 import { crcOf } from "../crc.ts"
-import { codesOn, vectorOf } from "../sql/codes.ts"
+import { codesOn } from "../sql/codes.ts"
 import { type GraphTextRow, askedOf } from "../core/graph.ts"
 import { allEdges } from "../sql/graph/byEntity.ts"
 import { graphColumns, toGraphRow } from "../sql/graph/edges.ts"
@@ -24,8 +24,9 @@ import { verify } from "../sql/keyword.ts"
 import * as collections from "../sql/collections.ts"
 import { dialectOf } from "../sql/dialect.ts"
 import * as rebuilding from "../sql/rebuild.ts"
-import { inList, list, column, only } from "../sql/rows.ts"
+import { list, column, only } from "../sql/rows.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
+import { vectorsOf } from "../sql/vectors.ts"
 import { fail, guarded, orOk, warn, wrongly } from "./findings.ts"
 
 const countOf = (sql: SqlClient.SqlClient, from: string, params: ReadonlyArray<unknown> = []) =>
@@ -126,12 +127,8 @@ const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name 
     yield* told(`codes of ${name}`, { done: seen.size, total: set.rows })
     const [body] = yield* store.bodies(set, [block])
     const stored = unpackCodes(body!, block.rows, bytesOf(set.width))
-    const rows = yield* sql.unsafe<{ readonly id: number; readonly vector: Uint8Array }>(
-      `SELECT passage_id AS id, vector FROM ${vectorTable(sql).of(id)} AS v WHERE passage_id ${inList} ORDER BY passage_id`,
-      [list([...stored.ids])]
-    )
     const made = encode(
-      rows.map((row) => ({ id: row.id, vector: vectorOf(row.vector, set.width) })),
+      yield* vectorsOf(sql, id).of([...stored.ids], set.width),
       present(centroids.get(block.epoch), () => `centroid ${block.epoch}`)
     )
     const isSame =
