@@ -137,18 +137,17 @@ export const keep = (
   before: Pick<Versioned<unknown>, "seq" | "term"> | undefined
 ) => write<Kept>(cluster, idOf(record.name), { kind: "collection", record }, before)
 
-/** Changes a collection's record in one step, whoever else changes it. */
-export const change = <E, A>(
+/** Changes a collection's record in one step, whoever else changes it; gives the one from before. */
+export const change = <E>(
   cluster: Cluster,
   name: CollectionName,
-  to: (record: CollectionRecord) => Effect.Effect<readonly [CollectionRecord | undefined, A], E>
+  to: (record: CollectionRecord) => Effect.Effect<CollectionRecord, E>
 ) =>
   competes(
     Effect.gen(function* () {
       const found = yield* versioned(cluster, name)
-      const [next, result] = yield* to(found.value)
-      if (next !== undefined) yield* keep(cluster, next, found)
-      return result
+      yield* keep(cluster, yield* to(found.value), found)
+      return found.value
     })
   )
 

@@ -23,23 +23,23 @@ export const begin = Effect.fnUntraced(function* (cluster: Cluster, name: Collec
   if (record.next !== undefined && sameEmbedder(record.next.embedder, embedder)) {
     return { done: record.next.done, total } satisfies ReindexState
   }
-  const abandoned = yield* change(cluster, name, (now) =>
+  const { next: abandoned } = yield* change(cluster, name, (now) =>
     Effect.gen(function* () {
       const generation = Math.max(now.generation, generationOf(now)) + 1
       const passages = cluster.names.passages(now.id, generation)
       yield* cluster.send("DELETE", `/${passages}`, { allow: [404] })
       yield* makeIndex(cluster, passages, passagesIndex(embedder.dimensions))
-      return [{ ...now, next: { embedder, passages, through: 0, done: 0 } }, now.next?.passages] as const
+      return { ...now, next: { embedder, passages, through: 0, done: 0 } }
     })
   )
-  if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned}`, { allow: [404] })
+  if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned.passages}`, { allow: [404] })
   return { done: 0, total } satisfies ReindexState
 })
 
 /** Gives up a change of embedder. */
 export const cancel = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName) {
-  const abandoned = yield* change(cluster, name, ({ next, ...now }) => Effect.succeed([now, next?.passages] as const))
-  if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned}`, { allow: [404] })
+  const { next: abandoned } = yield* change(cluster, name, (now) => Effect.succeed({ ...now, next: undefined }))
+  if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned.passages}`, { allow: [404] })
 })
 
 /** The number at the end of the new index's name. */
@@ -94,10 +94,7 @@ export const add = Effect.fnUntraced(function* (
   yield* cluster.bulk(writes)
   yield* change(cluster, record.name, (now) =>
     now.next?.passages === next.passages && now.next.through === through
-      ? Effect.succeed([
-          { ...now, next: { ...now.next, through: last.id, done: now.next.done + writes.length } },
-          undefined
-        ] as const)
+      ? Effect.succeed({ ...now, next: { ...now.next, through: last.id, done: now.next.done + writes.length } })
       : Effect.fail(overtaken)
   )
 })
@@ -110,18 +107,15 @@ export const finish = Effect.fnUntraced(function* (cluster: Cluster, name: Colle
   const passages = counts!.passages
   yield* cluster.refreshed(next.passages)
   if ((yield* rowsAfter(cluster, record, next.through, 1)).length > 0) return { changed: false, passages }
-  const before = yield* change(cluster, name, (now) =>
+  const { passages: before } = yield* change(cluster, name, (now) =>
     now.next?.passages === next.passages && now.next.through === next.through
-      ? Effect.succeed([
-          {
-            ...now,
-            embedder: next.embedder,
-            passages: next.passages,
-            generation: generationOf(now),
-            next: undefined
-          },
-          now.passages
-        ] as const)
+      ? Effect.succeed({
+          ...now,
+          embedder: next.embedder,
+          passages: next.passages,
+          generation: generationOf(now),
+          next: undefined
+        })
       : Effect.fail(new ReindexTakenOver({ collection: name, wanted: embedder, other: embedder }))
   )
   const alias = cluster.names.alias(record.id)
