@@ -1,4 +1,5 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { boundsOf, type Clause, compiled, isGlob, type Kind, kindOf, timeBound, timesOf } from "../core/clauses.ts"
 import { Cancelled } from "./Cancelled.ts"
@@ -66,11 +67,6 @@ export const manyGlobs = (comparison: Comparison | undefined): ReadonlyArray<str
   return texts.filter(isGlob).length > fewGlobs ? texts : undefined
 }
 
-/** Ids of the documents that match lists of many globs, by list. */
-export type Globbed = ReadonlyMap<Comparison, ReadonlyArray<number>>
-
-const noneGlobbed: Globbed = new Map()
-
 /** A condition on a column of times. */
 const onTime = (column: string, condition: Comparison): Where => {
   if (!isScalar(condition) && !Array.isArray(condition)) {
@@ -86,16 +82,8 @@ const onTime = (column: string, condition: Comparison): Where => {
 }
 
 /** A condition on a column: of texts, unless it has times. */
-const onColumn = (
-  dialect: Dialect,
-  column: string,
-  condition: Comparison,
-  glob: boolean,
-  globbed = noneGlobbed
-): Where => {
+const onColumn = (dialect: Dialect, column: string, condition: Comparison, glob: boolean): Where => {
   if (column === indexedAt) return onTime(column, condition)
-  const ids = glob ? globbed.get(condition) : undefined
-  if (ids !== undefined) return { sql: `d.id ${inList}`, params: [list(ids)] }
   if (isScalar(condition) || Array.isArray(condition)) {
     const texts = [condition].flat().filter((value) => typeof value === "string")
     const globs = glob ? texts.filter(isGlob).map(dialect.pattern) : []
@@ -191,39 +179,38 @@ const columns: ReadonlyMap<string, { readonly compared: string; readonly stored:
     ["indexed_at", { compared: indexedAt, stored: indexedAt, glob: false }]
   ])
 
-const clauseWhere = (dialect: Dialect, key: string, { comparison }: Clause, globbed: Globbed): Where => {
+const clauseWhere = (dialect: Dialect, key: string, { comparison }: Clause): Where => {
   const column = columns.get(key)
   if (column !== undefined) {
     return comparison === undefined
       ? { sql: `${column.stored} IS NOT NULL`, params: [] }
-      : onColumn(dialect, column.compared, comparison, column.glob, globbed)
+      : onColumn(dialect, column.compared, comparison, column.glob)
   }
   const { params, sql } =
     comparison === undefined ? rowsWithKey(key) : metadataRowsWhere(key, any(metadataTests(dialect, comparison)))
   return { sql: `d.id IN (${sql})`, params }
 }
 
-const filterWhere = (dialect: Dialect, filter: Filter, globbed: Globbed): Where =>
-  compiled(filter, {
-    all,
-    any,
+/** The WHERE of a filter over `documents AS d`; what matches a list of many globs is found in a pass over the sources. */
+export const documentsWhere = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  filter: Filter
+): Effect.Effect<Where, SqlError> => {
+  const compiling = compiled<Effect.Effect<Where, SqlError>>(filter, {
+    all: (parts) => Effect.map(Effect.all(parts), all),
+    any: (parts) => Effect.map(Effect.all(parts), any),
     // A missing title equals nothing, so no exclusion matches it.
-    not: (where) => ({ ...where, sql: `(${where.sql}) IS NOT TRUE` }),
-    clause: (key, clause) => clauseWhere(dialect, key, clause, globbed)
+    not: Effect.map((where) => ({ ...where, sql: `(${where.sql}) IS NOT TRUE` })),
+    clause: (key, clause) => {
+      const globs = key === "source" ? manyGlobs(clause.comparison) : undefined
+      return globs === undefined
+        ? Effect.succeed(clauseWhere(dialectOf(sql), key, clause))
+        : Effect.map(matching(sql, collection, globs), (ids) => ({ sql: `d.id ${inList}`, params: [list(ids)] }))
+    }
   })
-
-/** The WHERE of a filter over `documents AS d`; `globbed` has the matches of lists of many globs. */
-export const documentsWhere = (dialect: Dialect, collection: number, filter: Filter, globbed = noneGlobbed): Where =>
-  all([{ sql: "d.collection_id = ?", params: [collection] }, filterWhere(dialect, filter, globbed)])
-
-/** The lists of many globs anywhere in a filter on sources. */
-const globLists = (filter: Filter): ReadonlyArray<Comparison> =>
-  compiled<ReadonlyArray<Comparison>>(filter, {
-    all: (parts) => parts.flatMap((lists) => lists),
-    any: (parts) => parts.flatMap((lists) => lists),
-    not: (lists) => lists,
-    clause: (key, { comparison }) => (key === "source" && manyGlobs(comparison) !== undefined ? [comparison!] : [])
-  })
+  return Effect.map(compiling, (where) => all([{ sql: "d.collection_id = ?", params: [collection] }, where]))
+}
 
 /**
  * SELECTs whose rows together name the documents that a clause holds for, ignoring its negation. They may name
@@ -340,12 +327,3 @@ export const containing = (sql: SqlClient.SqlClient, collection: number, text: s
     const wanted = text.toLowerCase()
     return passing(sql, collection, (name) => (isCancelled() ? undefined : name.toLowerCase().includes(wanted)))
   })
-
-/** The matches of a filter's lists of many globs, each found in one pass over the sources. */
-export const globbed = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, filter: Filter) {
-  const found = new Map<Comparison, ReadonlyArray<number>>()
-  for (const comparison of globLists(filter)) {
-    if (!found.has(comparison)) found.set(comparison, yield* matching(sql, collection, manyGlobs(comparison)!))
-  }
-  return found
-})
