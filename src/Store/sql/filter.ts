@@ -138,31 +138,25 @@ const metadataBound = ({ scalar }: Dialect, operator: string, bound: Scalar): Wh
   }
 }
 
-/** One test per kind of value. */
-const metadataAmong = (dialect: Dialect, values: ReadonlyArray<Scalar>): ReadonlyArray<Where> =>
-  kinds.flatMap((kind) => {
-    const own = values.filter((value) => kindOf(value) === kind)
-    return own.length === 0 ? [] : [metadataEquals(dialect, kind, own)]
-  })
-
-/** Tests of a metadata value, any of which may hold. The bounds of a range must hold for the same element of a list. */
-const metadataTests = (dialect: Dialect, condition: Comparison): ReadonlyArray<Where> =>
-  isScalar(condition) || Array.isArray(condition)
-    ? metadataAmong(dialect, [condition].flat())
-    : [
-        all(
-          boundsOf(condition as Range).map(({ bound, operator }) => metadataBound(dialect, operators[operator], bound))
-        )
-      ]
+/**
+ * Tests of a metadata value, any of which may hold: one per kind of value that it may equal. The bounds of a range must
+ * hold for the same element of a list.
+ */
+const metadataTests = (dialect: Dialect, condition: Comparison | undefined): ReadonlyArray<Where> => {
+  if (condition === undefined) return [all([])]
+  if (isScalar(condition) || Array.isArray(condition)) {
+    return kinds.flatMap((kind) => {
+      const own = [condition].flat().filter((value) => kindOf(value) === kind)
+      return own.length === 0 ? [] : [metadataEquals(dialect, kind, own)]
+    })
+  }
+  const bounds = boundsOf(condition as Range)
+  return [all(bounds.map(({ bound, operator }) => metadataBound(dialect, operators[operator], bound)))]
+}
 
 const metadataRowsWhere = (key: string, test: Where): Where => ({
   sql: `SELECT document_id FROM metadata_values WHERE key = ? AND ${test.sql}`,
   params: [key, ...test.params]
-})
-
-const rowsWithKey = (key: string): Where => ({
-  sql: "SELECT document_id FROM metadata_values WHERE key = ?",
-  params: [key]
 })
 
 /** The value of the key `source`: a document without a source is compared by its doc_id. */
@@ -186,8 +180,7 @@ const clauseWhere = (dialect: Dialect, key: string, { comparison }: Clause): Whe
       ? { sql: `${column.stored} IS NOT NULL`, params: [] }
       : onColumn(dialect, column.compared, comparison, column.glob)
   }
-  const { params, sql } =
-    comparison === undefined ? rowsWithKey(key) : metadataRowsWhere(key, any(metadataTests(dialect, comparison)))
+  const { params, sql } = metadataRowsWhere(key, any(metadataTests(dialect, comparison)))
   return { sql: `d.id IN (${sql})`, params }
 }
 
@@ -227,11 +220,7 @@ export const documentsOf = (
     params: [collection, ...where.params]
   })
   const column = columns.get(key)
-  if (column === undefined) {
-    return comparison === undefined
-      ? [rowsWithKey(key)]
-      : metadataTests(dialect, comparison).map((test) => metadataRowsWhere(key, test))
-  }
+  if (column === undefined) return metadataTests(dialect, comparison).map((test) => metadataRowsWhere(key, test))
   const own = "documents AS d WHERE d.collection_id = ?"
   if (comparison === undefined) return [select(own, { sql: `${column.stored} IS NOT NULL`, params: [] })]
   if (key !== "source") return [select(own, onColumn(dialect, column.compared, comparison, column.glob))]
