@@ -246,7 +246,7 @@ const make = (options: IndexOptions) => {
             action: rewriting(record.passages, source, seq, term),
             source: rewritten(source, vectors.get(source.id) ?? Option.none())
           })),
-          { refresh: "true", repeatable: true }
+          { refresh: "true" }
         )
       })
     )
@@ -261,7 +261,7 @@ const make = (options: IndexOptions) => {
           action: { index: headAsRead(record, stored) },
           source: { ...stored.head, fingerprint: "", own: { ...stored.head.own, fingerprint: "" } }
         })),
-        { refresh: "true", repeatable: true }
+        { refresh: "true" }
       )
       count += answers.filter(({ status }) => status < 300).length
     }

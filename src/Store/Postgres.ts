@@ -4,7 +4,6 @@ import { BackupRefused, Backups, type StoreUnavailable, type Stores, type Whole,
 import { make as makeClient } from "./postgres/client.ts"
 import { type DatabaseOptions, open } from "./postgres/Database.ts"
 import { forwarding } from "./core/calls.ts"
-import { Database } from "./sql/Database.ts"
 import { make } from "./sql/store.ts"
 import { reads } from "./threads/messages.ts"
 
@@ -31,10 +30,7 @@ const spread = (lanes: ReadonlyArray<Whole>): Whole => {
 export const layer = (options: DatabaseOptions): Layer.Layer<Stores, StoreUnavailable> =>
   Layer.scopedContext(
     Effect.flatMap(open(options), (databases) =>
-      Effect.map(
-        Effect.forEach(databases, (database) => Effect.provideService(make, Database, database)),
-        (lanes) => ports(spread(lanes))
-      )
+      Effect.map(Effect.forEach(databases, make), (lanes) => ports(spread(lanes)))
     )
   )
 

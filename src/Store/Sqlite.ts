@@ -5,9 +5,9 @@ import * as Scope from "effect/Scope"
 import { StoreUnavailable, type Stores, type Whole, ports } from "../Store.ts"
 import { forwarding } from "./core/calls.ts"
 import { make } from "./sql/store.ts"
-import * as Database from "./sqlite/Database.ts"
+import { open } from "./sqlite/Database.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
-import { ioReason, isSettled } from "./sqlite/file/inspect.ts"
+import { isSettled, stated } from "./sqlite/file/inspect.ts"
 import { holding } from "../runtime/afterwards.ts"
 import { type Place, isSamePlace, statOf } from "./sqlite/file/place.ts"
 
@@ -15,9 +15,7 @@ export type { DatabaseOptions }
 export { isSettled }
 
 const opened = (options: DatabaseOptions) =>
-  Effect.flatMap(Database.open(options), ({ database, place }) =>
-    Effect.map(Effect.provideService(make, Database.Database, database), (store) => ({ place, store }))
-  )
+  Effect.flatMap(open(options), ({ database, place }) => Effect.map(make(database), (store) => ({ place, store })))
 
 /** The whole index in one SQLite file. If another file replaces it, the next call opens that one. */
 export const layer = (options: DatabaseOptions): Layer.Layer<Stores, StoreUnavailable> =>
@@ -44,19 +42,16 @@ interface OpenedStore {
  * A store that follows its path: before each call it checks that the file there is still the open one, and opens the
  * file that has replaced it. If there is none, calls fail until there is one.
  */
-export const reopening = <R>(
+export const reopening = (
   options: DatabaseOptions,
   open: (
     options: DatabaseOptions
-  ) => Effect.Effect<{ readonly store: Whole; readonly place: Place | undefined }, StoreUnavailable, R>
-): Effect.Effect<Whole, StoreUnavailable, Exclude<R, Scope.Scope> | Scope.Scope> =>
+  ) => Effect.Effect<{ readonly store: Whole; readonly place: Place | undefined }, StoreUnavailable, Scope.Scope>
+): Effect.Effect<Whole, StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const { filename } = options
-    const context = yield* Effect.context<Exclude<R, Scope.Scope>>()
     const whole = yield* Effect.scope
     const turns = yield* Effect.makeSemaphore(1)
-
-    const stat = Effect.try({ try: () => statOf(filename), catch: (error) => ioReason(filename, error) })
 
     const begin = (mode: DatabaseOptions["mode"]): Effect.Effect<OpenedStore, StoreUnavailable> =>
       Effect.uninterruptibleMask((restore) =>
@@ -64,13 +59,13 @@ export const reopening = <R>(
           const scope = yield* Scope.fork(whole, { _tag: "Sequential" })
           const opening = Effect.gen(function* () {
             const { place, store } = yield* open({ ...options, mode })
-            if (place === undefined || (yield* stat) === undefined) {
+            if (place === undefined || (yield* stated(filename)) === undefined) {
               return yield* new StoreUnavailable({
                 reason: `The index ${filename} was removed while it was being opened`
               })
             }
             return { store, place, scope, calls: 0, replaced: false }
-          }).pipe(Scope.extend(scope), Effect.provide(context)) as Effect.Effect<OpenedStore, StoreUnavailable>
+          }).pipe(Scope.extend(scope))
           return yield* Effect.onError(restore(opening), (cause) => Scope.close(scope, Exit.failCause(cause)))
         })
       )
@@ -82,7 +77,7 @@ export const reopening = <R>(
 
     const follow = turns.withPermits(1)(
       Effect.gen(function* () {
-        const now = yield* stat
+        const now = yield* stated(filename)
         if (now !== undefined && isSamePlace(now, current.place)) return
         if (now === undefined) {
           return yield* new StoreUnavailable({

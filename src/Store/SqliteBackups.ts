@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -15,7 +16,7 @@ import { exclusively, inUse, move, partial } from "./sqlite/file/exchange.ts"
 import { isPresent } from "./sql/tables.ts"
 import * as RawFile from "./sqlite/file/place.ts"
 import { belongs, markSql } from "./sqlite/file/marks.ts"
-import { applicationId, inspect, trying } from "./sqlite/file/inspect.ts"
+import { applicationId, descriptor, inspect, stated, trying } from "./sqlite/file/inspect.ts"
 import type { SqliteClient } from "./sqlite/client.ts"
 import { guarded, telling } from "./examine/findings.ts"
 import { integrity } from "./examine/structure.ts"
@@ -42,14 +43,8 @@ const copy = (sql: SqliteClient, made: string, target: string) =>
     yield* Effect.ensuring(filling(target)(sql.backup(made)), Effect.ignore(sql`ROLLBACK`))
   })
 
-const isWritable = (filename: string): boolean => {
-  try {
-    fs.accessSync(filename, fs.constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
-}
+const isWritable = (filename: string): boolean =>
+  Option.isSome(Option.liftThrowable(fs.accessSync)(filename, fs.constants.W_OK))
 
 /** Opens the index for writing if possible; others may write while the copy reads through the WAL. */
 const copyOfIndex = (filename: string, made: string, target: string) =>
@@ -133,11 +128,8 @@ const isOurs = (filename: string) =>
     Effect.gen(function* () {
       const stat = RawFile.statOf(filename)
       if (stat === undefined || RawFile.kindOf(stat) !== undefined) return false
-      const raw = yield* Effect.acquireRelease(
-        trying(filename, () => RawFile.acquire(filename, stat)),
-        (raw) => Effect.sync(() => RawFile.release(raw))
-      )
-      return RawFile.headerOf(raw.fd)?.applicationId === applicationId
+      const { fd } = yield* descriptor(filename, stat)
+      return RawFile.headerOf(fd)?.applicationId === applicationId
     })
   )
 
@@ -147,7 +139,7 @@ const olderName = (target: string, n: number): string => (n === 0 ? target : `${
 const olderOf = (target: string, keep: number) =>
   Effect.gen(function* () {
     let count = 0
-    while (count < keep && (yield* trying(target, () => RawFile.statOf(olderName(target, count)))) !== undefined) {
+    while (count < keep && (yield* stated(olderName(target, count))) !== undefined) {
       const name = olderName(target, count)
       if (!(yield* isOurs(name))) {
         return yield* refuse(`${name} already exists and is not a Clew backup; name another file, or move it away`)
@@ -189,8 +181,8 @@ const refusing =
 /** Whether two paths lead to one file. */
 const areSame = (a: string, b: string) =>
   Effect.zipWith(
-    trying(a, () => RawFile.statOf(a)),
-    trying(b, () => RawFile.statOf(b)),
+    stated(a),
+    stated(b),
     (one, other) => one !== undefined && other !== undefined && RawFile.isSamePlace(one, other)
   )
 
@@ -203,7 +195,7 @@ const backup = (filename: string, target: string, keep: number) =>
         return yield* refuse(`${folder}, the folder of the backup, does not exist; make it first`)
       const older = yield* olderOf(target, keep)
       // A backup is one file; an index in use has a WAL beside it.
-      if (yield* trying(target, () => RawFile.statOf(`${target}-wal`) !== undefined)) {
+      if ((yield* stated(`${target}-wal`)) !== undefined) {
         return yield* refuse(`${target} is an index in use, or was not closed; name another file`)
       }
       const made = yield* partial(target)
@@ -246,7 +238,7 @@ const check = (source: string) =>
 /** A file that may be a backup, by what it is and how it begins. */
 const givenBackup = (source: string) =>
   Effect.gen(function* () {
-    const given = yield* trying(source, () => RawFile.statOf(source))
+    const given = yield* stated(source)
     if (given === undefined) return yield* refuse(`There is no backup at ${source}`)
     const kind = given.size === 0n && given.isFile() ? "empty" : RawFile.kindOf(given)
     if (kind !== undefined || !(yield* isOurs(source))) {
@@ -263,18 +255,15 @@ const givenBackup = (source: string) =>
  */
 const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
-    const stat = yield* trying(filename, () => RawFile.statOf(filename))
+    const stat = yield* stated(filename)
     if (stat === undefined || stat.size === 0n) return
     if (!(yield* isOurs(filename))) {
       return yield* refuse(
         `${filename} is not a Clew index, or too damaged to recognise; move it away, then restore again`
       )
     }
-    const raw = yield* Effect.acquireRelease(
-      trying(filename, () => RawFile.acquire(filename, stat)),
-      (raw) => Effect.sync(() => RawFile.release(raw))
-    )
-    if (!belongs(filename, raw.fd)) return
+    const { fd } = yield* descriptor(filename, stat)
+    if (!belongs(filename, fd)) return
     yield* Effect.catchAll(exclusively(filename), (error) =>
       isBusy(error)
         ? refuse(`${inUse(filename)}; stop it, then restore again`)

@@ -18,7 +18,8 @@ import * as structure from "./examine/structure.ts"
 import * as derived from "./examine/derived.ts"
 import { fail, guarded, mending, messageOf, salvaging, telling, warn } from "./examine/findings.ts"
 import { type Run, examinedRows } from "./examine/rows.ts"
-import { type Cure, Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts"
+import { only } from "./sql/rows.ts"
+import { Examiner, StoreUnavailable, type Told } from "../Store.ts"
 
 const largeWal = 256 * 1024 * 1024
 
@@ -29,12 +30,9 @@ const look = Effect.fnUntraced(function* (
   fresh: Effect.Effect.Success<typeof structure.fresh>,
   told: Told
 ) {
-  const findings: Array<Finding> = []
-  const add = (name: string, check: Effect.Effect<ReadonlyArray<Finding>, SqlError>, cure?: Cure) =>
-    Effect.map(guarded(name, check, cure), (found) => void findings.push(...found))
   const size = (name: string) => (fs.existsSync(name) ? fs.statSync(name).size : 0)
   const wal = size(`${filename}-wal`)
-  findings.push(
+  return [
     wal > largeWal
       ? warn(
           "WAL",
@@ -42,20 +40,20 @@ const look = Effect.fnUntraced(function* (
           "stop long readers, then run `clew doctor --fix`",
           { _tag: "Checkpoint" }
         )
-      : ok("WAL", "the WAL is small")
-  )
-  yield* add("schema", structure.schema(sql, fresh))
-  yield* told(`pages of ${Math.round(size(filename) / 2 ** 20)} MB`)
-  yield* add("pages", endedBySignals(structure.integrity(sql)), mending)
-  yield* told("records")
-  yield* add("sequences", structure.sequences(sql), mending)
-  yield* add("records", structure.records(sql), mending)
-  yield* add("limits", structure.limited(sql), mending)
-  yield* add("formats", derived.later(sql))
-  yield* add("upkeep", structure.upkeep(sql))
-  yield* add("documents", documents(sql, told), mending)
-  findings.push(...(yield* derived.everyCollection(sql, told)))
-  return findings
+      : ok("WAL", "the WAL is small"),
+    ...(yield* guarded("schema", structure.schema(sql, fresh))),
+    ...(yield* Effect.zipRight(
+      told(`pages of ${Math.round(size(filename) / 2 ** 20)} MB`),
+      guarded("pages", endedBySignals(structure.integrity(sql)), mending)
+    )),
+    ...(yield* Effect.zipRight(told("records"), guarded("sequences", structure.sequences(sql), mending))),
+    ...(yield* guarded("records", structure.records(sql), mending)),
+    ...(yield* guarded("limits", structure.limited(sql), mending)),
+    ...(yield* guarded("formats", derived.later(sql))),
+    ...(yield* guarded("upkeep", structure.upkeep(sql))),
+    ...(yield* guarded("documents", documents(sql, told), mending)),
+    ...(yield* derived.everyCollection(sql, told))
+  ]
 })
 
 const make = (filename: string) => {
@@ -93,8 +91,7 @@ const make = (filename: string) => {
     if (header === undefined || header.userVersion >= schemaVersion) return undefined
     const sql = yield* client(filename, true)
     // Who has it open may have brought it up to date, which is in the WAL.
-    const [row] = yield* sql.unsafe<{ readonly user_version: number }>("PRAGMA user_version")
-    const version = row!.user_version
+    const version = yield* only<number>(sql, "PRAGMA user_version")
     if (version >= schemaVersion) return undefined
     return [
       warn(

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { StoreUnavailable, type Stores, type Whole, ports, whole } from "../Store.ts"
 import { BlockCache } from "../codes/BlockCache.ts"
 import { isEmptyFilter } from "../model/Filter.ts"
@@ -117,7 +118,8 @@ export const layerPooled = ({
 }: Sqlite.DatabaseOptions & { readonly readers: number }): Layer.Layer<Stores, StoreUnavailable> =>
   Layer.unwrapEffect(
     Effect.sync(() => {
-      const cache = cacheIfAny()
+      // If no memory can be reserved, each thread works without codes: it scores every vector.
+      const cache = Option.getOrUndefined(Option.liftThrowable(BlockCache.make)())
       const own = { ...options, cache: cache?.admit() }
       return Layer.scopedContext(
         Effect.gen(function* () {
@@ -135,12 +137,3 @@ export const layerPooled = ({
       ).pipe(Layer.provide(options.mode === "readonly" ? Sqlite.layer(own) : layer(own)))
     })
   )
-
-/** If no memory can be reserved, each thread works without codes: it scores every vector. */
-const cacheIfAny = (): BlockCache | undefined => {
-  try {
-    return BlockCache.make()
-  } catch {
-    return undefined
-  }
-}

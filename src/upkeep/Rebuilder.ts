@@ -1,7 +1,5 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
 import type { Rebuild } from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
 import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
@@ -48,34 +46,23 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
   effect: Effect.gen(function* () {
     const store = yield* UpkeepStore
 
-    /** Runs all steps, emitting each. If interrupted, the next run resumes. */
-    const run = Stream.suspend(() => {
-      const step = Effect.zipLeft(store.rebuildStep(), sharingWrites())
-      return Stream.repeatEffectOption(
-        Effect.flatMap(Effect.mapError(step, Option.some), (done) =>
-          done === undefined ? Effect.fail(Option.none()) : Effect.succeed(done)
-        )
-      )
-    })
-
+    /** Runs all steps. If interrupted, the next run resumes. */
     const logged = Effect.gen(function* () {
       const pending = yield* store.rebuilds()
       if (pending.length === 0) return
       for (const rebuild of pending) yield* Effect.logInfo(`${describe(rebuild)}: rebuilding ${pronoun(rebuild)}`)
+      const step = Effect.zipLeft(store.rebuildStep(), sharingWrites())
       let next = (yield* Clock.currentTimeMillis) + interval
-      yield* Stream.runForEach(run, ({ collection, done, kind, total }) =>
-        Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          if (now < next && done < total) return
-          next = now + interval
-          yield* Effect.logInfo(`The ${names[kind]} of collection ${collection}: ${done} of ${total} passages`)
-        })
-      )
+      for (let made = yield* step; made !== undefined; made = yield* step) {
+        const { collection, done, kind, total } = made
+        const now = yield* Clock.currentTimeMillis
+        if (now < next && done < total) continue
+        next = now + interval
+        yield* Effect.logInfo(`The ${names[kind]} of collection ${collection}: ${done} of ${total} passages`)
+      }
     })
 
     return {
-      run,
-
       /**
        * For a long-running program: rebuilds in the background, and deletes dropped rows. A failure is logged and stops
        * nothing.

@@ -1,5 +1,8 @@
+import * as Effect from "effect/Effect"
+import { hasBackground, identicalEmbedder } from "../../model/Collection.ts"
 import type { Vector } from "../../model/Passage.ts"
 import { dot } from "../../model/numbers.ts"
+import type { Searched } from "../../ranking/Snapshot.ts"
 
 /** A query's vector, and the mean of the vectors above which similarities are told; undefined: they are plain cosines. */
 export interface Direction {
@@ -39,8 +42,8 @@ export interface Mean {
 /** The mean of fewer vectors says more about their texts than about the model. */
 export const fewestForMean = 32
 
-/** The mean over all of these, so that similarities of several collections are comparable; none of too few vectors. */
-export const meanOver = (means: ReadonlyArray<Mean>, dimensions: number): Vector | undefined => {
+/** The mean over all of these; none of too few vectors. */
+const meanOver = (means: ReadonlyArray<Mean>, dimensions: number): Vector | undefined => {
   const count = means.reduce((sum, { of }) => sum + of, 0)
   return count < fewestForMean
     ? undefined
@@ -48,3 +51,18 @@ export const meanOver = (means: ReadonlyArray<Mean>, dimensions: number): Vector
         means.reduce((sum, { of, vector }) => sum + (vector[d]! * of) / count, 0)
       )
 }
+
+/** Collections with the mean over all of them that have the same embedder, so that their similarities are comparable. */
+export const withBackgrounds = <E>(
+  all: ReadonlyArray<Searched>,
+  meanIn: (one: Searched) => Effect.Effect<Mean, E>
+): Effect.Effect<ReadonlyArray<Searched>, E> =>
+  Effect.forEach(all, (each) => {
+    const { embedder, vector } = each
+    if (vector === undefined || !hasBackground(embedder)) return Effect.succeed(each)
+    const alike = all.filter((other) => identicalEmbedder(other.embedder, embedder))
+    return Effect.map(Effect.forEach(alike, meanIn), (means) => ({
+      ...each,
+      background: meanOver(means, embedder.dimensions)
+    }))
+  })

@@ -49,21 +49,17 @@ export const identified = <Stored extends Known>(
     const named = byId.get(ref.docId ?? ref.derivedId)
     const sourced = ref.source === undefined ? undefined : bySource.get(ref.source)
     if (named !== undefined && sourced !== undefined && named.id !== sourced.id && ref.docId !== undefined) {
-      return Effect.fail(
-        conflict(
-          `doc_id ${ref.docId} and source ${ref.source} name two different documents; ` +
-            `delete one of them, or give the doc_id ${sourced.docId}`,
-          [place]
-        )
+      return conflict(
+        `doc_id ${ref.docId} and source ${ref.source} name two different documents; ` +
+          `delete one of them, or give the doc_id ${sourced.docId}`,
+        [place]
       )
     }
     // The id was made from a source that now belongs to another document.
     if (ref.docId === undefined && ref.source !== undefined && sourced === undefined && named !== undefined) {
-      return Effect.fail(
-        conflict(
-          `source ${ref.source} would get the doc_id ${ref.derivedId}, which belongs to another document; give it a doc_id`,
-          [place]
-        )
+      return conflict(
+        `source ${ref.source} would get the doc_id ${ref.derivedId}, which belongs to another document; give it a doc_id`,
+        [place]
       )
     }
     const found = Option.fromNullable(sourced ?? named)
@@ -77,7 +73,7 @@ export const identified = <Stored extends Known>(
       const other = taken.get(key)
       if (other !== undefined) {
         const names = [refs[other]!, ref].map(nameOf).join(" and ")
-        return Effect.fail(conflict(`The same document is in the batch twice: ${names}`, [other, place]))
+        return conflict(`The same document is in the batch twice: ${names}`, [other, place])
       }
       taken.set(key, place)
     }

@@ -4,7 +4,7 @@ import { damaged, parsed } from "../../model/Damaged.ts"
 import { Locator } from "../../model/Locator.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Passage } from "../../model/Passage.ts"
-import type { Unembedded } from "../../model/Stored.ts"
+import type { PreparedDocument, Unembedded } from "../../model/Stored.ts"
 
 /** A document's columns. */
 export interface DocumentRow {
@@ -93,40 +93,6 @@ export interface PassagePart extends PassageRow {
   readonly lead: string
 }
 
-/** A passage in the form of its row. */
-export const partOf = (
-  { end, endLine, heading, locator, start, startLine, tableHeader, text }: Passage,
-  lead: string,
-  ordinal: number
-): PassagePart => ({
-  ordinal,
-  lead,
-  text,
-  heading: JSON.stringify(heading),
-  start,
-  end,
-  start_line: startLine,
-  end_line: endLine,
-  locator: locator === undefined ? null : JSON.stringify(locator),
-  table_header: tableHeader ?? null
-})
-
-const crcOfValues = (values: ReadonlyArray<unknown>, before: number): number => crc32(JSON.stringify(values), before)
-
-/** A checksum of a document and its passages in order. */
-export const documentCrc = (document: DocumentPart, passages: Iterable<PassagePart>): number => {
-  let crc = crcOfValues(
-    [document.doc_id, document.title, document.metadata, document.fingerprint, document.tail, document.indexed_at],
-    0
-  )
-  for (const { end, end_line, heading, lead, locator, ordinal, start, start_line, table_header, text } of passages) {
-    const values = [ordinal, lead, text, heading, start, end, start_line, end_line, locator]
-    // Keeps checksums from before table headers existed valid.
-    crc = crcOfValues(table_header === null ? values : [...values, table_header], crc)
-  }
-  return crc
-}
-
 /** A passage's row with its numbers. */
 interface NumberedPart extends PassagePart {
   readonly id: number
@@ -150,8 +116,26 @@ const partText = ({
 /** A checksum of a passage's row. */
 export const passageCrc = (part: NumberedPart): number => crcOf(partText(part), part.id, part.document_id)
 
-/** What `partText` ends with if there is no table header, which the document's checksum then leaves out. */
+/** What `partText` ends with if there is no table header: checksums from before those existed stay valid without it. */
 const withoutHeader = ",null]".length
+
+/** A checksum of a document and its passages in order; `use` gets what of each passage is in its own checksum. */
+export const documentCrc = (
+  { doc_id, fingerprint, indexed_at, metadata, tail, title }: DocumentPart,
+  passages: Iterable<PassagePart>,
+  use: (bytes: Uint8Array) => void = () => {}
+): number => {
+  let crc = crc32(JSON.stringify([doc_id, title, metadata, fingerprint, tail, indexed_at]))
+  for (const part of passages) {
+    const bytes = Buffer.from(partText(part))
+    crc =
+      part.table_header === null
+        ? crc32("]", crc32(bytes.subarray(0, bytes.length - withoutHeader), crc))
+        : crc32(bytes, crc)
+    use(bytes)
+  }
+  return crc
+}
 
 /** The checksums of a document and of its passages, from one text of each passage; passages have consecutive ids. */
 export const checksums = (
@@ -159,15 +143,10 @@ export const checksums = (
   parts: ReadonlyArray<PassagePart>,
   { documentId, firstPassage }: { readonly documentId: number; readonly firstPassage: number }
 ): { readonly crc: number; readonly passages: ReadonlyArray<number> } => {
-  let crc = documentCrc(document, [])
-  const passages = parts.map((part, at) => {
-    const bytes = Buffer.from(partText(part))
-    crc =
-      part.table_header === null
-        ? crc32("]", crc32(bytes.subarray(0, bytes.length - withoutHeader), crc))
-        : crc32(bytes, crc)
-    return crcOf(bytes, firstPassage + at, documentId)
-  })
+  const passages: Array<number> = []
+  const crc = documentCrc(document, parts, (bytes) =>
+    passages.push(crcOf(bytes, firstPassage + passages.length, documentId))
+  )
   return { crc, passages }
 }
 
@@ -204,33 +183,34 @@ export const checkDocument = (
     damaged(`document ${row.doc_id} has ${passages.length} of its ${row.passages} passages`)
 }
 
-interface Cut {
-  readonly start: number
-  readonly end: number
-}
-
 /**
- * The parts of a content that its passages do not contain: before each of them, and after the last. Passages are in
- * order of start and may overlap.
+ * A document's passages in the form of their rows, with the parts of the content that they do not contain: before each of
+ * them its lead, and after the last the tail. Passages are in order of start and may overlap.
  */
-export const cut = (
-  content: string,
-  passages: ReadonlyArray<Cut>
-): { readonly leads: ReadonlyArray<string>; readonly tail: string } => {
+export const partsOf = ({ content, passages }: Pick<PreparedDocument, "content" | "passages">) => {
   let covered = 0
-  const leads = passages.map(({ end, start }) => {
+  const parts = passages.map((passage, ordinal): PassagePart => {
+    const { end, endLine, heading, locator, start, startLine, tableHeader, text } = passage
     const lead = content.slice(covered, Math.max(covered, start))
     covered = Math.max(covered, end)
-    return lead
+    return {
+      ordinal,
+      lead,
+      text,
+      heading: JSON.stringify(heading),
+      start,
+      end,
+      start_line: startLine,
+      end_line: endLine,
+      locator: locator === undefined ? null : JSON.stringify(locator),
+      table_header: tableHeader ?? null
+    }
   })
-  return { leads, tail: content.slice(covered) }
+  return { parts, tail: content.slice(covered) }
 }
 
-/** Puts together the content that `cut` took apart. */
-export const join = (
-  passages: ReadonlyArray<Cut & { readonly lead: string; readonly text: string }>,
-  tail: string
-): string => {
+/** Puts together the content that `partsOf` took apart. */
+export const join = (passages: ReadonlyArray<PassagePart>, tail: string): string => {
   let covered = 0
   const parts: Array<string> = []
   for (const { end, lead, start, text } of passages) {

@@ -1,13 +1,12 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Cure, Finding, Told } from "../../Store.ts"
+import type { Finding, Told } from "../../Store.ts"
 import { codesFormat } from "../../codes/CodeStore.ts"
 import { bytesOf, encoder } from "../../codes/encoder.ts"
 import { unpack as unpackCodes } from "../../codes/layout.ts"
 import { mentionsOf } from "../../entities/extract.ts"
-import { hashOf, isName, pack } from "../../entities/mention.ts"
+import { hashOf, isName, pack, relations, unpack } from "../../entities/mention.ts"
 import { fromStored } from "../../entities/said.ts"
 import type { CollectionSummary } from "../../model/Collection.ts"
 import type { Rebuild } from "../../model/Stored.ts"
@@ -17,16 +16,17 @@ import { State, postingsFormat } from "../../postings/SegmentStore.ts"
 import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
 import { termsVersion } from "../../terms/terms.ts"
 import { crcOf } from "../crc.ts"
-import { codesOn, vectorOf } from "../sql/codes.ts"
+import { codesOn } from "../sql/codes.ts"
 import { type GraphTextRow, askedOf } from "../core/graph.ts"
-import { allEdges, edgesOf } from "../sql/graph/byEntity.ts"
+import { allEdges } from "../sql/graph/byEntity.ts"
 import { graphColumns, toGraphRow } from "../sql/graph/edges.ts"
 import { verify } from "../sql/keyword.ts"
 import * as collections from "../sql/collections.ts"
 import { dialectOf } from "../sql/dialect.ts"
 import * as rebuilding from "../sql/rebuild.ts"
-import { inList, list, column, only } from "../sql/rows.ts"
+import { list, column, only } from "../sql/rows.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
+import { vectorsOf } from "../sql/vectors.ts"
 import { fail, guarded, orOk, warn, wrongly } from "./findings.ts"
 
 const countOf = (sql: SqlClient.SqlClient, from: string, params: ReadonlyArray<unknown> = []) =>
@@ -127,12 +127,8 @@ const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name 
     yield* told(`codes of ${name}`, { done: seen.size, total: set.rows })
     const [body] = yield* store.bodies(set, [block])
     const stored = unpackCodes(body!, block.rows, bytesOf(set.width))
-    const rows = yield* sql.unsafe<{ readonly id: number; readonly vector: Uint8Array }>(
-      `SELECT passage_id AS id, vector FROM ${vectorTable(sql).of(id)} AS v WHERE passage_id ${inList} ORDER BY passage_id`,
-      [list([...stored.ids])]
-    )
     const made = encode(
-      rows.map((row) => ({ id: row.id, vector: vectorOf(row.vector, set.width) })),
+      yield* vectorsOf(sql, id).of([...stored.ids], set.width),
       present(centroids.get(block.epoch), () => `centroid ${block.epoch}`)
     )
     const isSame =
@@ -187,7 +183,7 @@ const graph = Effect.fnUntraced(function* (
       const isAsked = asked === null || (said !== undefined && asked === askedOf(text))
       if (!isAsked || Buffer.compare(Buffer.from(pack(made)), Buffer.from(mentions)) !== 0) other++
       else for (const { key } of made) if (isName(key)) named.add(hashOf(key))
-      return edgesOf(id, row, mentions)
+      return unpack(mentions).map(({ entity, relation }) => [entity, relations.indexOf(relation), row.id, row.ordinal])
     })
     const stored = yield* sql.unsafe<{ readonly passage: number; readonly same: number }>(
       `SELECT CAST(e.value ->> 2 AS BIGINT) AS passage,
@@ -196,7 +192,7 @@ const graph = Effect.fnUntraced(function* (
             AND m.passage_id = CAST(e.value ->> 2 AS BIGINT) AND m.ordinal = CAST(e.value ->> 3 AS BIGINT))
          THEN 1 ELSE 0 END AS same
        FROM ${dialectOf(sql).rows("e")}`,
-      [id, JSON.stringify(its.map((edge) => [edge.entity, edge.relation, edge.passage_id, edge.ordinal]))]
+      [id, JSON.stringify(its)]
     )
     for (const { passage, same } of stored) if (same === 0) torn.add(passage)
     unnamed += yield* countOf(
@@ -242,8 +238,6 @@ const aSecond = { postings: 7_000, codes: 8_000, graph: 4_000 } as const
 /** Derived data of every collection, and its vectors. */
 export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
   const findings: Array<Finding> = []
-  const add = (name: string, check: Effect.Effect<ReadonlyArray<Finding>, SqlError>, cure?: Cure) =>
-    Effect.map(guarded(name, check, cure), (found) => void findings.push(...found))
   const pending = yield* Effect.orElseSucceed(rebuilding.pending(sql), () => [])
   const known = yield* Effect.orElseSucceed(collections.all(sql), () => [])
   for (const collection of known) {
@@ -252,7 +246,7 @@ export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
       const due = pending.find((one) => one.collection === name && one.kind === kind)
       const cure = rebuild(kind, id)
       const before = findings.length
-      if (due === undefined) yield* add(kind, looks[kind](sql, collection, told), cure)
+      if (due === undefined) findings.push(...(yield* guarded(kind, looks[kind](sql, collection, told), cure)))
       else {
         const text = `collection ${name}: ${due.missing ? "missing" : "made by another version, or incomplete"}`
         findings.push(
@@ -268,7 +262,7 @@ export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
         findings[findings.indexOf(found)] = { ...found, next }
       }
     }
-    yield* add("vectors", vectors(sql, collection, told))
+    findings.push(...(yield* guarded("vectors", vectors(sql, collection, told))))
   }
   return findings
 })

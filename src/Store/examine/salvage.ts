@@ -15,7 +15,7 @@ import { inspect, trying } from "../sqlite/file/inspect.ts"
 import { type Header, type RawFile, besides, statOf } from "../sqlite/file/place.ts"
 import type { StoredAnswer } from "../core/graph.ts"
 import type { CheckedRow, DocumentRow } from "../core/passage.ts"
-import { messageOf } from "../sql/errors.ts"
+import { codeOf, messageOf } from "../sql/errors.ts"
 import { drop } from "../sql/rebuild.ts"
 import { insertRows, column, first, only } from "../sql/rows.ts"
 import { isPresent } from "../sql/tables.ts"
@@ -105,7 +105,7 @@ const inserted = (to: Sql, table: string, columns: ReadonlyArray<string>, row: V
   insertRows(to, table, [picked(row, columns)]).pipe(
     Effect.as(true),
     Effect.catchIf(
-      (error) => /^SQLITE_(CONSTRAINT|MISMATCH)/.test(String((error.cause as { readonly code?: unknown }).code)),
+      (error) => /^SQLITE_(CONSTRAINT|MISMATCH)/.test(codeOf(error)),
       () => Effect.succeed(false)
     )
   )

@@ -66,10 +66,13 @@ export interface Cluster extends Requests {
     ids: ReadonlyArray<Got>,
     fields?: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<Answer>, Failed>
-  /** Writes lines; the answer of each, in their order, of which some may be refused by their conditions (409). */
+  /**
+   * Writes lines; the answer of each, in their order, of which some may be refused by their conditions (409). Unless told
+   * else it asks for no refresh, and may send lines again that may have been carried out.
+   */
   readonly bulk: (
     writes: ReadonlyArray<Write>,
-    options: { readonly refresh: "wait_for" | "true" | "false"; readonly repeatable: boolean }
+    options?: { readonly refresh?: Cluster["refresh"]; readonly repeatable?: boolean }
   ) => Effect.Effect<ReadonlyArray<Answer>, Failed>
 }
 
@@ -168,7 +171,7 @@ const requests = ({ send }: Requests) => {
     })
   }
 
-  const bulk: Cluster["bulk"] = Effect.fnUntraced(function* (writes, { refresh, repeatable }) {
+  const bulk: Cluster["bulk"] = Effect.fnUntraced(function* (writes, { refresh = "false", repeatable = true } = {}) {
     const answers: Array<Answer> = []
     for (let from = 0; from < writes.length;) {
       let units = 0

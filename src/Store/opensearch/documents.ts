@@ -9,7 +9,7 @@ import { learned } from "../../postings/languages.ts"
 import { identified, storedId } from "../core/identity.ts"
 import { type Prunable, type PruneOptions, pruneStep } from "../core/pruning.ts"
 import { type StoredAnswer, answersIn, askedOf } from "../core/graph.ts"
-import { type PassagePart, cut, partOf } from "../core/passage.ts"
+import { partsOf } from "../core/passage.ts"
 import { Failed } from "./client.ts"
 import { type Cluster, type Write, mostHits } from "./Cluster.ts"
 import * as files from "./files.ts"
@@ -89,8 +89,7 @@ const sweep = ({ bulk }: Cluster, record: CollectionRecord, heads: ReadonlyArray
             action: { delete: { _index: index, _id: id, routing } }
           }))
         )
-      ),
-      { refresh: "false", repeatable: true }
+      )
     )
   )
 
@@ -125,12 +124,6 @@ const committed = Effect.fnUntraced(function* (
 /** The cluster may have done it. */
 const isUncertain = ({ status }: Failed): boolean => status === 0 || status >= 500
 
-const partsOf = ({ content, passages }: PreparedDocument) => {
-  const { leads, tail } = cut(content, passages)
-  const parts = passages.map((passage, ordinal): PassagePart => partOf(passage, leads[ordinal]!, ordinal))
-  return { parts, tail }
-}
-
 interface PutOptions {
   readonly indexedAt: number
   readonly seenBy?: number | undefined
@@ -153,7 +146,7 @@ export const put = Effect.fnUntraced(function* (
   const outcomes = new Map<PreparedDocument, PutOutcome>()
   let left = documents
   for (let attempt = 0; left.length > 0 && attempt < mostAttempts; attempt++) {
-    const record = attempt === 0 ? given : (yield* find(cluster, given.name)).value
+    const record = attempt === 0 ? given : yield* find(cluster, given.name)
     const found = yield* resolve(cluster, record, left)
     const count = left.reduce((sum, { passages }) => sum + passages.length, 0)
     const taken = yield* take(cluster, { documents: left.length, passages: count })
@@ -187,7 +180,7 @@ export const put = Effect.fnUntraced(function* (
     })
     // Searches must find the new passages before the head lets go of the old ones.
     const refresh = cluster.refresh === "false" && replaced.length > 0 ? "wait_for" : cluster.refresh
-    yield* cluster.bulk(writes, { refresh, repeatable: true })
+    yield* cluster.bulk(writes, { refresh })
     yield* sameIndex(cluster, record)
     yield* cluster.bulk(
       making.flatMap(({ head: { own } }): ReadonlyArray<Write> =>
@@ -199,8 +192,7 @@ export const put = Effect.fnUntraced(function* (
                 source: { kind: "source", of: own.docId }
               }
             ]
-      ),
-      { refresh: "false", repeatable: true }
+      )
     )
     const won = yield* committed(cluster, record, making)
     const isSame = yield* Effect.isSuccess(sameIndex(cluster, record))
@@ -264,8 +256,8 @@ const switched = (name: string) =>
 
 /** The passages' index must be the one that searches use, before the head says that they are there and after. */
 const sameIndex = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord) {
-  const { value } = yield* find(cluster, record.name)
-  if (value.passages !== record.passages || value.id !== record.id) return yield* switched(record.name)
+  const { id, passages } = yield* find(cluster, record.name)
+  if (passages !== record.passages || id !== record.id) return yield* switched(record.name)
 })
 
 /** What models said about the passages of documents that are replaced, by their questions. */
@@ -292,7 +284,7 @@ const dropHeads = Effect.fnUntraced(function* (
 ) {
   const answers = yield* cluster.bulk(
     heads.map((stored): Write => ({ action: { delete: headAsRead(record, stored) } })),
-    { refresh: cluster.headRefresh, repeatable: true }
+    { refresh: cluster.headRefresh }
   )
   return heads.filter((_, at) => answers[at]!.status === 200)
 })
@@ -314,8 +306,7 @@ export const removed = Effect.fnUntraced(function* (
   yield* cluster.bulk(
     gone.flatMap(({ source }): ReadonlyArray<Write> =>
       source === undefined ? [] : [{ action: { delete: { _index: record.documents, _id: sourceId(source) } } }]
-    ),
-    { refresh: "false", repeatable: true }
+    )
   )
   const origins = new Set(gone.flatMap(({ head }) => head.own.origin ?? []))
   yield* files.doubt(cluster, record, [...origins], recorded.since)
@@ -378,7 +369,7 @@ export const touch = Effect.fnUntraced(function* (
           source: { ...head, seen_run: seen, own: { ...head.own, line } }
         }
       }),
-      { refresh: cluster.headRefresh, repeatable: true }
+      { refresh: cluster.headRefresh }
     )
     left = heads.flatMap(({ docId }, at) => (answers[at]!.status === 409 ? [wanted.get(docId)!] : []))
   }

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { type Facet, type Facets, type OwnFacet, facetLimits } from "../../model/Facets.ts"
-import { MetadataValues, ofCollections, ownValues } from "../core/facetValues.ts"
+import { MetadataValues, ofCollections, ownValues, type Values } from "../core/facetValues.ts"
 import type { Answer } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
 import { type Query, all, isHead, keyPattern, readTerm } from "./filter.ts"
@@ -25,42 +25,29 @@ interface Bucket {
   readonly doc_count: number
 }
 
-/** What a facet asks of the cluster, its values, and the numbers of those that a bucket has. */
-const counting = (name: string) => {
+/** What a facet asks of the cluster, which is told its buckets. `numbersOf` gives the values of a bucket. */
+const counting = (aggregation: Query, values: Values, numbersOf: (key: string) => ReadonlyArray<number>) => {
+  const counts: Array<number> = []
+  return {
+    aggregation: { terms: { ...aggregation, size: most } },
+    add: ({ doc_count: count, key }: Bucket) => {
+      for (const number of numbersOf(key)) counts[number] = (counts[number] ?? 0) + count
+    },
+    facet: () => values.facet(Uint32Array.from({ length: values.size }, (_, at) => counts[at] ?? 0))
+  }
+}
+
+const counterOf = (name: string) => {
   if (isOwn(name)) {
     const { as, field } = own[name]
     const values = ownValues[name]()
-    return { aggregation: { field }, values, numbersOf: (key: string) => values.of(...as(key)) }
+    return counting({ field }, values, (key) => values.of(...as(key)))
   }
   const values = new MetadataValues(name)
-  const numbersOf = (key: string) => {
+  return counting({ field: "meta", include: keyPattern(name) }, values, (key) => {
     const value = readTerm(key)
     return typeof value === "string" && value.length > facetLimits.characters ? [] : [values.numberOf(value)]
-  }
-  return { aggregation: { field: "meta", include: keyPattern(name) }, values, numbersOf }
-}
-
-/** Adds counts of values of a facet. */
-class Counter {
-  private readonly counts: Array<number> = []
-  private readonly counting: ReturnType<typeof counting>
-
-  constructor(name: string) {
-    this.counting = counting(name)
-  }
-
-  get aggregation(): Readonly<Record<string, unknown>> {
-    return { terms: { ...this.counting.aggregation, size: most } }
-  }
-
-  add({ doc_count: count, key }: Bucket): void {
-    for (const number of this.counting.numbersOf(key)) this.counts[number] = (this.counts[number] ?? 0) + count
-  }
-
-  get facet(): Facet {
-    const { values } = this.counting
-    return values.facet(Uint32Array.from({ length: values.size }, (_, at) => this.counts[at] ?? 0))
-  }
+  })
 }
 
 /** Most documents that a query of passages leaves to be counted. */
@@ -84,7 +71,7 @@ export const facetsOf = Effect.fnUntraced(function* (
   names: ReadonlyArray<string>,
   filter: Query | undefined
 ) {
-  const counters = new Map(names.filter((name) => name !== "collection").map((name) => [name, new Counter(name)]))
+  const counters = new Map(names.filter((name) => name !== "collection").map((name) => [name, counterOf(name)]))
   const inCollections: Array<Facet["values"][number]> = []
   for (const each of within) {
     const left = filter === undefined ? yield* documentsOf(cluster, each) : [filter]
@@ -101,6 +88,6 @@ export const facetsOf = Effect.fnUntraced(function* (
     if (count > 0) inCollections.push({ value: each.record.name, count })
   }
   const facetOf = (name: string): Facet =>
-    name === "collection" ? ofCollections(inCollections) : counters.get(name)!.facet
+    name === "collection" ? ofCollections(inCollections) : counters.get(name)!.facet()
   return Object.fromEntries(names.map((name) => [name, facetOf(name)])) satisfies Facets as Facets
 })

@@ -113,7 +113,7 @@ const update = Effect.fnUntraced(function* (
       if (next === null) return [{ action: { delete: { ...where, ...version } } }]
       return [{ action: version ? { index: { ...where, ...version } } : { create: where }, source: next }]
     })
-    const answers: ReadonlyArray<Answer> = yield* cluster.bulk(writes, { refresh: "false", repeatable: true })
+    const answers: ReadonlyArray<Answer> = yield* cluster.bulk(writes)
     left = asked.filter((_, place) => answers[place]!.status === 409)
   }
 })
@@ -188,20 +188,19 @@ export const forget = revise(() => undefined)
 
 /** Marks files to be read again whose documents were stored without a record of the file. */
 export const unfinished = (cluster: Cluster, at: At, paths: ReadonlyArray<string>, now: number) =>
-  update(cluster, at, paths, (path, before) => {
-    const { stamp: _, ...rest } = before ?? {
-      kind: "file" as const,
-      path: term(path),
-      own: path,
-      settings: "",
-      documents: 1,
-      many: false,
-      indexed_at: now,
-      reader: undefined,
-      stamp: undefined
-    }
-    return { ...rest, outcome: "unfinished", run: 0 }
-  })
+  update(cluster, at, paths, (path, before) => ({
+    kind: "file",
+    path: term(path),
+    own: path,
+    settings: "",
+    documents: 1,
+    many: false,
+    indexed_at: now,
+    reader: undefined,
+    ...(before && Struct.omit(before, "stamp")),
+    outcome: "unfinished",
+    run: 0
+  }))
 
 /** Stores the paths that were given to a run. */
 export const recordRoots = ({ bulk }: Cluster, { documents }: At, roots: ReadonlyArray<IndexedRoot>) =>
@@ -209,8 +208,7 @@ export const recordRoots = ({ bulk }: Cluster, { documents }: At, roots: Readonl
     roots.map((own): Write => ({
       action: { index: { _index: documents, _id: rootId(own.path) } },
       source: { kind: "root", path: term(own.path), own } satisfies RootSource
-    })),
-    { refresh: "false", repeatable: true }
+    }))
   )
 
 export const roots = Effect.fnUntraced(function* ({ refreshed, search }: Cluster, { documents }: At) {
@@ -229,7 +227,6 @@ export const forgetRoots = Effect.fnUntraced(function* (cluster: Cluster, at: At
     within.some(([from, to]) => !isBefore(path, from) && isBefore(path, to))
   )
   yield* cluster.bulk(
-    gone.map(({ path }): Write => ({ action: { delete: { _index: at.documents, _id: rootId(path) } } })),
-    { refresh: "false", repeatable: true }
+    gone.map(({ path }): Write => ({ action: { delete: { _index: at.documents, _id: rootId(path) } } }))
   )
 })

@@ -196,7 +196,7 @@ const rewrite = Effect.fnUntraced(function* (
         }
       }
     }),
-    { refresh: "true", repeatable: true }
+    { refresh: "true" }
   )
   return answers.filter(({ status }) => status < 300).length
 })
@@ -251,7 +251,7 @@ export const keepSaid = Effect.fnUntraced(function* (
   said: Said
 ) {
   if (record.asked !== true) {
-    yield* change(cluster, record.name, (now) => Effect.succeed([{ ...now, asked: true }, undefined] as const))
+    yield* change(cluster, record.name, (now) => Effect.succeed({ ...now, asked: true }))
   }
   const { rows } = yield* rowsWhere(cluster, record, { term: { id: passage } }, 1)
   const [row] = rows
@@ -363,4 +363,4 @@ export const linkageOf = Effect.fnUntraced(function* (cluster: Cluster, record: 
 })
 
 export const keepLinkage = (cluster: Cluster, name: CollectionName, linkage: CollectionRecord["linkage"]) =>
-  change(cluster, name, (now) => Effect.succeed([{ ...now, linkage }, undefined] as const))
+  change(cluster, name, (now) => Effect.succeed({ ...now, linkage }))

@@ -9,7 +9,6 @@ export const names = (prefix: string) => {
     pattern: `${versioned}-*`,
     records: `${versioned}-records`,
     documents: (collection: number) => `${versioned}-c${collection}-documents`,
-    allDocuments: `${versioned}-c*-documents`,
     passages: (collection: number, generation: number) => `${versioned}-c${collection}-passages-${generation}`,
     /** An alias of the passages that are searched, for people. */
     alias: (collection: number) => `${prefix}-c${collection}`

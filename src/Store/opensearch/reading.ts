@@ -36,33 +36,29 @@ const passagesIn = Effect.fnUntraced(function* (
   )
 })
 
-const headOf = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, docId: DocumentId) {
-  const [found] = yield* headsOf(cluster, record, [docId])
-  return found ?? (yield* new DocumentNotFound({ docId }))
-})
-
 /** How often a document is read again that was replaced while it was read. */
 const mostAttempts = 5
 
-/** What is still missing when nobody replaces it is lost. */
-const settled = <A, E, R>(what: string, effect: Effect.Effect<A, E | Moved, R>) =>
-  Effect.retry(effect, { times: mostAttempts, while: (error) => error instanceof Moved }).pipe(
-    Effect.catchTag("Moved", () => Effect.sync(() => damaged(`passages of ${what} are missing`)))
+/** A document with some of its passages; what is still missing when nobody replaces it is lost. */
+const documentOf = (
+  cluster: Cluster,
+  record: CollectionRecord,
+  docId: DocumentId,
+  range?: { readonly from: number; readonly to: number }
+) =>
+  Effect.gen(function* () {
+    const [found] = yield* headsOf(cluster, record, [docId])
+    if (found === undefined) return yield* new DocumentNotFound({ docId })
+    const passages = yield* passagesIn(cluster, record, found.head, range)
+    return { row: found.row, parts: passages.map(({ part }) => part) }
+  }).pipe(
+    Effect.retry({ times: mostAttempts, while: (error) => error instanceof Moved }),
+    Effect.catchTag("Moved", () => Effect.sync(() => damaged(`passages of document ${docId} are missing`)))
   )
 
 /** A complete document, with its content put together. */
 export const get = (cluster: Cluster, record: CollectionRecord, docId: DocumentId) =>
-  settled(
-    `document ${docId}`,
-    Effect.gen(function* () {
-      const { head, row } = yield* headOf(cluster, record, docId)
-      const passages = yield* passagesIn(cluster, record, head)
-      return toStored(
-        row,
-        passages.map(({ part }) => part)
-      )
-    })
-  )
+  Effect.map(documentOf(cluster, record, docId), ({ parts, row }) => toStored(row, parts))
 
 /** Some of a document's passages. */
 export const passagesOf = (
@@ -71,16 +67,8 @@ export const passagesOf = (
   docId: DocumentId,
   { limit, offset }: { readonly offset: number; readonly limit: number }
 ) =>
-  settled(
-    `document ${docId}`,
-    Effect.gen(function* () {
-      const { head, row } = yield* headOf(cluster, record, docId)
-      const found = yield* passagesIn(cluster, record, head, { from: offset, to: offset + limit })
-      return toSome(
-        row,
-        found.map(({ part }) => part)
-      )
-    })
+  Effect.map(documentOf(cluster, record, docId, { from: offset, to: offset + limit }), ({ parts, row }) =>
+    toSome(row, parts)
   )
 
 /** The documents of one file, in the order they were added. */

@@ -2,6 +2,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Records from "effect/Record"
 import * as Schedule from "effect/Schedule"
+import * as Struct from "effect/Struct"
 import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
 import { notFound } from "../core/calls.ts"
 import { Failed } from "./client.ts"
@@ -117,7 +118,7 @@ export const all = Effect.fnUntraced(function* (cluster: Cluster) {
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 })
 
-export const find = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName) {
+const versioned = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName) {
   const found = yield* read<Kept>(cluster, idOf(name))
   if (found !== undefined) return { ...found, value: found.value.record }
   return yield* notFound(
@@ -126,6 +127,9 @@ export const find = Effect.fnUntraced(function* (cluster: Cluster, name: Collect
   )
 })
 
+export const find = (cluster: Cluster, name: CollectionName) =>
+  Effect.map(versioned(cluster, name), ({ value }) => value)
+
 /** Writes a collection's record over the one that was read. */
 export const keep = (
   cluster: Cluster,
@@ -133,18 +137,17 @@ export const keep = (
   before: Pick<Versioned<unknown>, "seq" | "term"> | undefined
 ) => write<Kept>(cluster, idOf(record.name), { kind: "collection", record }, before)
 
-/** Changes a collection's record in one step, whoever else changes it. */
-export const change = <E, A>(
+/** Changes a collection's record in one step, whoever else changes it; gives the one from before. */
+export const change = <E>(
   cluster: Cluster,
   name: CollectionName,
-  to: (record: CollectionRecord) => Effect.Effect<readonly [CollectionRecord | undefined, A], E>
+  to: (record: CollectionRecord) => Effect.Effect<CollectionRecord, E>
 ) =>
   competes(
     Effect.gen(function* () {
-      const found = yield* find(cluster, name)
-      const [next, result] = yield* to(found.value)
-      if (next !== undefined) yield* keep(cluster, next, found)
-      return result
+      const found = yield* versioned(cluster, name)
+      yield* keep(cluster, yield* to(found.value), found)
+      return found.value
     })
   )
 
@@ -191,14 +194,7 @@ export const toSummary = (record: CollectionRecord, counts: Counts): CollectionS
   ...toCollection(record),
   ...counts,
   ...(record.next && {
-    next: {
-      embedder: {
-        backend: record.next.embedder.backend,
-        model: record.next.embedder.model,
-        dimensions: record.next.embedder.dimensions
-      },
-      done: record.next.done
-    }
+    next: { embedder: Struct.pick(record.next.embedder, "backend", "model", "dimensions"), done: record.next.done }
   })
 })
 

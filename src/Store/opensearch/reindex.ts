@@ -17,29 +17,29 @@ const progress = ({ embedder, name, next }: CollectionRecord, wanted: EmbedderId
 
 /** Starts a change of embedder, in a new index of passages, or resumes an interrupted one to the same embedder. */
 export const begin = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName, embedder: EmbedderIdentity) {
-  const { value: record } = yield* find(cluster, name)
+  const record = yield* find(cluster, name)
   const [counts] = yield* countsOf(cluster, [record])
   const total = counts!.passages
   if (record.next !== undefined && sameEmbedder(record.next.embedder, embedder)) {
     return { done: record.next.done, total } satisfies ReindexState
   }
-  const abandoned = yield* change(cluster, name, (now) =>
+  const { next: abandoned } = yield* change(cluster, name, (now) =>
     Effect.gen(function* () {
       const generation = Math.max(now.generation, generationOf(now)) + 1
       const passages = cluster.names.passages(now.id, generation)
       yield* cluster.send("DELETE", `/${passages}`, { allow: [404] })
       yield* makeIndex(cluster, passages, passagesIndex(embedder.dimensions))
-      return [{ ...now, next: { embedder, passages, through: 0, done: 0 } }, now.next?.passages] as const
+      return { ...now, next: { embedder, passages, through: 0, done: 0 } }
     })
   )
-  if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned}`, { allow: [404] })
+  if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned.passages}`, { allow: [404] })
   return { done: 0, total } satisfies ReindexState
 })
 
 /** Gives up a change of embedder. */
 export const cancel = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName) {
-  const abandoned = yield* change(cluster, name, ({ next, ...now }) => Effect.succeed([now, next?.passages] as const))
-  if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned}`, { allow: [404] })
+  const { next: abandoned } = yield* change(cluster, name, (now) => Effect.succeed({ ...now, next: undefined }))
+  if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned.passages}`, { allow: [404] })
 })
 
 /** The number at the end of the new index's name. */
@@ -91,37 +91,31 @@ export const add = Effect.fnUntraced(function* (
       }
     ]
   })
-  yield* cluster.bulk(writes, { refresh: "false", repeatable: true })
+  yield* cluster.bulk(writes)
   yield* change(cluster, record.name, (now) =>
     now.next?.passages === next.passages && now.next.through === through
-      ? Effect.succeed([
-          { ...now, next: { ...now.next, through: last.id, done: now.next.done + writes.length } },
-          undefined
-        ] as const)
+      ? Effect.succeed({ ...now, next: { ...now.next, through: last.id, done: now.next.done + writes.length } })
       : Effect.fail(overtaken)
   )
 })
 
 /** Searches use the new index from one moment on, unless passages were added that it has not yet. */
 export const finish = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName, embedder: EmbedderIdentity) {
-  const { value: record } = yield* find(cluster, name)
+  const record = yield* find(cluster, name)
   const next = yield* progress(record, embedder)
   const [counts] = yield* countsOf(cluster, [record])
   const passages = counts!.passages
   yield* cluster.refreshed(next.passages)
   if ((yield* rowsAfter(cluster, record, next.through, 1)).length > 0) return { changed: false, passages }
-  const before = yield* change(cluster, name, (now) =>
+  const { passages: before } = yield* change(cluster, name, (now) =>
     now.next?.passages === next.passages && now.next.through === next.through
-      ? Effect.succeed([
-          {
-            ...now,
-            embedder: next.embedder,
-            passages: next.passages,
-            generation: generationOf(now),
-            next: undefined
-          },
-          now.passages
-        ] as const)
+      ? Effect.succeed({
+          ...now,
+          embedder: next.embedder,
+          passages: next.passages,
+          generation: generationOf(now),
+          next: undefined
+        })
       : Effect.fail(new ReindexTakenOver({ collection: name, wanted: embedder, other: embedder }))
   )
   const alias = cluster.names.alias(record.id)

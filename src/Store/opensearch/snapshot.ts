@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { EmbedderChanged } from "../../Store.ts"
-import { hasBackground, identicalEmbedder } from "../../model/Collection.ts"
+import { identicalEmbedder } from "../../model/Collection.ts"
 import { type Mask, type Scored, type Vector, byScoreAndId } from "../../model/Passage.ts"
 import type { Asked, FindRequest, NearTerm, RankRequest } from "../../model/Stored.ts"
 import { wantedTerms } from "../../postings/Postings.ts"
@@ -11,7 +11,7 @@ import * as ranking from "../../ranking/rank.ts"
 import type { Language } from "../../terms/languages.ts"
 import { metadataOf, toShown } from "../core/document.ts"
 import { toPassage } from "../core/passage.ts"
-import { meanOver, measureBy } from "../core/direction.ts"
+import { measureBy, withBackgrounds } from "../core/direction.ts"
 import { Candidates, candidates, columns } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
@@ -151,7 +151,7 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     searched: Effect.fnUntraced(function* ({ demands, filter, others = [], ...first }: RankRequest) {
       const found: Array<{ readonly record: CollectionRecord; readonly vector: Vector | undefined }> = []
       for (const { collection, embedder, vector } of [first, ...others] as ReadonlyArray<Asked>) {
-        const finding = Effect.map(findRecord(cluster, collection), ({ value }) => value)
+        const finding = findRecord(cluster, collection)
         const record = yield* collection === first.collection
           ? finding
           : Effect.catchTag(finding, "CollectionNotFound", () => Effect.succeed(undefined))
@@ -209,14 +209,7 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
           vector
         })
       }
-      return yield* Effect.forEach(all_, (each) =>
-        Effect.gen(function* () {
-          if (each.vector === undefined || !hasBackground(each.embedder)) return each
-          const alike = all_.filter(({ embedder }) => identicalEmbedder(embedder, each.embedder))
-          const means = yield* Effect.forEach(alike, (other) => meanIn(cluster, known(other)))
-          return { ...each, background: meanOver(means, each.embedder.dimensions) } satisfies Searched as Searched
-        })
-      )
+      return yield* withBackgrounds(all_, (one) => meanIn(cluster, known(one)))
     }),
 
     matching,

@@ -29,7 +29,7 @@ export const make = (cluster: Cluster): Whole => {
       use: (cluster: Cluster, record: records.CollectionRecord, ...args: Args) => Effect.Effect<A, E | Failed | Moved>
     ) =>
     (name: CollectionName, ...args: Args) =>
-      call(Effect.flatMap(records.find(cluster, name), ({ value }) => use(cluster, value, ...args)))
+      call(Effect.flatMap(records.find(cluster, name), (record) => use(cluster, record, ...args)))
   const all = records.summaries(cluster)
   const named = (names: ReadonlyArray<CollectionName>) =>
     Effect.map(records.all(cluster), (known) => known.filter(({ name }) => names.includes(name)))
@@ -121,8 +121,8 @@ export const make = (cluster: Cluster): Whole => {
       call(
         Effect.gen(function* () {
           const known = yield* all
-          const { value } = name === undefined ? { value: undefined } : yield* records.find(cluster, name)
-          const counted = value === undefined ? known : [yield* records.summaryOf(cluster, value)]
+          const counted =
+            name === undefined ? known : [yield* records.summaryOf(cluster, yield* records.find(cluster, name))]
           return {
             documents: counted.reduce((sum, { documents }) => sum + documents, 0),
             passages: counted.reduce((sum, { passages }) => sum + passages, 0),
@@ -190,7 +190,7 @@ export const make = (cluster: Cluster): Whole => {
     written: (names, words) =>
       call(
         anywhere(names, words, (name, left) =>
-          Effect.flatMap(records.find(cluster, name), ({ value: record }) => written(cluster, record, left))
+          Effect.flatMap(records.find(cluster, name), (record) => written(cluster, record, left))
         )
       ),
 

@@ -7,7 +7,7 @@ import { BlockCache } from "../../codes/BlockCache.ts"
 import { Scanner } from "../../codes/Scanner.ts"
 import { step } from "../../postings/mergeStep.ts"
 import { makeTurns } from "../../runtime/Turn.ts"
-import { Database, makeSearching } from "../sql/Database.ts"
+import { type Database, makeSearching } from "../sql/Database.ts"
 import { mergeStep } from "../sql/keyword.ts"
 import { forAWhile, rebuildAll, sweepAll, upkeepStep } from "../sql/upkeep.ts"
 import { makeMemory } from "../sql/scoring.ts"
@@ -45,8 +45,8 @@ const bytesOf = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
 /** Deletes dropped rows, merges all postings and computes codes again; the server's own vacuum frees the space. */
 const compact = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  read: (typeof Database.Service)["read"],
-  write: (typeof Database.Service)["write"]
+  read: Database["read"],
+  write: Database["write"]
 ) {
   const before = yield* read(bytesOf(sql))
   yield* sweepAll(sql, write)
@@ -97,7 +97,7 @@ export const open = (options: DatabaseOptions) =>
     const blocks = BlockCache.make()
     const vectors = makeMemory()
     const writers = makeTurns(1)
-    const write: (typeof Database.Service)["write"] = (effect) => writers.urgent(errors(retryBusy(writing(effect))))
+    const write: Database["write"] = (effect) => writers.urgent(errors(retryBusy(writing(effect))))
     /** Searches one at a time, with codes and masks of its own; the codes' memory and the vectors are those of all. */
     const lane = Effect.gen(function* () {
       const codes = yield* Effect.acquireRelease(
@@ -116,11 +116,11 @@ export const open = (options: DatabaseOptions) =>
         Object.assign(searching, makeSearching(codes, scoring, options.vectors))
       }
       const turn = makeTurns(1)
-      const inTurn = (transaction: ReturnType<typeof reading>): (typeof Database.Service)["read"] => {
+      const inTurn = (transaction: ReturnType<typeof reading>): Database["read"] => {
         return (effect) => turn.urgent(errors(transaction(effect)))
       }
       const read = inTurn(reading(follow))
-      return Database.of({
+      return {
         sql,
         graph: options.graph ?? true,
         searching,
@@ -139,7 +139,7 @@ export const open = (options: DatabaseOptions) =>
           purge: () => Effect.as(forAWhile(write(mergeStep(sql, { ...step, extent: "clean" }))), inPostgres.purge),
           compact: () => compact(sql, read, write)
         }
-      })
+      } satisfies Database as Database
     })
     // One connection is left for writing.
     return yield* Effect.all(Array.from({ length: Math.max(1, Math.min(mostLanes, pool - 1)) }, () => lane))

@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 type Rows = ReadonlyArray<any>
 
 interface Asked {
-  readonly statement: string
   /** Transactions that asked for it, and those since the last that did. */
   times: number
   idle: number
@@ -38,7 +37,7 @@ export class Ahead {
         return { rows: results[own - 1] as Rows, connection: this.answering(connection, answers) }
       })
     for (const [statement, one] of this.known) if (++one.idle > mostIdle) this.known.delete(statement)
-    const asked = [...this.known.values()].flatMap(({ statement, times }) => (times > 1 ? [statement] : []))
+    const asked = [...this.known].flatMap(([statement, { times }]) => (times > 1 ? [statement] : []))
     if (asked.length === 0) return run(asked)
     return Effect.catchAll(run(asked), () => {
       this.known.clear()
@@ -70,7 +69,7 @@ export class Ahead {
         asked.times++
         asked.idle = 0
       } else if (rows.length <= mostRows && this.known.size < mostKept) {
-        this.known.set(statement, { statement, times: 1, idle: 0 })
+        this.known.set(statement, { times: 1, idle: 0 })
       }
     })
   }

@@ -1,6 +1,5 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { StoreUnavailable } from "../../Store.ts"
 import type { StoreInfo } from "../../model/Stats.ts"
@@ -25,22 +24,19 @@ type Run = <A, E, R>(
 ) => Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R>
 
 /** One open index in a database. Errors caused by the database are `StoreUnavailable`. */
-export class Database extends Context.Tag("clew/Store/Database")<
-  Database,
-  {
-    readonly sql: SqlClient.SqlClient
-    readonly searching: Searching
-    /** Whether passages are added to the graph when they are stored. */
-    readonly graph: boolean
-    /** Runs in one snapshot. */
-    readonly read: Run
-    /** Runs a single read, which is a snapshot by itself. */
-    readonly look: Run
-    /** Runs in one transaction that holds the write lock from its start. */
-    readonly write: Run
-    readonly about: Effect.Effect<StoreInfo, SqlError>
-    /** The size of the whole database. */
-    readonly bytes: Effect.Effect<number, SqlError>
-    readonly upkeep: Pick<Upkeep, "settle" | "purge" | "compact">
-  }
->() {}
+export interface Database {
+  readonly sql: SqlClient.SqlClient
+  readonly searching: Searching
+  /** Whether passages are added to the graph when they are stored. */
+  readonly graph: boolean
+  /** Runs in one snapshot. */
+  readonly read: Run
+  /** Runs a single read, which is a snapshot by itself. */
+  readonly look: Run
+  /** Runs in one transaction that holds the write lock from its start. */
+  readonly write: Run
+  readonly about: Effect.Effect<StoreInfo, SqlError>
+  /** The size of the whole database. */
+  readonly bytes: Effect.Effect<number, SqlError>
+  readonly upkeep: Pick<Upkeep, "settle" | "purge" | "compact">
+}

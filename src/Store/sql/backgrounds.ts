@@ -3,9 +3,8 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { type CodeSet, codesFrom } from "../../codes/CodeStore.ts"
 import { meanOf } from "../../codes/encoder.ts"
-import { type CollectionSummary, hasBackground, identicalEmbedder } from "../../model/Collection.ts"
-import type { Vector } from "../../model/Passage.ts"
-import { type Mean, meanOver } from "../core/direction.ts"
+import type { CollectionSummary } from "../../model/Collection.ts"
+import type { Mean } from "../core/direction.ts"
 import { codesOn } from "./codes.ts"
 import { vectorTable } from "./vectorTable.ts"
 import { vectorsOf } from "./vectors.ts"
@@ -30,7 +29,10 @@ interface State extends CodeSet {
 export const makeBackgrounds = () => {
   const known = new Map<number, Known>()
 
-  const read = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { embedder, id }: CollectionSummary) {
+  return Effect.fnUntraced(function* (
+    sql: SqlClient.SqlClient,
+    { embedder, id }: CollectionSummary
+  ): Effect.fn.Return<Mean, SqlError> {
     const [found] = yield* sql.unsafe<State>(
       `SELECT c.changes, (SELECT max(passage_id) FROM ${vectorTable(sql).of(id)} AS v) AS last,
          s.id, s.width, s.rows, (SELECT max(epoch) FROM code_epochs WHERE set_id = s.id) AS epoch
@@ -51,17 +53,5 @@ export const makeBackgrounds = () => {
     }
     known.set(id, mean)
     return mean
-  })
-
-  /** The mean over all the collections with this one's embedder, so that their similarities are comparable; or none. */
-  return Effect.fnUntraced(function* (
-    sql: SqlClient.SqlClient,
-    { embedder }: CollectionSummary,
-    asked: ReadonlyArray<CollectionSummary>
-  ): Effect.fn.Return<Vector | undefined, SqlError> {
-    const alike = hasBackground(embedder) ? asked.filter((other) => identicalEmbedder(other.embedder, embedder)) : []
-    const means: Array<Mean> = []
-    for (const collection of alike) means.push(yield* read(sql, collection))
-    return meanOver(means, embedder.dimensions)
   })
 }

@@ -13,7 +13,7 @@ import { inList, list, column } from "./rows.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Filter } from "../../model/Filter.ts"
 import type { Deleted, DocumentRef } from "../../model/Stored.ts"
-import { documentsWhere, globbed } from "./filter.ts"
+import { documentsWhere } from "./filter.ts"
 import * as vectors from "./vectors.ts"
 import { segmentsOn } from "./segments.ts"
 import * as postings from "../../postings/Postings.ts"
@@ -76,12 +76,7 @@ export const removeMatching = Effect.fnUntraced(function* (
   filter: Filter,
   limit: number
 ) {
-  const { params, sql: where } = documentsWhere(
-    dialectOf(sql),
-    collection,
-    filter,
-    yield* globbed(sql, collection, filter)
-  )
+  const { params, sql: where } = yield* documentsWhere(sql, collection, filter)
   const ids = yield* column<number>(sql, `SELECT d.id FROM documents AS d WHERE ${where} LIMIT ?`, [...params, limit])
   return yield* remove(sql, collection, ids)
 })

@@ -1,4 +1,5 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { boundsOf, type Clause, compiled, isGlob, type Kind, kindOf, timeBound, timesOf } from "../core/clauses.ts"
 import { Cancelled } from "./Cancelled.ts"
@@ -66,11 +67,6 @@ export const manyGlobs = (comparison: Comparison | undefined): ReadonlyArray<str
   return texts.filter(isGlob).length > fewGlobs ? texts : undefined
 }
 
-/** Ids of the documents that match lists of many globs, by list. */
-export type Globbed = ReadonlyMap<Comparison, ReadonlyArray<number>>
-
-const noneGlobbed: Globbed = new Map()
-
 /** A condition on a column of times. */
 const onTime = (column: string, condition: Comparison): Where => {
   if (!isScalar(condition) && !Array.isArray(condition)) {
@@ -86,16 +82,8 @@ const onTime = (column: string, condition: Comparison): Where => {
 }
 
 /** A condition on a column: of texts, unless it has times. */
-const onColumn = (
-  dialect: Dialect,
-  column: string,
-  condition: Comparison,
-  glob: boolean,
-  globbed = noneGlobbed
-): Where => {
+const onColumn = (dialect: Dialect, column: string, condition: Comparison, glob: boolean): Where => {
   if (column === indexedAt) return onTime(column, condition)
-  const ids = glob ? globbed.get(condition) : undefined
-  if (ids !== undefined) return { sql: `d.id ${inList}`, params: [list(ids)] }
   if (isScalar(condition) || Array.isArray(condition)) {
     const texts = [condition].flat().filter((value) => typeof value === "string")
     const globs = glob ? texts.filter(isGlob).map(dialect.pattern) : []
@@ -150,31 +138,25 @@ const metadataBound = ({ scalar }: Dialect, operator: string, bound: Scalar): Wh
   }
 }
 
-/** One test per kind of value. */
-const metadataAmong = (dialect: Dialect, values: ReadonlyArray<Scalar>): ReadonlyArray<Where> =>
-  kinds.flatMap((kind) => {
-    const own = values.filter((value) => kindOf(value) === kind)
-    return own.length === 0 ? [] : [metadataEquals(dialect, kind, own)]
-  })
-
-/** Tests of a metadata value, any of which may hold. The bounds of a range must hold for the same element of a list. */
-const metadataTests = (dialect: Dialect, condition: Comparison): ReadonlyArray<Where> =>
-  isScalar(condition) || Array.isArray(condition)
-    ? metadataAmong(dialect, [condition].flat())
-    : [
-        all(
-          boundsOf(condition as Range).map(({ bound, operator }) => metadataBound(dialect, operators[operator], bound))
-        )
-      ]
+/**
+ * Tests of a metadata value, any of which may hold: one per kind of value that it may equal. The bounds of a range must
+ * hold for the same element of a list.
+ */
+const metadataTests = (dialect: Dialect, condition: Comparison | undefined): ReadonlyArray<Where> => {
+  if (condition === undefined) return [all([])]
+  if (isScalar(condition) || Array.isArray(condition)) {
+    return kinds.flatMap((kind) => {
+      const own = [condition].flat().filter((value) => kindOf(value) === kind)
+      return own.length === 0 ? [] : [metadataEquals(dialect, kind, own)]
+    })
+  }
+  const bounds = boundsOf(condition as Range)
+  return [all(bounds.map(({ bound, operator }) => metadataBound(dialect, operators[operator], bound)))]
+}
 
 const metadataRowsWhere = (key: string, test: Where): Where => ({
   sql: `SELECT document_id FROM metadata_values WHERE key = ? AND ${test.sql}`,
   params: [key, ...test.params]
-})
-
-const rowsWithKey = (key: string): Where => ({
-  sql: "SELECT document_id FROM metadata_values WHERE key = ?",
-  params: [key]
 })
 
 /** The value of the key `source`: a document without a source is compared by its doc_id. */
@@ -191,39 +173,37 @@ const columns: ReadonlyMap<string, { readonly compared: string; readonly stored:
     ["indexed_at", { compared: indexedAt, stored: indexedAt, glob: false }]
   ])
 
-const clauseWhere = (dialect: Dialect, key: string, { comparison }: Clause, globbed: Globbed): Where => {
+const clauseWhere = (dialect: Dialect, key: string, { comparison }: Clause): Where => {
   const column = columns.get(key)
   if (column !== undefined) {
     return comparison === undefined
       ? { sql: `${column.stored} IS NOT NULL`, params: [] }
-      : onColumn(dialect, column.compared, comparison, column.glob, globbed)
+      : onColumn(dialect, column.compared, comparison, column.glob)
   }
-  const { params, sql } =
-    comparison === undefined ? rowsWithKey(key) : metadataRowsWhere(key, any(metadataTests(dialect, comparison)))
+  const { params, sql } = metadataRowsWhere(key, any(metadataTests(dialect, comparison)))
   return { sql: `d.id IN (${sql})`, params }
 }
 
-const filterWhere = (dialect: Dialect, filter: Filter, globbed: Globbed): Where =>
-  compiled(filter, {
-    all,
-    any,
+/** The WHERE of a filter over `documents AS d`; what matches a list of many globs is found in a pass over the sources. */
+export const documentsWhere = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  filter: Filter
+): Effect.Effect<Where, SqlError> => {
+  const compiling = compiled<Effect.Effect<Where, SqlError>>(filter, {
+    all: (parts) => Effect.map(Effect.all(parts), all),
+    any: (parts) => Effect.map(Effect.all(parts), any),
     // A missing title equals nothing, so no exclusion matches it.
-    not: (where) => ({ ...where, sql: `(${where.sql}) IS NOT TRUE` }),
-    clause: (key, clause) => clauseWhere(dialect, key, clause, globbed)
+    not: Effect.map((where) => ({ ...where, sql: `(${where.sql}) IS NOT TRUE` })),
+    clause: (key, clause) => {
+      const globs = key === "source" ? manyGlobs(clause.comparison) : undefined
+      return globs === undefined
+        ? Effect.succeed(clauseWhere(dialectOf(sql), key, clause))
+        : Effect.map(matching(sql, collection, globs), (ids) => ({ sql: `d.id ${inList}`, params: [list(ids)] }))
+    }
   })
-
-/** The WHERE of a filter over `documents AS d`; `globbed` has the matches of lists of many globs. */
-export const documentsWhere = (dialect: Dialect, collection: number, filter: Filter, globbed = noneGlobbed): Where =>
-  all([{ sql: "d.collection_id = ?", params: [collection] }, filterWhere(dialect, filter, globbed)])
-
-/** The lists of many globs anywhere in a filter on sources. */
-const globLists = (filter: Filter): ReadonlyArray<Comparison> =>
-  compiled<ReadonlyArray<Comparison>>(filter, {
-    all: (parts) => parts.flatMap((lists) => lists),
-    any: (parts) => parts.flatMap((lists) => lists),
-    not: (lists) => lists,
-    clause: (key, { comparison }) => (key === "source" && manyGlobs(comparison) !== undefined ? [comparison!] : [])
-  })
+  return Effect.map(compiling, (where) => all([{ sql: "d.collection_id = ?", params: [collection] }, where]))
+}
 
 /**
  * SELECTs whose rows together name the documents that a clause holds for, ignoring its negation. They may name
@@ -240,11 +220,7 @@ export const documentsOf = (
     params: [collection, ...where.params]
   })
   const column = columns.get(key)
-  if (column === undefined) {
-    return comparison === undefined
-      ? [rowsWithKey(key)]
-      : metadataTests(dialect, comparison).map((test) => metadataRowsWhere(key, test))
-  }
+  if (column === undefined) return metadataTests(dialect, comparison).map((test) => metadataRowsWhere(key, test))
   const own = "documents AS d WHERE d.collection_id = ?"
   if (comparison === undefined) return [select(own, { sql: `${column.stored} IS NOT NULL`, params: [] })]
   if (key !== "source") return [select(own, onColumn(dialect, column.compared, comparison, column.glob))]
@@ -340,12 +316,3 @@ export const containing = (sql: SqlClient.SqlClient, collection: number, text: s
     const wanted = text.toLowerCase()
     return passing(sql, collection, (name) => (isCancelled() ? undefined : name.toLowerCase().includes(wanted)))
   })
-
-/** The matches of a filter's lists of many globs, each found in one pass over the sources. */
-export const globbed = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, filter: Filter) {
-  const found = new Map<Comparison, ReadonlyArray<number>>()
-  for (const comparison of globLists(filter)) {
-    if (!found.has(comparison)) found.set(comparison, yield* matching(sql, collection, manyGlobs(comparison)!))
-  }
-  return found
-})

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { ListPage } from "../../model/Stored.ts"
 import { isEmptyFilter } from "../../model/Filter.ts"
 import { dialectOf } from "./dialect.ts"
-import { containing, documentsWhere, globbed, type Where } from "./filter.ts"
+import { containing, documentsWhere, type Where } from "./filter.ts"
 import { type SummaryRow, toListed } from "../core/document.ts"
 import { inList, list, first, only } from "./rows.ts"
 
@@ -26,7 +26,7 @@ interface Order {
 export const page = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, options: ListPage) {
   const { after, by = "source", falling = false, filter = {}, from, limit, named } = options
   const dialect = dialectOf(sql)
-  const matching = documentsWhere(dialect, collection, filter, yield* globbed(sql, collection, filter))
+  const matching = yield* documentsWhere(sql, collection, filter)
   const ids = named === undefined ? undefined : yield* containing(sql, collection, named)
   const where: Where =
     ids === undefined

@@ -12,7 +12,7 @@ import * as files from "./files.ts"
 import * as graph from "./graph/edges.ts"
 import { dialectOf } from "./dialect.ts"
 import { insertRows } from "./rows.ts"
-import { type PassagePart, checksums, cut, headCrc, partOf } from "../core/passage.ts"
+import { type PassagePart, checksums, headCrc, partsOf } from "../core/passage.ts"
 import { type Known, storedId } from "../core/identity.ts"
 import { remove, resolve } from "./documents.ts"
 import { metadataRows } from "./filter.ts"
@@ -109,8 +109,7 @@ export const put = Effect.fnUntraced(function* (
   const outcomes: Array<PutOutcome> = []
   for (const [index, document] of documents.entries()) {
     const stored = found[index] ?? Option.none()
-    const { leads, tail } = cut(document.content, document.passages)
-    const parts = document.passages.map((passage, ordinal) => partOf(passage, leads[ordinal]!, ordinal))
+    const { parts, tail } = partsOf(document)
     const language = keyword.languageOf(document.language)
     const row = {
       id: documentId,

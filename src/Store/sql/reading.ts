@@ -156,7 +156,7 @@ export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
 /** Counts of an index, or of one of its collections. */
 export const stats = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  { bytes: size, codes }: Pick<Database["Type"], "bytes"> & Pick<Database["Type"]["searching"], "codes">,
+  { bytes: size, codes }: Pick<Database, "bytes"> & Pick<Database["searching"], "codes">,
   name: CollectionName | undefined
 ) {
   const all = yield* collections.all(sql)

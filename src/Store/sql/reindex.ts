@@ -16,13 +16,11 @@ interface Row extends EmbedderRow {
 }
 
 const find = (sql: SqlClient.SqlClient, collection: number) =>
-  Effect.map(sql.unsafe<Row>("SELECT * FROM reindexes WHERE collection_id = ?", [collection]), ([row]) =>
-    Option.fromNullable(row)
-  )
+  Effect.map(sql.unsafe<Row>("SELECT * FROM reindexes WHERE collection_id = ?", [collection]), ([row]) => row)
 
 /** The embedder that the collection is changing to. */
 export const target = (sql: SqlClient.SqlClient, collection: number) =>
-  Effect.map(find(sql, collection), Option.map(fromRow))
+  Effect.map(find(sql, collection), (row) => Option.map(Option.fromNullable(row), fromRow))
 
 /** How far the change to an embedder has come; fails if the collection is changing to another one, or to none. */
 const through = Effect.fnUntraced(function* (
@@ -30,7 +28,7 @@ const through = Effect.fnUntraced(function* (
   collection: CollectionSummary,
   wanted: EmbedderIdentity
 ) {
-  const row = Option.getOrUndefined(yield* find(sql, collection.id))
+  const row = yield* find(sql, collection.id)
   if (row !== undefined && sameEmbedder(fromRow(row), wanted)) return row.through
   const other = row === undefined ? collection.embedder : fromRow(row)
   return yield* new ReindexTakenOver({ collection: collection.name, wanted, other })
@@ -52,7 +50,7 @@ export const begin = Effect.fnUntraced(function* (
   collection: CollectionSummary,
   embedder: EmbedderIdentity
 ) {
-  const before = Option.getOrUndefined(yield* find(sql, collection.id))
+  const before = yield* find(sql, collection.id)
   if (before !== undefined && sameEmbedder(fromRow(before), embedder)) {
     return { done: before.done, total: collection.passages } satisfies ReindexState
   }
@@ -83,7 +81,7 @@ export const forget = Effect.fnUntraced(function* (
   collection: number,
   passages: ReadonlyArray<number>
 ) {
-  const row = Option.getOrUndefined(yield* find(sql, collection))
+  const row = yield* find(sql, collection)
   if (row === undefined) return
   yield* vectors.remove(sql, collection, passages, "next")
   const done = passages.filter((id) => id <= row.through).length

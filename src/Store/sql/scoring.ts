@@ -27,16 +27,6 @@ export interface Scoring {
     among: Among,
     limit: number
   ) => Effect.Effect<ReadonlyArray<Scored>, SqlError>
-  /** Those of them with exactly this score, in no order. */
-  readonly equal: (
-    sql: SqlClient.SqlClient,
-    collection: number,
-    query: Direction,
-    among: Among,
-    score: number
-  ) => Effect.Effect<ReadonlyArray<number>, SqlError>
-  /** Forgets what it knows of vectors: others may have taken their place. */
-  readonly forget: () => void
 }
 
 /** Takes a vector, as little-endian bytes that were compared with their checksum. */
@@ -98,15 +88,12 @@ export const makeMemory = () => ({
 /** Scores vectors in memory, which holds those read last, of each width up to `mostBytes`. */
 export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: number, memory = makeMemory()): Scoring => {
   const { held, vectorless } = memory
-  const forget = () => {
-    memory.state = undefined
-    vectorless.clear()
-    for (const each of held.values()) each.clear()
-  }
-
   const heldOf = (sql: SqlClient.SqlClient, width: number): HeldVectors => {
     const now = state(sql)
-    if (now === undefined || now !== memory.state) forget()
+    if (now === undefined || now !== memory.state) {
+      vectorless.clear()
+      for (const each of held.values()) each.clear()
+    }
     memory.state = now
     const known = held.get(width) ?? new HeldVectors(width, mostBytes)
     held.set(width, known)
@@ -168,13 +155,8 @@ export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: numb
   })
 
   return {
-    forget,
     score: scored,
     top: (sql, collection, query, among, limit) =>
-      Effect.map(scored(sql, collection, query, among), (found) => found.sort(byScoreAndId).slice(0, limit)),
-    equal: (sql, collection, query, among, score) =>
-      Effect.map(scored(sql, collection, query, among), (found) =>
-        found.flatMap((one) => (one.score === score ? [one.id] : []))
-      )
+      Effect.map(scored(sql, collection, query, among), (found) => found.sort(byScoreAndId).slice(0, limit))
   }
 }

@@ -20,6 +20,7 @@ import * as collections from "./collections.ts"
 import { demanded } from "./demands.ts"
 import { expand } from "./graph/reading.ts"
 import { languageOf } from "./keyword.ts"
+import { withBackgrounds } from "../core/direction.ts"
 import { toShown as shownDocument } from "../core/document.ts"
 import { type CheckedRow, checkHead, checkPassage, toPassage } from "../core/passage.ts"
 import { dialectOf } from "./dialect.ts"
@@ -222,12 +223,7 @@ export const searched = Effect.fnUntraced(function* (
       demands === undefined ? { mask: filtered, unchecked: 0 } : yield* demanded(sql, known.id, filtered, demands)
     if (mask?.count !== 0) found.push({ ...known, mask, unchecked, vector })
   }
-  const compared: Array<Searched> = []
-  for (const each of found) {
-    const { vector } = each
-    compared.push(vector === undefined ? each : { ...each, background: yield* searching.backgrounds(sql, each, found) })
-  }
-  return compared
+  return yield* withBackgrounds(found, (one) => searching.backgrounds(sql, one))
 })
 
 /** How many passages of collections a filter leaves. */

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { CollectionExists, DocumentNotFound } from "../../Store.ts"
 import type { CollectionName, CollectionSummary } from "../../model/Collection.ts"
 import { anywhere, embeddedBy, traced } from "../core/calls.ts"
-import { Database } from "./Database.ts"
+import type { Database } from "./Database.ts"
 import * as collections from "./collections.ts"
 import { written } from "./demands.ts"
 import * as documents from "./documents.ts"
@@ -33,8 +33,8 @@ type Use<Of, Args extends ReadonlyArray<unknown>, A, E> = (
 ) => Effect.Effect<A, E | SqlError>
 
 /** All the ports of a store on a database. */
-export const make = Effect.gen(function* () {
-  const { about, bytes, graph: inGraph, look, read, searching, sql, upkeep: own, write } = yield* Database
+export const make = Effect.fnUntraced(function* (database: Database) {
+  const { about, bytes, graph: inGraph, look, read, searching, sql, upkeep: own, write } = database
   const upkeep = yield* stepsInBackground("Merging, or sweeping,", write(upkeepStep(sql)))
   const change: typeof write = (effect) => Effect.zipLeft(write(effect), upkeep)
   const refined =
@@ -132,8 +132,7 @@ export const make = Effect.gen(function* () {
     cancelReindex: ofWhole(change)(reindex.cancel),
     unembedded: ofWhole(read)(reindex.pending),
     putReindexed: ofWhole(write)(reindex.add),
-    finishReindex: (name, embedder) =>
-      Effect.tap(ofWhole(change)(reindex.finish)(name, embedder), () => Effect.sync(() => searching.scoring.forget())),
+    finishReindex: ofWhole(change)(reindex.finish),
 
     rebuilds: () => read(rebuild.pending(sql)),
     rebuildStep: () => change(rebuild.step(sql)),

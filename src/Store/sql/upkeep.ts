@@ -28,7 +28,7 @@ const requantise = (sql: SqlClient.SqlClient, collection: number) =>
     if (count > 0) yield* build(codesOn(sql), current, { count, width })
   })
 
-type Write = (typeof Database.Service)["write"]
+type Write = Database["write"]
 
 /** Deletes all dropped rows; `between` runs after each step. */
 export const sweepAll = (sql: SqlClient.SqlClient, write: Write, between: Effect.Effect<unknown> = Effect.void) =>

@@ -15,13 +15,12 @@ import type { Among, Scoring } from "./scoring.ts"
 import { makeHidden } from "./sweep.ts"
 import { type Generation, vectorTable } from "./vectorTable.ts"
 
+const isIn = `EXISTS (
+  SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+  WHERE p.id = vectorless.passage_id AND d.collection_id = ?)`
+
 const forgetVectorless = (sql: SqlClient.SqlClient, collection: number, generation: Generation) =>
-  sql.unsafe(
-    `DELETE FROM vectorless WHERE generation = ? AND EXISTS (
-       SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
-       WHERE p.id = vectorless.passage_id AND d.collection_id = ?)`,
-    [generation, collection]
-  )
+  sql.unsafe(`DELETE FROM vectorless WHERE generation = ? AND ${isIn}`, [generation, collection])
 
 /** Hands vectors of a collection and their codes over to be swept; does nothing if there are none. */
 export const retire = Effect.fnUntraced(function* (
@@ -46,12 +45,7 @@ export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   yield* retire(sql, collection, "current")
   yield* codeSets.switchCodesOver(sql, collection)
   yield* vectorTable(sql).switchOver(collection)
-  yield* sql.unsafe(
-    `UPDATE vectorless SET generation = 'current' WHERE generation = 'next' AND EXISTS (
-       SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
-       WHERE p.id = vectorless.passage_id AND d.collection_id = ?)`,
-    [collection]
-  )
+  yield* sql.unsafe(`UPDATE vectorless SET generation = 'current' WHERE generation = 'next' AND ${isIn}`, [collection])
 })
 
 /** The location of a collection's vectors. */
@@ -123,25 +117,26 @@ const spare = 32
  */
 const best = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  { equal, top }: Scoring,
+  { top }: Scoring,
   collection: number,
   query: Direction,
   among: Among,
   depth: number
 ) {
-  const found = yield* top(sql, collection, query, among, depth + spare)
-  const last = found[depth - 1]?.score
-  if (last === undefined || found[depth]?.score !== last) return { found: found.slice(0, depth), ties: 1 }
-  const ids =
-    found.length < depth + spare || found.at(-1)!.score < last
-      ? found.flatMap(({ id, score }) => (score === last ? [id] : []))
-      : yield* equal(sql, collection, query, among, last)
-  return {
-    found: [
-      ...found.filter(({ score }) => score > last),
-      ...(yield* firstOf(sql, ids, depth)).map((id) => ({ id, score: last }))
-    ],
-    ties: ids.length
+  for (let limit = depth + spare; ; limit *= 64) {
+    const found = yield* top(sql, collection, query, among, limit)
+    const last = found[depth - 1]?.score
+    if (last === undefined || found[depth]?.score !== last) return { found: found.slice(0, depth), ties: 1 }
+    // More may tie with the last.
+    if (found.length === limit && found.at(-1)!.score === last) continue
+    const ids = found.flatMap(({ id, score }) => (score === last ? [id] : []))
+    return {
+      found: [
+        ...found.filter(({ score }) => score > last),
+        ...(yield* firstOf(sql, ids, depth)).map((id) => ({ id, score: last }))
+      ],
+      ties: ids.length
+    }
   }
 })
 

@@ -5,19 +5,17 @@ import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { inFile } from "../../Store.ts"
-import { Database, makeSearching } from "../sql/Database.ts"
+import { type Database, makeSearching } from "../sql/Database.ts"
 import { makeScoring } from "./scoring.ts"
-import { bytesOf, compact, purge, settle } from "./compact.ts"
+import { bytesOf, upkeepOf } from "./compact.ts"
 import { single, transaction } from "./client.ts"
 import { type DatabaseOptions, leastWalPages, open as connectTo, pageBytes, walBytes } from "./connect.ts"
 import { typed } from "./errors.ts"
 import * as Guard from "./file/inspect.ts"
-import { type Place, eraOf, statOf } from "./file/place.ts"
+import { eraOf, statOf } from "./file/place.ts"
 import { Scanner } from "../../codes/Scanner.ts"
 import * as Turn from "../../runtime/Turn.ts"
 import { only } from "../sql/rows.ts"
-
-export { Database }
 
 /** Opens a file, with the scope; `place` identifies it, undefined: a database in memory. */
 export const open = (options: DatabaseOptions) =>
@@ -35,35 +33,24 @@ export const open = (options: DatabaseOptions) =>
       ),
       (scanner) => Effect.sync(() => scanner.close())
     )
-    const connection: Parameters<typeof compact>[0] = {
-      sql,
-      typed: (effect) => turn(typed(filename)(effect)),
-      write: (effect) =>
-        turn(
-          typed(filename)(
-            Effect.zipLeft(immediate(Effect.zipRight(writing, effect)), Effect.zipRight(written(immediate), keep))
-          )
-        )
-    }
-    const database = Database.of({
+    const inTurn = <A, E, R>(effect: Effect.Effect<A, E, R>) => turn(typed(filename)(effect))
+    const write: Database["write"] = (effect) =>
+      inTurn(Effect.zipLeft(immediate(Effect.zipRight(writing, effect)), Effect.zipRight(written(immediate), keep)))
+    const database: Database = {
       sql,
       graph: options.graph ?? true,
       searching: makeSearching(codes, makeScoring(), options.vectors),
-      look: (effect) => turn(typed(filename)(single(sql)(Effect.zipRight(reading, effect)))),
-      read: (effect) => turn(typed(filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect)))),
-      write: connection.write,
+      look: (effect) => inTurn(single(sql)(Effect.zipRight(reading, effect))),
+      read: (effect) => inTurn(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect))),
+      write,
       about: Effect.map(
         only<string>(sql, "SELECT sqlite_version() AS version"),
         (version) => ({ backend: "sqlite", version, capabilities: inFile }) as const
       ),
       bytes: bytesOf(sql),
-      upkeep: {
-        settle: () => settle(connection),
-        purge: () => purge(connection),
-        compact: () => compact(connection)
-      }
-    })
-    return { database, place: file as Place | undefined }
+      upkeep: upkeepOf(sql, inTurn, write)
+    }
+    return { database, place: file }
   })
 
 /** Between two attempts to truncate a WAL while someone still reads from it. */

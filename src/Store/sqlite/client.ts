@@ -95,15 +95,6 @@ const using = <A, E, R>(connection: Connection, effect: Effect.Effect<A, E, R>):
   )
 
 /**
- * Reads the database's schema, which preparing any statement needs. Do this first; it retries while another process is
- * opening or closing the file.
- */
-export const loadSchema = (sql: SqliteClient): Effect.Effect<void, SqlError> =>
-  sql.holding((connection) =>
-    Effect.asVoid(retryBusy(connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1", [], undefined)))
-  )
-
-/**
  * Runs one statement, and what is checked before it; it retries while another process holds the lock. It can be
  * interrupted where `transaction` can.
  */

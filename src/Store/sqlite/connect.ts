@@ -4,12 +4,12 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { isMainThread } from "node:worker_threads"
 import * as sqliteVec from "sqlite-vec"
-import { StoreUnavailable } from "../../Store.ts"
+import type { StoreUnavailable } from "../../Store.ts"
 import type { CacheHandle } from "../../codes/BlockCache.ts"
 import { isCannotOpen, orDamage, retryBusy } from "./errors.ts"
 import { migrate, schemaVersion } from "./schema.ts"
 import { type Place, type RawFile, hasMoved, roomFor, statOf } from "./file/place.ts"
-import { type Mode, applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
+import { type Mode, applicationId, fail, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
 import * as SqliteClient from "./client.ts"
 import type { VectorOptions } from "../sql/vectors.ts"
 import { only } from "../sql/rows.ts"
@@ -50,8 +50,6 @@ const mainKibibytes = 2000
 
 /** With less free space, a disk counts as full for those who mean to free some. */
 const scarceBytes = 32 * 1024 * 1024
-
-const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
 
 const pragma = (sql: SqlClient.SqlClient, name: string) => retryBusy(only<number>(sql, `PRAGMA ${name}`))
 
@@ -143,7 +141,7 @@ export const open = ({
     yield* sql`PRAGMA foreign_keys = ON`
     // Never memory-mapped: if another program truncated the file, a signal would end this process.
     yield* sql`PRAGMA mmap_size = 0`
-    const { isOurs, version } = yield* Effect.zipRight(SqliteClient.loadSchema(sql), retryBusy(schemaOf(sql))).pipe(
+    const { isOurs, version } = yield* retryBusy(schemaOf(sql)).pipe(
       Effect.catchAll((error): Effect.Effect<never, SqlError | StoreUnavailable> =>
         inspected?.header?.isWal === true && mode === "readonly" && isCannotOpen(error)
           ? fail(neverClosed(filename))

@@ -10,7 +10,7 @@ import { knownOf, unchanged } from "../sql/unchanged.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { blob } from "../sql/vectors.ts"
 import { type Direction, measureBy } from "../core/direction.ts"
-import { type Among, type Scoring, type Use, type Vectors, differently, inMemory } from "../sql/scoring.ts"
+import { type Scoring, type Use, type Vectors, differently, inMemory } from "../sql/scoring.ts"
 
 const batch = 1024
 
@@ -112,14 +112,13 @@ const vectors: Vectors = {
     )
 }
 
-/** Those of a whole collection's scored rows that a statement takes; its own parameter is the last. */
+/** The best of a whole collection, by sqlite-vec. */
 const inDatabase = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   query: Direction,
   passages: number,
-  statement: (scored: string) => string,
-  last: number
+  limit: number
 ) {
   yield* unchanged(
     sql,
@@ -128,8 +127,8 @@ const inDatabase = Effect.fnUntraced(function* (
   )
   const { given, similarity } = scoreBy(measureBy(query))
   const rows = yield* sql.unsafe<{ readonly id: number; readonly score: number | null }>(
-    statement(`SELECT passage_id AS id, ${similarity} FROM ${vectorTable(sql).of(collection)}`),
-    [...given, last]
+    `SELECT passage_id AS id, ${similarity} FROM ${vectorTable(sql).of(collection)} ORDER BY score DESC, id LIMIT ?`,
+    [...given, limit]
   )
   return rows.filter((row): row is Scored => row.score !== null)
 }, comparable)
@@ -141,25 +140,11 @@ const inDatabase = Effect.fnUntraced(function* (
  */
 export const makeScoring = (): Scoring => {
   const own = inMemory(vectors, heldBytes)
-  /** The passages of a whole collection, if they are too many for memory. */
-  const tooMany = ({ vector }: Direction, among: Among): number | undefined =>
-    "all" in among && among.all > roomFor(vector.length, heldBytes) ? among.all : undefined
   return {
     ...own,
-    top: (sql, collection, query, among, limit) => {
-      const all = tooMany(query, among)
-      return all === undefined
-        ? own.top(sql, collection, query, among, limit)
-        : inDatabase(sql, collection, query, all, (scored) => `${scored} ORDER BY score DESC, id LIMIT ?`, limit)
-    },
-    equal: (sql, collection, query, among, score) => {
-      const all = tooMany(query, among)
-      return all === undefined
-        ? own.equal(sql, collection, query, among, score)
-        : Effect.map(
-            inDatabase(sql, collection, query, all, (scored) => `SELECT * FROM (${scored}) WHERE score = ?`, score),
-            (found) => found.map(({ id }) => id)
-          )
-    }
+    top: (sql, collection, query, among, limit) =>
+      "all" in among && among.all > roomFor(query.vector.length, heldBytes)
+        ? inDatabase(sql, collection, query, among.all, limit)
+        : own.top(sql, collection, query, among, limit)
   }
 }

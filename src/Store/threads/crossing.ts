@@ -112,15 +112,11 @@ const argumentOf = <A, B>(out: (value: A) => Steps<B>, into: (bare: B) => A) =>
 
 const resultOf = <A, B>(out: (value: A) => B, into: (bare: B) => A) => ({ out, in: into }) as Crossing<unknown>
 
-// An Option does not survive cloning.
-const toBare = <A extends { readonly vector: Option.Option<unknown> }>(carrier: A) => ({
-  ...carrier,
-  vector: Option.getOrUndefined(carrier.vector) as Option.Option.Value<A["vector"]> | undefined
-})
-const fromBare = <A extends { readonly vector: unknown }>(bare: A) => ({
-  ...bare,
-  vector: Option.fromNullable(bare.vector)
-})
+/** An Option does not survive cloning. */
+interface Bare {
+  readonly id: number
+  readonly vector: Vector | undefined
+}
 
 /** The second argument, for methods where it contains vectors. */
 const argument: Partial<Record<Method, Crossing<Steps<unknown>>>> = {
@@ -134,16 +130,18 @@ const argument: Partial<Record<Method, Crossing<Steps<unknown>>>> = {
   ),
   putReindexed: argumentOf(
     function* (embedded: ReadonlyArray<Reindexed>) {
-      const bare: Array<ReturnType<typeof toBare<Reindexed>>> = []
-      for (const each of embedded) {
-        bare.push(toBare(each))
+      const bare: Array<Bare> = []
+      for (const { id, vector } of embedded) {
+        bare.push({ id, vector: Option.getOrUndefined(vector) })
         yield
       }
       return bare
     },
-    (bare) => bare.map(fromBare) as ReadonlyArray<Reindexed>
+    (bare) => bare.map(({ id, vector }) => ({ id, vector: Option.fromNullable(vector) }))
   )
 }
+
+const asItIs: Crossing<unknown> = { out: (value) => value, in: (bare) => bare }
 
 const result: Partial<Record<Method, Crossing<unknown>>> = {
   lookup: resultOf(
@@ -159,10 +157,7 @@ export const leaving = {
     const convert = argument[method]?.out
     return convert === undefined ? args : [args[0], yield* convert(args[1]), ...args.slice(2)]
   },
-  result: (method: Method, value: unknown): unknown => {
-    const convert = result[method]?.out
-    return convert === undefined ? value : convert(value)
-  }
+  result: (method: Method, value: unknown): unknown => (result[method] ?? asItIs).out(value)
 }
 
 /** Restores what `leaving` has prepared. */
@@ -171,8 +166,5 @@ export const arriving = {
     const convert = argument[method]?.in
     return convert === undefined ? args : [args[0], convert(args[1]), ...args.slice(2)]
   },
-  result: (method: Method, value: unknown): unknown => {
-    const convert = result[method]?.in
-    return convert === undefined ? value : convert(value)
-  }
+  result: (method: Method, value: unknown): unknown => (result[method] ?? asItIs).in(value)
 }

@@ -1,8 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { relations, unpack } from "../../../entities/mention.ts"
-import type { GraphTextRow } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { insertRows, only } from "../rows.ts"
 
@@ -26,20 +24,6 @@ export const edgeTables = ["graph_mentions", "graph_recent"] as const
  * its columns, or SQLite reads them all.
  */
 export const allEdges = `(${edgeTables.map((table) => `SELECT * FROM ${table}`).join(" UNION ALL ")})`
-
-/** A passage's edges. */
-export const edgesOf = (
-  collection_id: number,
-  { id: passage_id, ordinal }: Pick<GraphTextRow, "id" | "ordinal">,
-  mentions: Uint8Array
-): ReadonlyArray<Edge> =>
-  unpack(mentions).map(({ entity, relation }) => ({
-    collection_id,
-    entity,
-    relation: relations.indexOf(relation),
-    passage_id,
-    ordinal
-  }))
 
 /** Fewer edges change few pages anyway. */
 const leastRecent = 1024

@@ -37,7 +37,7 @@ interface Inspected {
   readonly header: Header | undefined
 }
 
-const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
+export const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
 
 export const notOurs = (filename: string) =>
   fail(`${filename} is not a Clew index and was left untouched; name another file with --db`)
@@ -108,6 +108,16 @@ const makeFolder = (folder: string): void => {
 export const trying = <A>(filename: string, use: () => A) =>
   Effect.try({ try: use, catch: (error) => ioReason(filename, error) })
 
+/** The stat of a path; undefined: nothing is there. */
+export const stated = (filename: string) => trying(filename, () => statOf(filename))
+
+/** A file's raw descriptor, until the scope ends: open SQLite's connection in the same one. */
+export const descriptor = (filename: string, place: Place) =>
+  Effect.acquireRelease(
+    trying(filename, () => acquire(filename, place)),
+    (raw) => Effect.sync(() => release(raw))
+  )
+
 const createFile = (filename: string) =>
   trying(filename, () => {
     makeFolder(path.dirname(filename))
@@ -132,26 +142,23 @@ export const isSettled = (filename: string): boolean => {
 
 /**
  * Refuses a file by its header if it is foreign, newer, no regular file, or has another file's WAL, before SQLite could
- * write to it. Holds the file's raw descriptor until the scope ends, so open SQLite's connection in the same scope.
+ * write to it. Holds the file's raw descriptor until the scope ends.
  */
 export const inspect = (filename: string, mode: Mode): Effect.Effect<Inspected, StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
-    if ((yield* trying(filename, () => statOf(filename))) === undefined) {
+    if ((yield* stated(filename)) === undefined) {
       if (mode !== "create") return yield* noIndex(filename)
       yield* createFile(filename)
     }
-    const stat = yield* trying(filename, () => statOf(filename))
+    const stat = yield* stated(filename)
     if (stat === undefined) return yield* noIndex(filename)
     const kind = kindOf(stat)
     if (kind !== undefined) {
       return yield* fail(`The index ${filename} cannot be opened: it is ${kind}; name a file with --db`)
     }
-    const raw = yield* Effect.acquireRelease(
-      trying(filename, () => acquire(filename, stat)),
-      (raw) => Effect.sync(() => release(raw))
-    )
+    const raw = yield* descriptor(filename, stat)
     if (stat.size === 0n) {
-      const wal = yield* trying(filename, () => statOf(`${filename}-wal`))
+      const wal = yield* stated(`${filename}-wal`)
       if (wal !== undefined && wal.size > 0n) {
         return yield* fail(
           `${filename} is empty but ${filename}-wal is not: its content was lost, and nothing was written; ` +
@@ -205,9 +212,8 @@ export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFi
 
   const attempt = <A>(use: () => A) => trying(filename, use)
 
-  const atItsPlace = Effect.flatMap(
-    attempt(() => statOf(filename)),
-    (stat) => (stat === undefined || !isSamePlace(stat, file) ? fail(replaced(filename)) : Effect.succeed(stat))
+  const atItsPlace = Effect.flatMap(stated(filename), (stat) =>
+    stat === undefined || !isSamePlace(stat, file) ? fail(replaced(filename)) : Effect.succeed(stat)
   )
 
   // The file only changes when a WAL is copied back, so this check is rare.

@@ -1,5 +1,6 @@
 import * as fs from "node:fs"
 import { isMainThread, workerData } from "node:worker_threads"
+import { crc32 } from "../../crc.ts"
 
 /** Identifies the file at a path: a different file there has a different place. */
 export interface Place {
@@ -52,10 +53,7 @@ export const roomFor = (filename: string): number => {
 export const eraOf = (filename: string): number => {
   const stat = statOf(filename)
   if (stat === undefined) return 0
-  const text = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
-  let hash = 0x811c9dc5
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
-  return (hash ^ (hash >>> 12)) & 0xfffff
+  return crc32(`${stat.dev}:${stat.ino}:${stat.birthtimeNs}`) & 0xfffff
 }
 
 /** A descriptor of the database beside SQLite's own, to read the file itself, whatever the WAL contains. */
