@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import { bounded, sourceCharacters } from "../citations/prompt.ts"
 import { shortfall } from "../citations/remarks.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
+import { valueText } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { QueryText, TopK } from "../model/Query.ts"
 import type { CollectionInfo } from "../model/Stats.ts"
@@ -11,7 +12,7 @@ import { Prompt } from "../Prompt.ts"
 import { Store } from "../Store.ts"
 import { didYouMean } from "../terms/nearest.ts"
 import { refuse, type RpcError } from "./RpcError.ts"
-import { decoder, type Needs, type Settings, toJsonSchema } from "./Tool.ts"
+import { decoder, type Needs, type Settings } from "./Tool.ts"
 import {
   countFitting,
   defaultMaxTokens,
@@ -27,15 +28,18 @@ const ragDefault = 3
 
 /** Prompt arguments are always strings. */
 const TopKText = Schema.NumberFromString.pipe(Schema.compose(TopK)).annotations({
-  jsonSchema: { description: `a whole number from ${limits.topK.min} to ${limits.topK.max}, as a string` }
+  message: ({ actual }) => ({
+    message: `top_k must be a whole number from ${limits.topK.min} to ${limits.topK.max}, got ${valueText(actual)}`,
+    override: true
+  })
 })
 
 const RagArguments = Schema.Struct({
   query: QueryText,
   topK: Schema.optional(TopKText).pipe(Schema.fromKey("top_k"))
 })
-const ragArguments = decoder(RagArguments, toJsonSchema(RagArguments))
-const noArguments = decoder(Schema.Struct({}), toJsonSchema(Schema.Struct({})))
+const ragArguments = decoder(RagArguments)
+const noArguments = decoder(Schema.Struct({}))
 
 export const listed: ReadonlyArray<Listed> = [
   {
