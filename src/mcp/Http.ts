@@ -14,7 +14,6 @@ import { SearchConfig } from "../Config.ts"
 import { CollectionName } from "../model/Collection.ts"
 import type { Right } from "../model/Key.ts"
 import { Store } from "../Store.ts"
-import { version } from "../version.ts"
 import * as ClientLog from "./ClientLog.ts"
 import { type Message, readValue, withoutTag } from "./Message.ts"
 import { overviewOf } from "./overview.ts"
@@ -132,7 +131,6 @@ export const make = (options: Options) =>
         // What it runs can be interrupted, as making it cannot.
         return yield* Effect.interruptible(
           makeService({
-            version,
             name: options.name,
             overview,
             tools: Either.getOrElse(

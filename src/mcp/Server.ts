@@ -12,11 +12,12 @@ import { pathText } from "../model/kinds.ts"
 import { once } from "../runtime/once.ts"
 import { working } from "../runtime/Turn.ts"
 import { named } from "../runtime/Unhandled.ts"
+import { version } from "../version.ts"
 import type { ClientLog } from "./ClientLog.ts"
 import type { Request } from "./Message.ts"
 import type { Overview } from "./overview.ts"
 import { code, invalidParams, RpcError, toRpcError } from "./RpcError.ts"
-import type { Call, Settings } from "./Tool.ts"
+import type { Call, Configured } from "./Tool.ts"
 import { writingTools } from "./toolNames.ts"
 import { checkCount, type Use, type Watching } from "./Watching.ts"
 import { type Id, listenedTo } from "./wire.ts"
@@ -92,13 +93,6 @@ const schemas: ReadonlyMap<string, Requested> = new Map(
   ].map((schema) => [schema.shape.method.value, schema as unknown as Requested])
 )
 
-/** Settings of the configuration, read at first use. */
-export interface Configured {
-  readonly topK: number
-  readonly readOnly: boolean
-  readonly writePaths: ReadonlyArray<string>
-}
-
 const instructions = (tools: ReadonlyArray<string>, { details, what }: Overview): string =>
   [
     `Clew searches ${what}: notes, papers, code, manuals, whatever was indexed.`,
@@ -169,7 +163,6 @@ const run = async <A>(runtime: Asker, effect: Effect.Effect<A, RpcError>, signal
 
 /** Answers with our methods. `use` provides the engine, opening it at first use. */
 export const make = (options: {
-  readonly version: string
   /** Names of the enabled tools. */
   readonly tools: ReadonlyArray<string>
   readonly config: Effect.Effect<Configured, unknown>
@@ -192,16 +185,15 @@ export const make = (options: {
       overview,
       tools,
       use,
-      version,
       watching
     } = options
     const own = yield* Effect.runtime()
     const loaded = once(
       Effect.gen(function* () {
-        const { readOnly, topK, writePaths } = yield* config
-        const served = readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
+        const configured = yield* config
+        const served = configured.readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
         const module = yield* Effect.promise(() => import("./methods.ts"))
-        return module.methods({ version, readOnly, writePaths, topK, tools: served, overview } satisfies Settings)
+        return module.methods({ ...configured, tools: served, overview })
       })
     )
 

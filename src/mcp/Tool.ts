@@ -84,14 +84,17 @@ export interface Call {
 /** What the tools use of an open index. */
 export type Needs = Embedders | FileIndexer | Graph | Indexer | Prompt | Search | Store | Tokenizer
 
-/** Settings fixed at the server's start. */
-export interface Settings {
-  readonly version: string
+/** Settings of the configuration, read at first use. */
+export interface Configured {
+  /** Passages that `search` returns by default. */
+  readonly topK: number
   readonly readOnly: boolean
   /** Folders whose files the tools may index and forget. */
   readonly writePaths: ReadonlyArray<string>
-  /** Passages that `search` returns by default. */
-  readonly topK: number
+}
+
+/** Settings fixed at the server's start. */
+export interface Settings extends Configured {
   /** Names of the tools served. */
   readonly tools: ReadonlyArray<string>
   /** A description of the index. */
