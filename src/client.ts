@@ -5,6 +5,7 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import type * as Brand from "effect/Brand"
 import * as Cause from "effect/Cause"
 import type * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
@@ -17,20 +18,18 @@ import * as Stream from "effect/Stream"
 import { Api } from "./api/Api.ts"
 import { broken, check, cut, invalid, ownProblem } from "./api/clientProblems.ts"
 import { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "./api/Ask.ts"
-import { ReindexRequest } from "./api/Collections.ts"
-import { IndexRequest, ListParams } from "./api/Documents.ts"
-import { CompareRequest, WhyParams } from "./api/Insight.ts"
-import { GraphBuildRequest } from "./api/Graph.ts"
+import { IndexRequest, type ListParams, type PassagesParams } from "./api/Documents.ts"
+import { CompareRequest, type SuggestParams, type WhyParams } from "./api/Insight.ts"
+import type { EntitiesParams, EntityParams, GraphBuildRequest } from "./api/Graph.ts"
 import type { Job } from "./api/Jobs.ts"
 import { JudgementsRequest } from "./api/Judgements.ts"
 import { Problem, problemType } from "./api/Problem.ts"
 import { PromptRequest, QueryRequest, SimilarBody } from "./api/Search.ts"
 import { aborted, retrying } from "./api/waiting.ts"
 import { began, followed, formOf, type LongWork, problemOf, type SentFiles } from "./api/working.ts"
-import { CollectionName } from "./model/Collection.ts"
-import { DocumentId, Source } from "./model/Document.ts"
-import { Filter } from "./model/Filter.ts"
-import { Relation } from "./model/Graph.ts"
+import type { CollectionName } from "./model/Collection.ts"
+import type { DocumentId } from "./model/Document.ts"
+import type { Filter } from "./model/Filter.ts"
 
 export { Api } from "./api/Api.ts"
 export type { Job } from "./api/Jobs.ts"
@@ -194,48 +193,17 @@ const toProblem =
     )
   }
 
-const inCollection = { collection: Schema.optional(CollectionName) }
-const Name = Schema.Struct({ name: CollectionName })
-const InCollection = Schema.Struct(inCollection)
-const ById = Schema.Struct({ doc_id: DocumentId, ...inCollection })
-const ByFilter = Schema.Struct({ filter: Filter, ...inCollection })
-// Numbers and filters are texts only in a query string.
-const Listing = Schema.Struct({
-  ...ListParams.fields,
-  filter: Schema.optional(Filter),
-  limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000)))
-})
-export type ListRequest = typeof Listing.Encoded
-const Reindexing = Schema.Struct({ ...Name.fields, ...ReindexRequest.fields })
-const BySource = Schema.Struct({ source: Source, ...inCollection })
-const Passages = Schema.Struct({
-  doc_id: DocumentId,
-  offset: Schema.optional(Schema.Int),
-  limit: Schema.optional(Schema.Int),
-  ...inCollection
-})
-export type PassagesRequest = Omit<typeof Passages.Encoded, "doc_id">
-const Why = Schema.Struct({
-  ...WhyParams.from.fields,
-  filter: Schema.optional(Filter),
-  alpha: Schema.optional(Schema.Finite)
-})
-const Entities = Schema.Struct({
-  prefix: Schema.optional(Schema.String),
-  limit: Schema.optional(Schema.Int),
-  cursor: Schema.optional(Schema.NumberFromString),
-  ...inCollection
-})
-const Named = Schema.Struct({
-  name: Schema.String,
-  hops: Schema.optional(Schema.Int),
-  kind: Schema.optional(Relation),
-  limit: Schema.optional(Schema.Int),
-  ...inCollection
-})
-export type EntityRequest = Omit<typeof Named.Encoded, "name">
-const Between = Schema.Struct({ from: Schema.String, to: Schema.String, ...inCollection })
-const Typed = Schema.Struct({ prefix: Schema.String, limit: Schema.optional(Schema.Int), ...inCollection })
+/** Parameters as a program writes them: names are texts like others. */
+type Plain<A> = A extends string & Brand.Brand<string>
+  ? string
+  : A extends object
+    ? { readonly [K in keyof A]: Plain<A[K]> }
+    : A
+
+export type ListRequest = Plain<typeof ListParams.Type>
+export type PassagesRequest = Plain<typeof PassagesParams.Type>
+export type EntityRequest = Plain<typeof EntityParams.Type>
+type EntitiesRequest = Plain<Omit<typeof EntitiesParams.Type, "cursor">> & { readonly cursor?: string | undefined }
 
 /**
  * The same operations as promises, with the JSON of the wire, for programs without Effect; they reject with a `Problem`.
@@ -278,26 +246,12 @@ export const connect = (options: ClientOptions) => {
     (input: I, call?: CallOptions): Promise<B> =>
       run(Effect.flatMap(check(schema, input), send), call)
 
-  const listDocuments = checked(Listing, (urlParams) => documents.listDocuments({ urlParams }))
-  const getDocument = checked(ById, ({ doc_id, ...urlParams }) =>
-    documents.getDocument({ path: { doc_id }, urlParams })
-  )
-  const listPassages = checked(Passages, ({ doc_id, ...urlParams }) =>
-    documents.listPassages({ path: { doc_id }, urlParams })
-  )
-  const deleteDocument = checked(ById, ({ doc_id, ...urlParams }) =>
-    documents.deleteDocument({ path: { doc_id }, urlParams })
-  )
-  const deleteSource = checked(BySource, (payload) => documents.deleteBySource({ payload, urlParams: {} }))
-  const deleteMatching = checked(ByFilter, (payload) => documents.deleteBySource({ payload, urlParams: {} }))
-  const createCollection = checked(Name, (payload) => collections.createCollection({ payload }))
-  const dropCollection = checked(Name, (path) => collections.dropCollection({ path }))
-  const stats = checked(InCollection, (urlParams) => system.stats({ urlParams }))
-
-  const reindex = checked(Reindexing, ({ name, ...payload }) => collections.reindex({ path: { name }, payload }))
-  const entity = checked(Named, ({ name, ...urlParams }) => graph.getEntity({ path: { name }, urlParams }))
-  const path = checked(Between, (urlParams) => graph.getPath({ urlParams }))
-  const buildGraph = checked(GraphBuildRequest, (payload) => graph.buildGraph({ payload }))
+  /** Of the default collection, if it is not named. */
+  const ofCollection = (collection: string | undefined) => ({ collection: collection as CollectionName | undefined })
+  const byId = (docId: string, collection: string | undefined) => ({
+    path: { doc_id: docId as DocumentId },
+    urlParams: ofCollection(collection)
+  })
   const onClient = <A, E>(effect: Effect.Effect<A, E, HttpClient.HttpClient>) =>
     Effect.flatMap(runtime.runtimeEffect, (services) => Effect.mapError(Effect.provide(effect, services), asProblem))
 
@@ -314,31 +268,40 @@ export const connect = (options: ClientOptions) => {
     similar: checked(SimilarBody, (payload) => search.similar({ payload })),
     prompt: checked(PromptRequest, (payload) => search.prompt({ payload })),
     /** Why a document has its rank for a question, or is not indexed. */
-    why: checked(Why, (urlParams) => insight.why({ urlParams })),
+    why: (request: Plain<typeof WhyParams.Type>, call?: CallOptions) =>
+      run(insight.why({ urlParams: request as typeof WhyParams.Type }), call),
     /** What two settings find, and how ranks move between them. */
     compare: checked(CompareRequest, (payload) => insight.compare({ payload })),
     /** Titles, headings and names that begin with what was typed. */
-    suggest: checked(Typed, (urlParams) => insight.suggest({ urlParams })),
+    suggest: (request: Plain<typeof SuggestParams.Type>, call?: CallOptions) =>
+      run(insight.suggest({ urlParams: request as typeof SuggestParams.Type }), call),
     index: checked(IndexRequest, (payload) => documents.index({ payload })),
     getDocument: (docId: string, collection?: string, call?: CallOptions) =>
-      getDocument({ doc_id: docId, collection }, call),
+      run(documents.getDocument(byId(docId, collection)), call),
     /** A page of a document's passages, with their texts. */
     passages: (docId: string, request: PassagesRequest = {}, call?: CallOptions) =>
-      listPassages({ doc_id: docId, ...request }, call),
+      run(
+        documents.listPassages({ ...byId(docId, undefined), urlParams: request as typeof PassagesParams.Type }),
+        call
+      ),
     /** A page of documents; `cursor` is the `next_cursor` of the previous page. */
-    listDocuments: (request: ListRequest = {}, call?: CallOptions) => listDocuments(request, call),
+    listDocuments: (request: ListRequest = {}, call?: CallOptions) =>
+      run(documents.listDocuments({ urlParams: request as typeof ListParams.Type }), call),
     deleteDocument: (docId: string, collection?: string, call?: CallOptions) =>
-      deleteDocument({ doc_id: docId, collection }, call),
+      run(documents.deleteDocument(byId(docId, collection)), call),
     /** Deletes the documents of exactly this source; deleting nothing is not an error. */
     deleteSource: (source: string, collection?: string, call?: CallOptions) =>
-      deleteSource({ source, collection }, call),
+      run(documents.deleteBySource({ payload: { source, ...ofCollection(collection) }, urlParams: {} }), call),
     /** Deletes every document that a filter matches; the filter must not be empty. */
     deleteMatching: (filter: Filter, collection?: string, call?: CallOptions) =>
-      deleteMatching({ filter, collection }, call),
+      run(documents.deleteBySource({ payload: { filter, ...ofCollection(collection) }, urlParams: {} }), call),
     collections: async (call?: CallOptions) => (await run(collections.listCollections({}), call)).collections,
-    createCollection: (name: string, call?: CallOptions) => createCollection({ name }, call),
-    dropCollection: (name: string, call?: CallOptions) => dropCollection({ name }, call),
-    stats: (collection?: string, call?: CallOptions) => stats({ collection }, call),
+    createCollection: (name: string, call?: CallOptions) =>
+      run(collections.createCollection({ payload: { name: name as CollectionName } }), call),
+    dropCollection: (name: string, call?: CallOptions) =>
+      run(collections.dropCollection({ path: { name: name as CollectionName } }), call),
+    stats: (collection?: string, call?: CallOptions) =>
+      run(system.stats({ urlParams: ofCollection(collection) }), call),
     /** Indexes files of every format that Clew reads. */
     files: (sent: SentFiles, call?: CallOptions) =>
       run(
@@ -348,14 +311,20 @@ export const connect = (options: ClientOptions) => {
     /** Stores what clew export wrote. */
     import: (lines: string, call?: CallOptions) => run(files.import({ payload: lines }), call),
     reindex: (collection: string, options: { readonly force?: boolean } = {}, call?: CallOptions) =>
-      reindex({ name: collection, ...options }, call),
-    buildGraph: (request: typeof GraphBuildRequest.Encoded = {}, call?: CallOptions) => buildGraph(request, call),
+      run(collections.reindex({ path: { name: collection as CollectionName }, payload: options }), call),
+    buildGraph: (request: typeof GraphBuildRequest.Encoded = {}, call?: CallOptions) =>
+      run(graph.buildGraph({ payload: request as typeof GraphBuildRequest.Type }), call),
     /** A page of the names that join documents; `cursor` is the `next_cursor` of the previous page. */
-    entities: checked(Entities, (urlParams) => graph.listEntities({ urlParams })),
+    entities: ({ cursor, ...request }: EntitiesRequest, call?: CallOptions) => {
+      const urlParams = { ...request, cursor: cursor === undefined ? undefined : Number(cursor) }
+      return run(graph.listEntities({ urlParams: urlParams as typeof EntitiesParams.Type }), call)
+    },
     /** Where a name occurs, and its neighbours. */
-    entity: (name: string, request: EntityRequest = {}, call?: CallOptions) => entity({ name, ...request }, call),
+    entity: (name: string, request: EntityRequest = {}, call?: CallOptions) =>
+      run(graph.getEntity({ path: { name }, urlParams: request as typeof EntityParams.Type }), call),
     /** The passages that join two names. */
-    path: (from: string, to: string, collection?: string, call?: CallOptions) => path({ from, to, collection }, call),
+    path: (from: string, to: string, collection?: string, call?: CallOptions) =>
+      run(graph.getPath({ urlParams: { from, to, ...ofCollection(collection) } }), call),
     judge: checked(JudgementsRequest, (payload) => judgements.judge({ payload })),
     /** The judgements of a question. */
     judged: async (query: string, call?: CallOptions) =>

@@ -321,7 +321,6 @@ describe("the sources", () => {
     "citations/verdict/words.ts units": "filled once, below",
     "entities/names.ts known": "cache of a pure function",
     "http/connection.ts awaited": "the answers that a socket waits for, which go with it",
-    "http/respond.ts statuses": "cache of a pure function",
     "onnx/worker.ts isLoaded": "a thread's own program: its model",
     "onnx/worker.ts loading": "a thread's own program: its model",
     "postings/Arena.ts current": "a kernel's memory, of which a thread reserves a gibibyte",

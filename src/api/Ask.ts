@@ -9,7 +9,7 @@ import { ViaStep } from "../model/Graph.ts"
 import { mustBeObject, mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { SearchRequest } from "../model/Query.ts"
-import { freshness, place, provenance, Verdict } from "../model/SearchResult.ts"
+import { freshness, place, provenance, CitationVerdict } from "../model/SearchResult.ts"
 import { about, ofSearches, strict, Authorization } from "./endpoint.ts"
 
 const ModelName = Schema.NonEmptyString.pipe(
@@ -100,20 +100,7 @@ export const Answerer = Schema.Struct({
 
 /** Data of a `citations` event. */
 export const CitationsEvent = Schema.Struct({
-  citations: Schema.Array(
-    Schema.Struct({
-      index: int("The passage's number, as in [1]"),
-      start: int("UTF-16 offset of the mark in the answer"),
-      end: int("UTF-16 offset after the mark"),
-      sentence: text("The sentence that the mark belongs to, without its marks"),
-      exists: flag("Whether the answer was given a passage with this number"),
-      support: number("How far passage and sentence are about the same, by words and vectors, 0 to 1"),
-      verdict: Verdict.annotations({
-        description:
-          "mentioned: a statement of the passage has all of the sentence, nearly word for word; not_found: the passage does not say it; contradicted: the passage says otherwise; unclear: words and meaning do not decide"
-      })
-    }).annotations({ identifier: "CitationVerdict", description: "What the cited passage has of a sentence" })
-  ).annotations({ description: "Every mark of the answer, in order" }),
+  citations: Schema.Array(CitationVerdict).annotations({ description: "Every mark of the answer, in order" }),
   ...Struct.omit(provenance, "weak"),
   omitted: Schema.optional(int("Passages that did not fit into the model's window")),
   llm: Answerer.annotations({ description: "What answered" }),

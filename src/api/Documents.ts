@@ -169,7 +169,7 @@ const docId = HttpApiSchema.param("doc_id", segment(DocumentId, 1000, "The docum
 /** Most passages of a page. */
 const mostPassages = 200
 
-const PassagesParams = Schema.Struct({
+export const PassagesParams = Schema.Struct({
   collection: Schema.optional(CollectionName),
   offset: Schema.optional(wholeNumber("offset", 0, 2 ** 32 - 1, "The chunk_index of the first passage; default 0")),
   limit: Schema.optional(wholeNumber("limit", 1, mostPassages, "Passages per page; default 50"))

@@ -26,7 +26,7 @@ const aName = "A name, a title, a symbol; case, accents and punctuation are igno
 const entityName = (field: string) => someText(field, 1000, aName)
 const entity = HttpApiSchema.param("name", segment(entityName("name"), 1000, aName))
 
-const ListParams = Schema.Struct({
+export const EntitiesParams = Schema.Struct({
   collection: Schema.optional(CollectionName),
   prefix: Schema.optional(
     Schema.String.pipe(Schema.maxLength(1000)).annotations({
@@ -47,7 +47,7 @@ const ListParams = Schema.Struct({
   )
 }).annotations(strict)
 
-const EntityParams = Schema.Struct({
+export const EntityParams = Schema.Struct({
   collection: Schema.optional(CollectionName),
   hops: Schema.optional(wholeNumber("hops", 1, 3, "Most steps to a neighbour, each through one passage; default 1")),
   kind: Schema.optional(Relation),
@@ -80,7 +80,7 @@ export const GraphBuildRequest = Schema.Struct({
 export class GraphGroup extends HttpApiGroup.make("graph")
   .add(
     HttpApiEndpoint.get("listEntities", "/graph/entities")
-      .setUrlParams(ListParams)
+      .setUrlParams(EntitiesParams)
       .addSuccess(GraphEntities)
       .annotateContext(about("List entities", "The names that join at least two documents, page by page, by PageRank."))
   )

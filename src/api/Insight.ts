@@ -90,7 +90,7 @@ export const CompareResponse = Schema.Struct({
 }).annotations({ identifier: "CompareResponse", description: "What two settings find, and what changes between them" })
 export type CompareResponse = typeof CompareResponse.Type
 
-const SuggestParams = Schema.Struct({
+export const SuggestParams = Schema.Struct({
   prefix: someText(
     "prefix",
     suggested.characters,

@@ -202,7 +202,7 @@ const said = (
   if (first === "is missing") return `${name} is required`
   if (first.startsWith("is unexpected, expected: ")) {
     const known = [...first.matchAll(/"([^"]+)"/g)].map(([, key = ""]) => key)
-    return `${name} is unknown${meant(name, known)}; allowed: ${known.join(", ")}`
+    return `${name} is unknown${meant(name.slice(name.lastIndexOf(".") + 1), known)}; allowed: ${known.join(", ")}`
   }
   const expected = messages.flatMap((message) => expectation.exec(message)?.[1] ?? [])
   const actual = expectation.exec(first)?.[2]

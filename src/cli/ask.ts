@@ -6,7 +6,14 @@ import { Answer, type Verdict as Checked } from "../Answer.ts"
 import type { LlmIdentity } from "../Llm.ts"
 import { citation, state } from "../citations/prompt.ts"
 import { limits } from "../model/Limits.ts"
-import { type Hit, SearchResult, Verdict, provenance, toProvenance, toSearchResult } from "../model/SearchResult.ts"
+import {
+  type Hit,
+  CitationVerdict,
+  SearchResult,
+  provenance,
+  toProvenance,
+  toSearchResult
+} from "../model/SearchResult.ts"
 import { flags, noteRemarks, nothingFound, positional, requestOf } from "./asking.ts"
 import * as Cli from "./command.ts"
 import { Place, reading, displayPath } from "./engine.ts"
@@ -82,17 +89,7 @@ export const AskReport = Schema.Struct({
   llm: Schema.Struct({ backend: Schema.String, model: Schema.optional(Schema.String) }),
   /** Passage n of the answer is at index n - 1. */
   sources: Schema.Array(SearchResult),
-  citations: Schema.Array(
-    Schema.Struct({
-      index: Schema.Int,
-      start: Schema.Int,
-      end: Schema.Int,
-      sentence: Schema.String,
-      exists: Schema.Boolean,
-      support: Schema.Finite,
-      verdict: Verdict
-    })
-  ),
+  citations: Schema.Array(CitationVerdict),
   /** The answer was cut at llm.max_tokens. */
   cut: Schema.optional(Schema.Boolean),
   /** The model's server cut the prompt to its window. */

@@ -9,8 +9,7 @@ import { isObject } from "../model/kinds.ts"
 import type { Found } from "../model/SearchResult.ts"
 import { asRead, besides, outdated, shortfall, weakOnly } from "../citations/remarks.ts"
 import { limits } from "../model/Limits.ts"
-import { QueryText, SearchRequest } from "../model/Query.ts"
-import { fields } from "./fields.ts"
+import { Fusion, QueryText, type SearchRequest } from "../model/Query.ts"
 import * as options from "./flags.ts"
 import { Place } from "./engine.ts"
 import { exitCode, stop, usage } from "./exit.ts"
@@ -165,25 +164,41 @@ export const positional = {
   max: Infinity
 } as const
 
-const { collection: _, filter: __, query: ___, since: ____, ...derived } = SearchRequest.fields
-
-/** Every field of a search is a flag; what is said here is what the schema does not say, or says for programs. */
+/** Every field of a search, as a test has it. */
 export const flags = {
-  ...fields(derived, {
-    top_k: { alias: "k", value: "N", summary: "Passages to show (default: search.top_k, which is 5)" },
-    hybrid: { summary: "Fuse search by words and by meaning (default)", negated: "Search by meaning only" },
-    alpha: { value: "WEIGHT", summary: "Weight of meaning against words: 0 is only words, 1 only meaning" },
-    fusion: { summary: "Fuse the ranks of both searches (rrf) or their scores (score)" },
-    graph: {
-      summary:
-        "Fill ranks from the sixth on with passages that the knowledge graph joins to the best (default: search.graph, which is auto)"
-    },
-    min_relevance: { value: "SHARE", summary: "Leave out passages less likely than this to answer, 0 to 1" },
-    queries: {
-      name: "also",
-      value: "TEXT",
-      summary: `Search for this too, such as other words or a part of the question; up to ${limits.queries} times`
-    }
+  topK: Cli.integer("top-k", {
+    alias: "k",
+    value: "N",
+    summary: "Passages to show (default: search.top_k, which is 5)",
+    ...limits.topK
+  }),
+  hybrid: Cli.either("hybrid", {
+    summary: "Fuse search by words and by meaning (default)",
+    negation: "no-hybrid",
+    negated: "Search by meaning only"
+  }),
+  alpha: Cli.number("alpha", {
+    value: "WEIGHT",
+    summary: "Weight of meaning against words: 0 is only words, 1 only meaning",
+    ...limits.alpha
+  }),
+  fusion: Cli.choice("fusion", {
+    choices: Fusion.literals,
+    summary: "Fuse the ranks of both searches (rrf) or their scores (score)"
+  }),
+  graph: Cli.choice("graph", {
+    choices: ["true", "false", "auto"],
+    summary:
+      "Fill ranks from the sixth on with passages that the knowledge graph joins to the best (default: search.graph, which is auto)"
+  }),
+  minRelevance: Cli.number("min-relevance", {
+    value: "SHARE",
+    summary: "Leave out passages less likely than this to answer, 0 to 1",
+    ...limits.minRelevance
+  }),
+  queries: Cli.repeated("also", {
+    value: "TEXT",
+    summary: `Search for this too, such as other words or a part of the question; up to ${limits.queries} times`
   }),
   filter: options.filter,
   since: options.since,
@@ -196,7 +211,7 @@ type Given = Partial<Cli.Values<typeof flags>>
 export const requestOf = Effect.fnUntraced(function* (given: Given, words: ReadonlyArray<string>) {
   const { cwd } = yield* Place
   const query = words.join(" ")
-  const { alpha, filter: filters = [], fusion, hybrid, queries = [] } = given
+  const { alpha, filter: filters = [], fusion, graph: use, hybrid, queries = [] } = given
   if (hybrid === false && (alpha !== undefined || fusion !== undefined)) {
     return yield* usage("--alpha and --fusion apply to hybrid search: leave them out, or --no-hybrid")
   }
@@ -213,7 +228,8 @@ export const requestOf = Effect.fnUntraced(function* (given: Given, words: Reado
     return yield* usage(`--also may be given at most ${limits.queries} times, got ${queries.length}`)
   }
   const filter = yield* Either.mapLeft(parseFilter(filters, cwd), usage)
-  return { ...given, query, filter } satisfies SearchRequest
+  const graph = use === undefined || use === "auto" ? use : use === "true"
+  return { ...given, query, filter, graph } satisfies SearchRequest
 })
 
 /** Says that nothing was found, and why that may be; ends with 3. */

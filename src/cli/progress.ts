@@ -36,56 +36,6 @@ const left = (tally: Tally, total: Total, ms: number): string => {
   return `, ${durationText((ms * Math.max(0, total.bytes - done(tally))) / done(tally))} left`
 }
 
-/** Redraws the last line of the terminal until it is interrupted, then removes it. */
-const bar = Effect.fnUntraced(function* (tally: Tally, options: WalkOptions) {
-  const { default: Progress } = yield* Effect.promise(() => import("cli-progress"))
-  const total: Total = { bytes: 0, complete: false }
-  const started = yield* Clock.currentTimeMillis
-  const payload = (ms: number) => ({ pace: pace(tally, ms), left: left(tally, total, ms) })
-  const shown = yield* Effect.acquireRelease(
-    Effect.sync(() => {
-      const made = new Progress.SingleBar({
-        format: "{bar} {percentage}%  {pace}{left}",
-        stream: process.stderr,
-        hideCursor: true,
-        clearOnComplete: true,
-        barsize: 24,
-        fps: 8,
-        barCompleteChar: "█",
-        barIncompleteChar: "░"
-      })
-      made.start(1, 0, payload(0))
-      return made
-    }),
-    (made) => Effect.sync(() => made.stop())
-  )
-  yield* Effect.forkScoped(measure(options, total))
-  yield* Clock.currentTimeMillis.pipe(
-    Effect.tap((now) =>
-      Effect.sync(() => {
-        // The total is not known yet: a bar that goes backwards would be more accurate, but confusing.
-        shown.setTotal(Math.max(1, total.complete ? total.bytes : 2 * total.bytes, done(tally)))
-        shown.update(done(tally), payload(now - started))
-      })
-    ),
-    Effect.repeat(Schedule.spaced("125 millis"))
-  )
-})
-
-/** Prints progress once, after a few seconds: who reads a pipe wants to know that it works, not how far it is. */
-const lines = Effect.fnUntraced(function* (tally: Tally) {
-  const { note } = yield* Terminal
-  const started = yield* Clock.currentTimeMillis
-  yield* Clock.currentTimeMillis.pipe(
-    Effect.flatMap((now) =>
-      note(
-        `clew: ${count(tally.documents, "document")} read, ${count(tally.counts.chunks, "passage")}, ${pace(tally, now - started)}`
-      )
-    ),
-    Effect.delay("5 seconds")
-  )
-})
-
 /** Milliseconds between two states of a line on a terminal, and until it is printed elsewhere. */
 const linePace = { terminal: 100, elsewhere: 5000 }
 
@@ -112,12 +62,38 @@ export const progressLine = Effect.gen(function* () {
 export const shareText = (done: number, total: number): string =>
   `${total === 0 ? 100 : Math.min(100, Math.floor((100 * done) / total))}%`
 
-/** Shows the progress of an effect while it runs: a bar in a terminal, else one line after five seconds. */
+const barSize = 24
+
+/** A bar as wide as the terminal has room for. */
+const barOf = (tally: Tally, total: Total, ms: number, columns: number): string => {
+  // The total is not known yet: a bar that goes backwards would be more accurate, but confusing.
+  const all = Math.max(1, total.complete ? total.bytes : 2 * total.bytes, done(tally))
+  const bar = "█".repeat(Math.round((barSize * done(tally)) / all)).padEnd(barSize, "░")
+  const line = `${bar} ${shareText(done(tally), all)}  ${pace(tally, ms)}${left(tally, total, ms)}`
+  return line.slice(0, columns - 1)
+}
+
+/**
+ * Shows the progress of an effect while it runs: a bar in a terminal. Elsewhere it is one line after five seconds: who reads
+ * a pipe wants to know that it works, not how far it is.
+ */
 export const withProgress =
   (tally: Tally, options: WalkOptions) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.gen(function* () {
       const { err } = yield* Terminal
-      yield* Effect.forkScoped(err.isTerminal ? Effect.scoped(bar(tally, options)) : lines(tally))
+      const { clear, show } = yield* progressLine
+      const total: Total = { bytes: 0, complete: false }
+      const started = yield* Clock.currentTimeMillis
+      const shown = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        show(() =>
+          err.isTerminal
+            ? barOf(tally, total, now - started, err.columns)
+            : `clew: ${count(tally.documents, "document")} read, ${count(tally.counts.chunks, "passage")}, ${pace(tally, now - started)}`
+        )
+      )
+      if (err.isTerminal) yield* Effect.forkScoped(measure(options, total))
+      yield* Effect.addFinalizer(() => clear)
+      yield* Effect.forkScoped(Effect.repeat(shown, Schedule.spaced("125 millis")))
       return yield* effect
     }).pipe(Effect.scoped)

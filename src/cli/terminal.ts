@@ -8,6 +8,7 @@ import type * as Scope from "effect/Scope"
 import { createColors } from "picocolors"
 import * as readline from "node:readline"
 import type { Readable, Writable } from "node:stream"
+import { buffer } from "node:stream/consumers"
 import { stripVTControlCharacters } from "node:util"
 import { exitCode, type ExitCode } from "./exit.ts"
 import { wrapped } from "./wrap.ts"
@@ -165,11 +166,7 @@ const confirm = (question: string, { stdin, stderr }: Streams): Effect.Effect<bo
 
 const readAll = (stdin: Readable): Effect.Effect<Uint8Array, InputUnreadable> =>
   Effect.tryPromise({
-    try: async () => {
-      const parts: Array<Uint8Array> = []
-      for await (const part of stdin) parts.push(part as Uint8Array)
-      return Buffer.concat(parts)
-    },
+    try: () => buffer(stdin),
     catch: (error) => new InputUnreadable({ message: `standard input cannot be read: ${(error as Error).message}` })
   })
 

@@ -33,7 +33,7 @@ export const CollectionList = () => {
   const reindex = async (of: string) => {
     const note = (job: Job | undefined) => setJobs((before) => new Map(before).set(of, job))
     await attempt(async () => {
-      await begin("POST", `/collections/${encodeURIComponent(of)}/reindex`, {}, note)
+      await begin(`/collections/${encodeURIComponent(of)}/reindex`, {}, note)
       announce("Its vectors are made anew")
     })
     note(undefined)

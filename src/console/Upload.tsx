@@ -123,7 +123,7 @@ export const Upload = ({
           indexed,
           skipped = [],
           unchanged
-        } = await begin<Uploaded>("POST", "/files", form, onProgress, controller.signal)
+        } = await begin<Uploaded>("/files", form, onProgress, controller.signal)
         change({
           done: before + batch.length,
           indexed: now.indexed + indexed,

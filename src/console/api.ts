@@ -13,27 +13,16 @@ export const key = {
 
 /** What a call failed with. Status 0: the server did not answer. */
 export class Failure extends Error {
-  readonly status: number
-  readonly tag: string
-  readonly errors: NonNullable<Problem["errors"]>
-
   constructor(
-    status: number,
-    {
-      _tag,
-      detail,
-      errors = []
-    }: Pick<Problem, "_tag" | "detail"> & { readonly errors?: Problem["errors"] | undefined }
+    readonly status: number,
+    detail: string,
+    readonly errors: NonNullable<Problem["errors"]> = []
   ) {
     super(detail)
-    this.status = status
-    this.tag = _tag
-    this.errors = errors
   }
 }
 
-export const asFailure = (error: unknown): Failure =>
-  error instanceof Failure ? error : new Failure(0, { _tag: "Unreachable", detail: String(error) })
+export const asFailure = (error: unknown): Failure => (error instanceof Failure ? error : new Failure(0, String(error)))
 
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError"
 
@@ -51,11 +40,8 @@ interface Options {
 
 const problemOf = async (response: Response): Promise<Failure> => {
   const problem = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined
-  return new Failure(response.status, {
-    _tag: typeof problem?._tag === "string" ? problem._tag : "Unreachable",
-    detail: typeof problem?.detail === "string" ? problem.detail : `The server answered ${response.status}`,
-    errors: problem?.errors
-  })
+  const detail = typeof problem?.detail === "string" ? problem.detail : `The server answered ${response.status}`
+  return new Failure(response.status, detail, problem?.errors)
 }
 
 /** Sends a request with the key; a Failure if it is refused, or nothing answers. */
@@ -81,7 +67,7 @@ export const send = async (
   } catch (error) {
     if (isAbort(error)) throw error
     tell(gone)
-    throw new Failure(0, { _tag: "Unreachable", detail: "The server does not answer" })
+    throw new Failure(0, "The server does not answer")
   }
   if (response.ok) return response
   const failure = await problemOf(response)
@@ -137,20 +123,20 @@ export const follow = async (job: Job, onProgress: (job: Job) => void, signal?: 
 
 /** Starts work that may take long: a job where the server has them, else its answer. */
 export const begin = async <A>(
-  method: string,
   path: string,
   body: unknown,
   onProgress: (job: Job) => void,
   signal?: AbortSignal
 ): Promise<A> => {
-  const response = await send(method, path, { body, signal, headers: { prefer: "respond-async" } })
+  const response = await send("POST", path, { body, signal, headers: { prefer: "respond-async" } })
   const answer = (await response.json()) as A | Job
   if (response.status !== 202) return answer as A
   onProgress(answer as Job)
   const job = await follow(answer as Job, onProgress, signal)
   if (job.state === "done") return job.result as A
-  throw new Failure(
-    job.error?.status ?? 0,
-    job.error ?? { _tag: "Cancelled", detail: job.state === "cancelled" ? "It was cancelled" : "It did not end" }
-  )
+  const { detail, errors, status } = job.error ?? {
+    status: 0,
+    detail: job.state === "cancelled" ? "It was cancelled" : "It did not end"
+  }
+  throw new Failure(status, detail, errors)
 }

@@ -52,18 +52,15 @@ export const ask = async (body: AskBody, onChange: (turn: Turn) => void, signal:
       else if (event === "done") change({ state: "done" })
       else if (event === "error") {
         const { message } = JSON.parse(data) as { readonly message: string }
-        throw new Failure(503, { _tag: "LlmUnavailable", detail: message })
+        throw new Failure(503, message)
       }
     }
-    if (turn.state === "asking") throw new Failure(503, { _tag: "Cut", detail: "The answer was cut short; ask again" })
+    if (turn.state === "asking") throw new Failure(503, "The answer was cut short; ask again")
   } catch (error) {
     if (signal.aborted) return change({ state: "stopped" })
     change({
       state: "failed",
-      failure:
-        error instanceof Failure
-          ? error
-          : new Failure(503, { _tag: "Cut", detail: "The connection was lost; ask again" })
+      failure: error instanceof Failure ? error : new Failure(503, "The connection was lost; ask again")
     })
   }
 }

@@ -26,7 +26,7 @@ import {
   whenAnswered,
   withoutUpgrade
 } from "./connection.ts"
-import { clientKey, isLoopback } from "./loopback.ts"
+import { clientAddress, clientOf, isLoopback } from "./loopback.ts"
 
 /** The server cannot listen on its address; the message says why and what to do. */
 export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
@@ -182,7 +182,8 @@ const makeStart = (server: Http.Server, trustProxy: boolean, life: Lifecycle) =>
     }
   }
   return (request: Http.IncomingMessage, response: Http.ServerResponse, start: () => void) => {
-    const client = clientKey(request.socket.remoteAddress, request.headers["x-forwarded-for"], trustProxy)
+    const address = clientAddress(request.socket.remoteAddress, request.headers["x-forwarded-for"], trustProxy)
+    const client = clientOf(address)
     const owner = /^\/(?:health|ready)(?:$|\?)/.test(request.url!) ? `${client} monitor` : client
     const leave = () => waiting.delete(owner, begin)
     const begin = () => {

@@ -28,7 +28,7 @@ import { Access } from "./Access.ts"
 
 import { batchFault, chatFault, embeddingsFault, type BodyRules, withJsonBody } from "./body.ts"
 import { Listener } from "./Listener.ts"
-import { clientAddress, clientOf as keyOf, isLoopback } from "./loopback.ts"
+import { clientAddress, clientOf, isLoopback } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
 import { makeAccount } from "./metrics.ts"
 import { encode, isOpenAi, respondOpenAi, errorOf, render, respond } from "./respond.ts"
@@ -146,13 +146,6 @@ const requestId = ({ headers }: HttpServerRequest.HttpServerRequest): string => 
   return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-const addressOf = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string =>
-  clientAddress(Option.getOrUndefined(request.remoteAddress), request.headers["x-forwarded-for"], trustProxy)
-
-/** The client's key for the rate limit, and for its turns. */
-export const clientOf = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string =>
-  keyOf(addressOf(request, trustProxy))
-
 /** Whether a request names its host twice; Node keeps the first, a proxy before us may go by the other. */
 const hasTwoHosts = ({ rawHeaders }: IncomingMessage): boolean => {
   let hosts = 0
@@ -256,8 +249,9 @@ const make = (served: ReadonlySet<string> | undefined) =>
         const request = yield* HttpServerRequest.HttpServerRequest
         const started = performance.now()
         const id = requestId(request)
-        const address = addressOf(request, trustProxy)
-        const client = keyOf(address)
+        const remote = Option.getOrUndefined(request.remoteAddress)
+        const address = clientAddress(remote, request.headers["x-forwarded-for"], trustProxy)
+        const client = clientOf(address)
         // Later log lines use this id.
         NodeHttpServerRequest.toIncomingMessage(request).headers["x-request-id"] = id
         const route = yield* findRoute(request.url)

@@ -26,7 +26,7 @@ export const isLoopback = (host: string): boolean => {
 /** Whether a browser resolves a name to this machine without a name server. */
 export const isLoopbackName = (name: string): boolean => isLoopback(name) || name.endsWith(".localhost")
 
-/** The client of a request: an IPv4 address, or the /64 network that an IPv6 host usually has for itself. */
+/** The client of a request, for limits and turns: an IPv4 address, or the /64 network that an IPv6 host usually has for itself. */
 export const clientOf = (address: string): string => {
   const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1]
   if (v4 !== undefined) return v4
@@ -54,6 +54,3 @@ export const clientAddress = (
     .at(-1)!
   return addressOf(last) ?? remote ?? ""
 }
-
-/** The client's key for limits and turns. */
-export const clientKey = (...from: Parameters<typeof clientAddress>): string => clientOf(clientAddress(...from))

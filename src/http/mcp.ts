@@ -17,9 +17,9 @@ import { code } from "../mcp/RpcError.ts"
 import type { Needs } from "../mcp/Tool.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { once } from "../runtime/once.ts"
+import * as Turn from "../runtime/Turn.ts"
 import { Access } from "./Access.ts"
 import { makeAudit } from "./audit.ts"
-import { clientOf } from "./edge.ts"
 import { Listener } from "./Listener.ts"
 import { idOf, render } from "./respond.ts"
 
@@ -40,7 +40,7 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
       const access = yield* Access
       const limiter = yield* RateLimiter
       const { closing, grace } = yield* Listener
-      const { trustProxy, writePaths } = yield* ServerConfig
+      const { writePaths } = yield* ServerConfig
       const audit = yield* makeAudit
       const given: Options = {
         ...options,
@@ -106,7 +106,6 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
         yield* access.authorize
         yield* access.checkOrigin(request)
         const { headers, method } = request
-        const client = clientOf(request, trustProxy)
         const { answer, refuse } = yield* loaded
         const controller = new AbortController()
         const abort = Effect.sync(() => controller.abort())
@@ -119,9 +118,10 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
         }
         const body = read.right
         // The request itself has taken one of its client.
+        const client = yield* FiberRef.get(Turn.current)
         if (Array.isArray(body)) yield* Effect.forEach(body.slice(1), () => limiter.take(client), { discard: true })
         const asked = new Request("http://localhost/mcp", { method, headers, signal: controller.signal })
-        const response = yield* Effect.onInterrupt(answer(asked, body, client), () => abort)
+        const response = yield* Effect.onInterrupt(answer(asked, body), () => abort)
         return yield* send(response, abort, isEndless(method, body) ? yield* revoked : undefined)
       })
       yield* router.get("/mcp", handle)

@@ -20,16 +20,9 @@ interface StatusError {
   readonly errors?: ReadonlyArray<FieldError>
 }
 
-const statuses = new WeakMap<object, number>()
-
 /** The status annotated on the error's class; 0 if there is none. */
-const statusOf = (error: object): number => {
-  const known = statuses.get(error.constructor)
-  if (known !== undefined) return known
-  const status = Schema.isSchema(error.constructor) ? HttpApiSchema.getStatus(error.constructor.ast, 0) : 0
-  statuses.set(error.constructor, status)
-  return status
-}
+const statusOf = (error: object): number =>
+  Schema.isSchema(error.constructor) ? HttpApiSchema.getStatus(error.constructor.ast, 0) : 0
 
 const isStatusError = (error: unknown): error is StatusError =>
   Predicate.hasProperty(error, "_tag") && error instanceof Error && statusOf(error) > 0

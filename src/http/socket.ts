@@ -6,6 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Predicate from "effect/Predicate"
@@ -29,12 +30,12 @@ import { toSearchResult } from "../model/SearchResult.ts"
 import { Prompt } from "../Prompt.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { nextTurn } from "../runtime/EventLoop.ts"
+import * as Turn from "../runtime/Turn.ts"
 import { Search } from "../Search.ts"
 import { didYouMean } from "../terms/nearest.ts"
 import { Access } from "./Access.ts"
 import { parseJson } from "./body.ts"
 import type { Upgrade } from "./connection.ts"
-import { clientOf } from "./edge.ts"
 import { Listener } from "./Listener.ts"
 import * as metrics from "./metrics.ts"
 import { failed, idOf } from "./respond.ts"
@@ -301,7 +302,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
     const access = yield* Access
     const answer = yield* makeAnswer
     const { closing, upgradeOf } = yield* Listener
-    const { maxBodyBytes, maxSockets, trustProxy } = yield* ServerConfig
+    const { maxBodyBytes, maxSockets } = yield* ServerConfig
     const handshake = yield* makeHandshake(Math.min(maxBodyBytes, mebibyte))
     let open = 0
 
@@ -347,7 +348,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
           access.authorizeSocket,
           yield* Effect.context<Effect.Effect.Context<typeof access.authorizeSocket>>()
         )
-        const sender = { admitted, client: clientOf(request, trustProxy), requestId: idOf(request) }
+        const sender = { admitted, client: yield* FiberRef.get(Turn.current), requestId: idOf(request) }
         yield* Effect.forkDaemon(Effect.interruptible(Effect.ensuring(converse(connection, sender), leave)))
         return HttpServerResponse.empty({ status: 101 })
         // A client that goes during the handshake must release its slot.

@@ -14,7 +14,6 @@ import { SearchConfig } from "../Config.ts"
 import { CollectionName } from "../model/Collection.ts"
 import type { Right } from "../model/Key.ts"
 import { Store } from "../Store.ts"
-import { version } from "../version.ts"
 import * as ClientLog from "./ClientLog.ts"
 import { type Message, readValue, withoutTag } from "./Message.ts"
 import { overviewOf } from "./overview.ts"
@@ -54,7 +53,6 @@ interface Session {
 
 /** What a request brings for who answers it. */
 interface Extra extends Record<string, unknown> {
-  readonly caller: Caller
   readonly runtime: Runtime.Runtime<never>
   readonly service: Service
   readonly owner: string
@@ -113,7 +111,7 @@ const look = Effect.fnUntraced(function* (options: Options) {
 })
 
 /**
- * MCP's Streamable HTTP for clients of both eras: takes a request with its parsed body and the client whose turn it is.
+ * MCP's Streamable HTTP for clients of both eras: takes a request with its parsed body, in the fiber of its client.
  * Aborting the request cancels its work. A client of the first era has a session; it begins another when that is gone.
  */
 export const make = (options: Options) =>
@@ -133,7 +131,6 @@ export const make = (options: Options) =>
         // What it runs can be interrupted, as making it cannot.
         return yield* Effect.interruptible(
           makeService({
-            version,
             name: options.name,
             overview,
             tools: Either.getOrElse(
@@ -263,7 +260,7 @@ export const make = (options: Options) =>
       return response
     }
 
-    return (request: Request, body: unknown, client: string): Effect.Effect<Response> =>
+    return (request: Request, body: unknown): Effect.Effect<Response> =>
       Effect.gen(function* () {
         const isBatch = Array.isArray(body)
         const values: ReadonlyArray<unknown> = isBatch ? body : request.method === "POST" ? [body] : []
@@ -282,12 +279,11 @@ export const make = (options: Options) =>
         const { calls, handler, isFirstEra } = yield* second
         const now = yield* Clock.currentTimeMillis
         const extra = {
-          caller,
           runtime: yield* Effect.runtime(),
           service,
           owner: JSON.stringify([caller.name, caller.who, permissions])
         }
-        const authInfo = { token: "", clientId: client, scopes: [], extra }
+        const authInfo = { token: "", clientId: "", scopes: [], extra }
         return yield* Effect.promise(async () => {
           // Both eras' servers refuse what we leave out: unknown members, and null for what is absent.
           const sent = messages.map((message, at) => (message._tag === "Response" ? values[at] : withoutTag(message)))
@@ -296,7 +292,7 @@ export const make = (options: Options) =>
           const [message] = messages
           if (message?._tag === "Request" && message.method === "subscriptions/listen") {
             try {
-              const stop = await service.listen(message.params, handler.notify.resourceUpdated, caller)
+              const stop = await service.listen(message.params, handler.notify.resourceUpdated, extra.runtime)
               request.signal.addEventListener("abort", stop)
               const response = await handler.fetch(request, { parsedBody, authInfo })
               const isStream = response.headers.get("content-type")?.startsWith("text/event-stream")

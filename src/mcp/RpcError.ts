@@ -26,12 +26,10 @@ export class RpcError extends Data.TaggedError("RpcError")<{
 }> {}
 
 /** -32602 with every fault in the message and in `data.errors`. */
-export const invalidParams = (faults: ReadonlyArray<FieldError>): RpcError =>
-  new RpcError({
-    code: code.invalidParams,
-    message: faults.map(({ message }) => message).join("; "),
-    data: { errors: faults }
-  })
+export const invalidParams = (
+  faults: ReadonlyArray<FieldError>,
+  message = faults.map(({ message }) => message).join("; ")
+): RpcError => new RpcError({ code: code.invalidParams, message, data: { errors: faults } })
 
 /** -32602 for one argument. */
 export const refuse = (path: string, message: string): RpcError => invalidParams([{ path, message }])

@@ -3,19 +3,21 @@ import * as Mcp from "@modelcontextprotocol/sdk/types.js"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
-import { type Caller, mustHave, owner, workingFor } from "../Caller.ts"
+import { current, mustHave } from "../Caller.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { pathText } from "../model/kinds.ts"
 import { once } from "../runtime/once.ts"
 import { working } from "../runtime/Turn.ts"
 import { named } from "../runtime/Unhandled.ts"
+import { version } from "../version.ts"
 import type { ClientLog } from "./ClientLog.ts"
 import type { Request } from "./Message.ts"
 import type { Overview } from "./overview.ts"
 import { code, invalidParams, RpcError, toRpcError } from "./RpcError.ts"
-import type { Call, Settings } from "./Tool.ts"
+import type { Call, Configured } from "./Tool.ts"
 import { writingTools } from "./toolNames.ts"
 import { checkCount, type Use, type Watching } from "./Watching.ts"
 import { type Id, listenedTo } from "./wire.ts"
@@ -91,13 +93,6 @@ const schemas: ReadonlyMap<string, Requested> = new Map(
   ].map((schema) => [schema.shape.method.value, schema as unknown as Requested])
 )
 
-/** Settings of the configuration, read at first use. */
-export interface Configured {
-  readonly topK: number
-  readonly readOnly: boolean
-  readonly writePaths: ReadonlyArray<string>
-}
-
 const instructions = (tools: ReadonlyArray<string>, { details, what }: Overview): string =>
   [
     `Clew searches ${what}: notes, papers, code, manuals, whatever was indexed.`,
@@ -116,16 +111,16 @@ export type Audit = <A, E, R>(
   work: Effect.Effect<A, E, R>
 ) => Effect.Effect<A, E, R>
 
+type Asker = Runtime.Runtime<never>
+
 /** Who asks, and what an answer needs of the connection. */
 export interface Asking {
   readonly id: Id
   readonly signal: AbortSignal
-  /** Whose turn it is, where several clients take turns. */
+  /** Whose turn it is, if the fiber does not know. */
   readonly client?: string | undefined
-  /** What they may do; everything unless given. */
-  readonly by?: Caller | undefined
-  /** That of the request itself, if the service was made for another one. */
-  readonly runtime?: Runtime.Runtime<never> | undefined
+  /** That of the request itself, which knows its caller, if the service was made for another one. */
+  readonly runtime?: Asker | undefined
   readonly log?: ClientLog | undefined
   /** What a client of the first era watches. */
   readonly watches?: Watches | undefined
@@ -147,17 +142,27 @@ export interface Service {
   /** The result of a request, or an RpcError. */
   readonly answer: (request: { readonly method: string }, asking: Asking) => Promise<Mcp.Result>
   /** Watches what `subscriptions/listen` of the second era asks for, until what it returns is called; or an RpcError. */
-  readonly listen: (params: unknown, changed: (uri: string) => void, by?: Caller) => Promise<() => void>
+  readonly listen: (params: unknown, changed: (uri: string) => void, runtime?: Asker) => Promise<() => void>
   /** Loads what the first call needs. */
   readonly prepare: () => void
 }
 
-const failureOf = (cause: Cause.Cause<RpcError>): RpcError =>
-  Option.getOrElse(Cause.failureOption(cause), () => new RpcError({ code: code.internal, message: "Cancelled" }))
+/** Fails as clients are told. */
+const told = <A>(effect: Effect.Effect<A, unknown>): Effect.Effect<A, RpcError> =>
+  Effect.catchAllCause(effect, (cause) => Effect.flatMap(toRpcError(cause), Effect.fail))
+
+/** The result, or an RpcError. */
+const run = async <A>(runtime: Asker, effect: Effect.Effect<A, RpcError>, signal?: AbortSignal): Promise<A> => {
+  const exit = await Runtime.runPromiseExit(runtime)(effect, signal && { signal })
+  if (Exit.isSuccess(exit)) return exit.value
+  throw Option.getOrElse(
+    Cause.failureOption(exit.cause),
+    () => new RpcError({ code: code.internal, message: "Cancelled" })
+  )
+}
 
 /** Answers with our methods. `use` provides the engine, opening it at first use. */
 export const make = (options: {
-  readonly version: string
   /** Names of the enabled tools. */
   readonly tools: ReadonlyArray<string>
   readonly config: Effect.Effect<Configured, unknown>
@@ -180,16 +185,15 @@ export const make = (options: {
       overview,
       tools,
       use,
-      version,
       watching
     } = options
     const own = yield* Effect.runtime()
     const loaded = once(
       Effect.gen(function* () {
-        const { readOnly, topK, writePaths } = yield* config
-        const served = readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
+        const configured = yield* config
+        const served = configured.readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
         const module = yield* Effect.promise(() => import("./methods.ts"))
-        return module.methods({ version, readOnly, writePaths, topK, tools: served, overview } satisfies Settings)
+        return module.methods({ ...configured, tools: served, overview })
       })
     )
 
@@ -205,10 +209,12 @@ export const make = (options: {
         return {}
       })
 
-    const mayWrite = (by: Caller) =>
-      Effect.mapError(mustHave(by, "write"), ({ message }) => new RpcError({ code: code.invalidRequest, message }))
+    const mayWrite = Effect.mapError(
+      Effect.flatMap(FiberRef.get(current), (caller) => mustHave(caller, "write")),
+      ({ message }) => new RpcError({ code: code.invalidRequest, message })
+    )
 
-    const work = (request: Mcp.ClientRequest, call: Call, { by = owner, log, watches }: Asking) =>
+    const work = (request: Mcp.ClientRequest, call: Call, { log, watches }: Asking) =>
       Effect.flatMap(loaded, (methods): Effect.Effect<unknown, unknown> => {
         switch (request.method) {
           case "tools/list":
@@ -221,7 +227,7 @@ export const make = (options: {
               writes ? audit(name, collection as string | undefined, use(work, true)) : use(work)
             )
             return Effect.logDebug(`tools/call ${name}`).pipe(
-              Effect.zipRight(writes ? mayWrite(by) : Effect.void),
+              Effect.zipRight(writes ? mayWrite : Effect.void),
               Effect.zipRight(called)
             )
           }
@@ -255,7 +261,7 @@ export const make = (options: {
       info: { name: "clew", title: name === undefined ? "Clew" : `Clew: ${name}`, version },
       instructions: instructions(tools, overview),
       answer: async (request, asking) => {
-        const { by = owner, client, id, log, notify, progressToken, runtime = own, signal } = asking
+        const { client, id, log, notify, progressToken, runtime = own, signal } = asking
         const call: Call = {
           progress: (progress, total, message) =>
             progressToken === undefined
@@ -266,37 +272,30 @@ export const make = (options: {
         }
         const wrong = check(request)
         if (wrong !== undefined) throw wrong
-        const worked = Effect.catchAllCause(work(request as Mcp.ClientRequest, call, asking), (cause) =>
-          Effect.flatMap(toRpcError(cause), Effect.fail)
-        )
+        const worked = told(work(request as Mcp.ClientRequest, call, asking))
         const logged = log === undefined ? worked : log.within(worked)
         const inTurn = client === undefined ? logged : working(client)(logged)
-        const whole = workingFor(by)(named(`MCP request ${id}`, inTurn))
-        const exit = await Runtime.runPromiseExit(runtime)(whole, { signal })
-        if (Exit.isSuccess(exit)) return exit.value as Mcp.Result
-        throw failureOf(exit.cause)
+        return (await run(runtime, named(`MCP request ${id}`, inTurn), signal)) as Mcp.Result
       },
-      listen: async (params, changed, by = owner) => {
+      listen: (params, changed, runtime = own) => {
         const uris = listenedTo(params)
-        const exit = await Runtime.runPromiseExit(own)(
-          Effect.gen(function* () {
-            const fault = checkCount("notifications.resourceSubscriptions", uris.length)
-            if (fault !== undefined) return yield* fault
-            const { locate } = yield* loaded
-            // The second era has no code of its own for a resource that is not there.
-            const located = (uri: string) =>
-              Effect.mapError(
-                locate(uri),
-                (error) => new RpcError({ code: code.invalidParams, message: error.message, data: error.data })
-              )
-            return yield* watching.watch(yield* Effect.forEach(uris, located), changed)
-          }).pipe(
-            Effect.catchAllCause((cause) => Effect.flatMap(toRpcError(cause), Effect.fail)),
-            workingFor(by)
+        return run(
+          runtime,
+          told(
+            Effect.gen(function* () {
+              const fault = checkCount("notifications.resourceSubscriptions", uris.length)
+              if (fault !== undefined) return yield* fault
+              const { locate } = yield* loaded
+              // The second era has no code of its own for a resource that is not there.
+              const located = (uri: string) =>
+                Effect.mapError(
+                  locate(uri),
+                  (error) => new RpcError({ code: code.invalidParams, message: error.message, data: error.data })
+                )
+              return yield* watching.watch(yield* Effect.forEach(uris, located), changed)
+            })
           )
         )
-        if (Exit.isSuccess(exit)) return exit.value
-        throw failureOf(exit.cause)
       },
       prepare: () =>
         void Runtime.runPromiseExit(own)(
@@ -314,13 +313,8 @@ export const formless = {
 }
 
 /** For whom a request is answered: whoever brings requests puts it there. */
-export const askerOf = (
-  info: { readonly clientId: string; readonly extra?: Record<string, unknown> } | undefined
-): Pick<Asking, "by" | "client" | "runtime"> => ({
-  client: info?.clientId,
-  by: info?.extra?.["caller"] as Caller | undefined,
-  runtime: info?.extra?.["runtime"] as Runtime.Runtime<never> | undefined
-})
+export const askerOf = (info: { readonly extra?: Record<string, unknown> } | undefined): Asker | undefined =>
+  info?.extra?.["runtime"] as Asker | undefined
 
 /** The SDK's server for one client of the first era, which begins with `initialize`. */
 export const firstEra = ({ answer, info, instructions, prepare }: Service, log: ClientLog): Server => {
@@ -349,7 +343,7 @@ export const firstEra = ({ answer, info, instructions, prepare }: Service, log: 
     answer(request, {
       id: requestId,
       signal,
-      ...askerOf(authInfo),
+      runtime: askerOf(authInfo),
       log,
       watches,
       progressToken: _meta?.progressToken,

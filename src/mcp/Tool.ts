@@ -7,37 +7,35 @@ import type { Embedders } from "../Embedders.ts"
 import type { FileIndexer } from "../files/FileIndexer.ts"
 import type { Graph } from "../Graph.ts"
 import type { Indexer } from "../Indexer.ts"
-import { limits } from "../model/Limits.ts"
-import { isObject, pathText } from "../model/kinds.ts"
+import { isObject } from "../model/kinds.ts"
 import type { Tokenizer } from "../packaged/Tokenizer.ts"
 import type { Prompt } from "../Prompt.ts"
 import type { Search } from "../Search.ts"
 import type { Store } from "../Store.ts"
 import { didYouMean } from "../terms/nearest.ts"
-import type { FieldError } from "../api/Problem.ts"
+import { fromIssues } from "../api/errors.ts"
 import { withoutNulls } from "./Message.ts"
 import type { Overview } from "./overview.ts"
-import { invalidParams, type RpcError } from "./RpcError.ts"
+import { invalidParams, refuse, type RpcError } from "./RpcError.ts"
 
-/** A JSON Schema without references. */
-export type Json = { readonly [key: string]: unknown }
+type Json = Readonly<Record<string, unknown>>
 
 /**
- * Noise for a model: titles that only name a check, like `between(1, 100)`, ids that would collide, generated names.
+ * What no model needs, and every conversation would pay for: titles that only name a check, like `between(1, 100)`, ids,
+ * generated names; bounds that nobody meets by chance, and that nothing else is taken, which is told where it matters.
  */
 const isNoise = (key: string, value: unknown): boolean =>
-  key === "$id" ||
-  key === "$schema" ||
-  key === "pattern" ||
+  ["$id", "$schema", "pattern", "minLength", "maxLength", "minItems", "additionalProperties"].includes(key) ||
   (key === "required" && Array.isArray(value) && value.length === 0) ||
   (key === "not" && JSON.stringify(value) === '{"enum":[".",".."]}') ||
-  (key === "title" && typeof value === "string" && /^(int|finite|unknown|nonEmptyString|\w+\(.*\))$/.test(value))
+  (key === "title" && typeof value === "string" && /^(int|finite|unknown|nonEmptyString|\w+\(.*\))$/.test(value)) ||
+  (key === "minimum" && (value as number) <= 1) ||
+  (key === "maximum" && (value as number) > 1000)
 
-/**
- * The JSON Schema of the wire format. References are inlined, since many clients follow none, and `defaults` are added
- * to their properties.
- */
-export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Record<string, unknown>> = {}): Json => {
+const verbatim = new Set(["examples", "default", "enum", "const", "required"])
+
+/** The JSON Schema of the wire format, as it is listed. References are inlined, since many clients follow none. */
+const toJsonSchema = (schema: Schema.Schema.All): Json => {
   const { $defs, ...root } = JSONSchema.make(schema as Schema.Schema<unknown, unknown>) as unknown as Json
   const definitions = isObject($defs) ? $defs : {}
 
@@ -54,171 +52,26 @@ export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Recor
       ])
     return { ...(target === undefined ? {} : (writeOut(target) as Json)), ...Object.fromEntries(entries) }
   }
-
-  const written = writeOut(root) as Json
-  const properties = isObject(written["properties"]) ? written["properties"] : {}
-  return {
-    ...written,
-    properties: Object.fromEntries(
-      Object.entries(properties).map(([name, property]) => [
-        name,
-        name in defaults && isObject(property) ? { ...property, default: defaults[name] } : property
-      ])
-    )
-  }
+  return writeOut(root) as Json
 }
 
-/** Bounds that nobody meets by chance are told where they are broken, and so is that nothing else is taken. */
-const isTold = (key: string, value: unknown): boolean =>
-  ["minLength", "maxLength", "minItems", "additionalProperties"].includes(key) ||
-  (key === "minimum" && (value as number) <= 1) ||
-  (key === "maximum" && (value as number) > 1000)
+/** Most items of a list among the arguments; they are counted before each of them is checked. */
+export const mostItems = 100
 
-/** A schema as it is listed: clients pay for each of its tokens in every conversation. */
-const brief = (node: unknown, isNames = false): unknown =>
-  Array.isArray(node)
-    ? node.map((inner) => brief(inner))
-    : isObject(node)
-      ? Object.fromEntries(
-          Object.entries(node)
-            .filter(([key, value]) => isNames || !isTold(key, value))
-            .map(([key, value]) => [key, brief(value, key === "properties" && !isNames)])
-        )
-      : node
-
-const verbatim = new Set(["examples", "default", "enum", "const", "required"])
-
-const article = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`)
-
-/** The values of a schema that is a choice of single values; none if it is not. */
-const choices = ({ anyOf, enum: values, type }: Json): ReadonlyArray<unknown> => {
-  if (Array.isArray(values)) return values
-  if (type === "boolean") return [true, false]
-  const each = Array.isArray(anyOf) ? anyOf.map((one) => (isObject(one) ? choices(one) : [])) : []
-  return each.every((some) => some.length > 0) ? each.flat() : []
-}
-
-/** What a schema allows, in words: "an integer from 1 to 100". */
-export const allowed = (schema: Json): string => {
-  const { maximum, maxItems, maxLength, minimum, minItems, minLength, type } = schema
-  const values = type === "boolean" ? [] : choices(schema)
-  if (values.length > 0) return `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`
-  const range = (low: unknown, high: unknown, unit = "") =>
-    high === undefined
-      ? low === undefined || unit !== ""
-        ? ""
-        : ` of at least ${low}`
-      : low === undefined
-        ? ` of at most ${high}${unit}`
-        : ` ${unit === "" ? "from" : "of"} ${low} to ${high}${unit}`
-  switch (type) {
-    case "integer":
-    case "number":
-      return `${article(type)}${range(minimum, maximum)}`
-    case "string":
-      return `a string${range(minLength, maxLength, " characters")}`
-    case "array":
-      return `an array${range(minItems, maxItems, " items")}`
-    case "boolean":
-      return "true or false"
-    case "object":
-      return "an object"
-    default:
-      return typeof schema["description"] === "string"
-        ? schema["description"].replace(/^[A-Z]/, (letter) => letter.toLowerCase())
-        : "of another kind"
-  }
-}
-
-/** The schema at a path; the walk ends at a choice of several schemas. */
-const schemaAt = (
-  root: Json,
-  path: ReadonlyArray<PropertyKey>
-): { readonly schema: Json; readonly path: ReadonlyArray<PropertyKey> } => {
-  let schema = root
-  for (const [depth, key] of path.entries()) {
-    const { additionalProperties, items, properties } = schema
-    const next =
-      typeof key === "number"
-        ? items
-        : isObject(properties) && String(key) in properties
-          ? properties[String(key)]
-          : additionalProperties === true
-            ? {}
-            : additionalProperties
-    if (!isObject(next)) return { schema, path: path.slice(0, depth) }
-    schema = next
-  }
-  return { schema, path }
-}
-
-const valueAt = (value: unknown, path: ReadonlyArray<PropertyKey>): unknown =>
-  path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value)
-
-const longest = 60
-
-const show = (value: unknown): string => {
-  if (typeof value === "string" && value.length > longest) return `a string of ${[...value].length} characters`
-  if (Array.isArray(value) && value.length > 4) return `${value.length} items`
-  const text = JSON.stringify(value) ?? "nothing"
-  return text.length > longest ? `${text.slice(0, longest)}…` : text
-}
-
-const unexpected = (json: Json, path: ReadonlyArray<PropertyKey>): string => {
-  const parent = schemaAt(json, path.slice(0, -1)).schema["properties"]
-  const known = Object.keys((parent as Json | undefined) ?? {})
-  const takes = known.length === 0 ? "no arguments" : known.join(", ")
-  return `${pathText(path)} is unknown${didYouMean(String(path.at(-1)), known)}; allowed: ${takes}`
-}
-
-/** One message for each fault: the field, what is allowed, what was found. */
-const faultsIn = (value: unknown, json: Json, issues: ReadonlyArray<ParseResult.ArrayFormatterIssue>) => {
-  const found = new Map<string, FieldError>()
-  for (const issue of issues) {
-    // The other half of an optional property; the informative issue came before.
-    if (issue.message.startsWith("Expected undefined")) continue
-    const { path, schema } =
-      issue._tag === "Unexpected" || issue._tag === "Missing"
-        ? { path: issue.path, schema: json }
-        : schemaAt(json, issue.path)
-    const name = pathText(path)
-    if (found.has(name)) continue
-    const message =
-      issue._tag === "Missing"
-        ? `${name} is required`
-        : issue._tag === "Unexpected"
-          ? unexpected(json, path)
-          : /^(Expected|Unable to decode) /.test(issue.message)
-            ? `${name === "" ? "arguments" : name} must be ${allowed(schema)}, got ${show(valueAt(value, path))}`
-            : issue.message.startsWith(`${String(path.at(-1))} `)
-              ? `${name}${issue.message.slice(String(path.at(-1)).length)}`
-              : `${name}: ${issue.message}${issue.message.includes(", got ") ? "" : `, got ${show(valueAt(value, path))}`}`
-    found.set(name, { path: name, message })
-    if (found.size === limits.errors) break
-  }
-  return [...found.values()]
-}
-
-/** Reports a list with too many items before decoding, which would check each of them. */
-const tooLong = (value: unknown, json: Json): ReadonlyArray<FieldError> =>
-  Object.entries(value ?? {}).flatMap(([name, inner]) => {
-    const { schema } = schemaAt(json, [name])
-    const maxItems = schema["maxItems"]
-    return Array.isArray(inner) && typeof maxItems === "number" && inner.length > maxItems
-      ? [{ path: name, message: `${name} must be ${allowed(schema)}, got ${show(inner)}` }]
-      : []
-  })
-
-/** Decodes arguments, or fails with -32602 and all their faults. */
-export const decoder = <A, I>(schema: Schema.Schema<A, I>, json: Json) => {
+/** Decodes arguments, or fails with -32602 and all their faults, in the words of the HTTP interface. */
+export const decoder = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeUnknown(schema, { errors: "all", onExcessProperty: "error" })
   return (value: unknown): Effect.Effect<A, RpcError> => {
     const given = isObject(value) ? withoutNulls(value) : value
-    const long = tooLong(given, json)
-    if (long.length > 0) return invalidParams(long)
-    return Effect.mapError(decode(given), (error) =>
-      invalidParams(faultsIn(given, json, ParseResult.ArrayFormatter.formatErrorSync(error)))
-    )
+    for (const [name, inner] of Object.entries(given ?? {})) {
+      if (Array.isArray(inner) && inner.length > mostItems) {
+        return refuse(name, `${name} must be a list of at most ${mostItems} items, got ${inner.length} items`)
+      }
+    }
+    return Effect.mapError(decode(given), (error) => {
+      const { errors, message } = fromIssues(ParseResult.ArrayFormatter.formatErrorSync(error), didYouMean)
+      return invalidParams(errors, message)
+    })
   }
 }
 
@@ -231,14 +84,17 @@ export interface Call {
 /** What the tools use of an open index. */
 export type Needs = Embedders | FileIndexer | Graph | Indexer | Prompt | Search | Store | Tokenizer
 
-/** Settings fixed at the server's start. */
-export interface Settings {
-  readonly version: string
+/** Settings of the configuration, read at first use. */
+export interface Configured {
+  /** Passages that `search` returns by default. */
+  readonly topK: number
   readonly readOnly: boolean
   /** Folders whose files the tools may index and forget. */
   readonly writePaths: ReadonlyArray<string>
-  /** Passages that `search` returns by default. */
-  readonly topK: number
+}
+
+/** Settings fixed at the server's start. */
+export interface Settings extends Configured {
   /** Names of the tools served. */
   readonly tools: ReadonlyArray<string>
   /** A description of the index. */
@@ -296,11 +152,14 @@ export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): To
     writes = false
   } = definition
   const inputJson = (settings: Settings) => {
-    const { properties = {}, ...json } = brief(toJsonSchema(input, defaults?.(settings))) as Json
-    const listed = Object.entries(properties as Json).filter(([argument]) => !unlisted.includes(argument))
+    const { properties = {}, ...json } = toJsonSchema(input)
+    const usual = defaults?.(settings) ?? {}
+    const listed = Object.entries(properties as Readonly<Record<string, Json>>)
+      .filter(([argument]) => !unlisted.includes(argument))
+      .map(([argument, own]) => [argument, argument in usual ? { ...own, default: usual[argument] } : own])
     return { ...json, properties: Object.fromEntries(listed) }
   }
-  const decode = decoder(input, toJsonSchema(input))
+  const decode = decoder(input)
   const encode = Schema.encode(output)
   return {
     name,

@@ -2,8 +2,8 @@ import type { GetPromptResult, Prompt as Listed } from "@modelcontextprotocol/sd
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { bounded, sourceCharacters } from "../citations/prompt.ts"
-import { shortfall } from "../citations/remarks.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
+import { valueText } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { QueryText, TopK } from "../model/Query.ts"
 import type { CollectionInfo } from "../model/Stats.ts"
@@ -11,31 +11,26 @@ import { Prompt } from "../Prompt.ts"
 import { Store } from "../Store.ts"
 import { didYouMean } from "../terms/nearest.ts"
 import { refuse, type RpcError } from "./RpcError.ts"
-import { decoder, type Needs, type Settings, toJsonSchema } from "./Tool.ts"
-import {
-  countFitting,
-  defaultMaxTokens,
-  guard,
-  quote,
-  alsoSearchedLine,
-  readAsLine,
-  weakLine
-} from "./tools/answers.ts"
+import { decoder, type Needs, type Settings } from "./Tool.ts"
+import { countFitting, defaultMaxTokens, guard, quote, remarksOn } from "./tools/answers.ts"
 import { indexInfo, infoText } from "./tools/collectionInfo.ts"
 
 const ragDefault = 3
 
 /** Prompt arguments are always strings. */
 const TopKText = Schema.NumberFromString.pipe(Schema.compose(TopK)).annotations({
-  jsonSchema: { description: `a whole number from ${limits.topK.min} to ${limits.topK.max}, as a string` }
+  message: ({ actual }) => ({
+    message: `top_k must be a whole number from ${limits.topK.min} to ${limits.topK.max}, got ${valueText(actual)}`,
+    override: true
+  })
 })
 
 const RagArguments = Schema.Struct({
   query: QueryText,
   topK: Schema.optional(TopKText).pipe(Schema.fromKey("top_k"))
 })
-const ragArguments = decoder(RagArguments, toJsonSchema(RagArguments))
-const noArguments = decoder(Schema.Struct({}), toJsonSchema(Schema.Struct({})))
+const ragArguments = decoder(RagArguments)
+const noArguments = decoder(Schema.Struct({}))
 
 export const listed: ReadonlyArray<Listed> = [
   {
@@ -65,16 +60,11 @@ const ragAnswer = ({ query, topK }: typeof RagArguments.Type) =>
     const { run } = yield* Prompt
     const request = { query, topK: topK ?? ragDefault, hybrid: true, fullSources: true, maxTokens: defaultMaxTokens }
     // Without a limit from the caller, at least one passage fits beside the longest question.
-    const { alsoSearched, degraded, mode, prompt, readAs, weak } = yield* Effect.catchTag(
-      run(request),
-      "BudgetTooSmall",
-      ({ least }) => run({ ...request, maxTokens: least })
+    const found = yield* Effect.catchTag(run(request), "BudgetTooSmall", ({ least }) =>
+      run({ ...request, maxTokens: least })
     )
-    const note = degraded === undefined ? "" : `\n\n(${shortfall({ degraded, mode })}.)`
-    const also = alsoSearched === undefined ? "" : `\n\n(${alsoSearchedLine(alsoSearched)})`
-    const how = readAs === undefined ? "" : `\n\n(${readAsLine(readAs)})`
-    const better = weak === true ? `\n\n(${weakLine})` : ""
-    return asUser("The question with the passages found for it", [prompt, note, also, how, better].join(""))
+    const remarks = remarksOn(found).map((remark) => `(${remark})`)
+    return asUser("The question with the passages found for it", [found.prompt, ...remarks].join("\n\n"))
   })
 
 /** How many passages are sampled evenly over each collection; the first few are shown with their text. */

@@ -10,10 +10,7 @@ const kept = { ttlMs: 300_000, cacheScope: "private" } as const
 const lists: ReadonlySet<string> = new Set(["tools/list", "prompts/list", "resources/templates/list"])
 
 /** The SDK's server for the second era (2026-07-28): without `initialize`, each request says who asks. */
-export const secondEra = (
-  { answer, info, instructions }: Service,
-  asker: Partial<ReturnType<typeof askerOf>> = {}
-): Server => {
+export const secondEra = ({ answer, info, instructions }: Service, runtime?: ReturnType<typeof askerOf>): Server => {
   const server = new Server(info, {
     capabilities: { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} },
     instructions,
@@ -21,7 +18,7 @@ export const secondEra = (
     cacheHints: { "server/discover": kept }
   })
   server.fallbackRequestHandler = async (request, { mcpReq: { _meta, id, notify, signal } }) => {
-    const result = await answer(request, { id, signal, ...asker, progressToken: _meta?.progressToken, notify })
+    const result = await answer(request, { id, signal, runtime, progressToken: _meta?.progressToken, notify })
     return lists.has(request.method) ? { ...result, ...kept } : result
   }
   return server
@@ -35,7 +32,7 @@ export const overStdio = (service: Service, side: FirstTransport): ((uri: string
 }
 
 /**
- * Answers HTTP requests of the second era; `authInfo` says whose turn it is, who asks, and which service they get. A call
+ * Answers HTTP requests of the second era; `authInfo` says who asks, and which service they get. A call
  * is answered by a stream, which says every 15 s that it goes on: a proxy would cut, and so cancel, a long one that is silent.
  */
 export const overHttp = () => {

@@ -21,11 +21,11 @@ import { logUnhandled } from "../runtime/Unhandled.ts"
 import * as ClientLog from "./ClientLog.ts"
 import { type Hello, longestHello, type Meeting, refusal, type Welcome } from "./meeting.ts"
 import type { Overview } from "./overview.ts"
-import { checkOpening, type Configured, firstEra, make, type Service } from "./Server.ts"
+import { checkOpening, firstEra, make, type Service } from "./Server.ts"
 import { type Output, StdioTransport, type Streams, takeStdout } from "./Stdio.ts"
+import type { Configured } from "./Tool.ts"
 import { writingTools } from "./toolNames.ts"
 import { makeWatching, type Use, type Watching } from "./Watching.ts"
-import { version } from "../version.ts"
 
 /**
  * Builds a layer at first use and keeps it until the scope closes. If building fails, all who waited for it fail, and
@@ -176,7 +176,7 @@ export const host = <R>(options: {
           Effect.zipRight(offer(hello)),
           Effect.tapErrorCause(() => Effect.sync(() => socket.write(`${JSON.stringify(refusal)}\n`)))
         )
-        const made = yield* make({ version, ...offered, use, watching })
+        const made = yield* make({ ...offered, use, watching })
         const client = `joined ${++count}`
         const service: Service = { ...made, answer: (request, asking) => made.answer(request, { ...asking, client }) }
         socket.write(`${JSON.stringify({ writing: writingTools } satisfies Welcome)}\n`)
@@ -287,7 +287,7 @@ export const serve = <E, R>(
       return yield* Effect.asVoid(exits)
     }
     const stdout = takeStdout(streams)
-    const service = yield* make({ version, ...options, use, watching, config, greeted })
+    const service = yield* make({ ...options, use, watching, config, greeted })
     const transport = yield* attend(service, log, streams.stdin, stdout)
     if (streams.stdin.isTTY === true) {
       yield* Effect.logInfo(

@@ -16,6 +16,20 @@ import { Fusion, Mode } from "./Query.ts"
 export const Verdict = Schema.Literal("mentioned", "not_found", "contradicted", "unclear")
 export type Verdict = typeof Verdict.Type
 
+/** What became of a mark of an answer. */
+export const CitationVerdict = Schema.Struct({
+  index: int("The passage's number, as in [1]"),
+  start: int("UTF-16 offset of the mark in the answer"),
+  end: int("UTF-16 offset after the mark"),
+  sentence: text("The sentence that the mark belongs to, without its marks"),
+  exists: flag("Whether the answer was given a passage with this number"),
+  support: number("How far passage and sentence are about the same, by words and vectors, 0 to 1"),
+  verdict: Verdict.annotations({
+    description:
+      "mentioned: a statement of the passage has all of the sentence, nearly word for word; not_found: the passage does not say it; contradicted: the passage says otherwise; unclear: words and meaning do not decide"
+  })
+}).annotations({ identifier: "CitationVerdict", description: "What the cited passage has of a sentence" })
+
 /** What a passage must contain, or must not, in addition to the filter on its document. */
 export interface Demands {
   /** Phrases that its title, headings or text must contain. */

@@ -40,12 +40,8 @@ export const meanwhile = <A, E, R, V>(
 ): Effect.Effect<A, E, R> =>
   Effect.withFiberRuntime((fiber) => {
     const before = fiber.getFiberRef(ref)
-    const back = FiberRef.set(ref, before)
     return Effect.zipRight(
       FiberRef.set(ref, change(before)),
-      Effect.matchCauseEffect(effect, {
-        onFailure: (cause) => Effect.zipRight(back, Effect.failCause(cause)),
-        onSuccess: (value) => Effect.as(back, value)
-      })
+      afterwards(effect, () => FiberRef.set(ref, before))
     )
   })

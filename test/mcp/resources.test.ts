@@ -140,7 +140,7 @@ describe("prompts", () => {
     const wrong = (name: string, args: object) => client.error("prompts/get", { name, arguments: args })
     for (const [name, args, part] of [
       ["rag_answer", {}, "query is required"],
-      ["rag_answer", { query: "x", top_k: "101" }, "top_k must be between 1 and 100, got 101"],
+      ["rag_answer", { query: "x", top_k: "101" }, 'top_k must be a whole number from 1 to 100, got "101"'],
       ["rag_answer", { query: "x", top_k: "many" }, "top_k must be a whole number from 1 to 100"],
       ["rag_answer", { query: "x", topk: "3" }, "topk is unknown"],
       ["rag_anser", {}, "did you mean rag_answer"]

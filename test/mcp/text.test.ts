@@ -202,17 +202,7 @@ describe("a line", () => {
 
 describe("arguments", () => {
   const of = Schema.Struct({ documents: Schema.Array(Schema.Struct({ content: Schema.String })) })
-  const json = {
-    type: "object",
-    properties: {
-      documents: {
-        type: "array",
-        maxItems: 100,
-        items: { type: "object", properties: { content: { type: "string" } } }
-      }
-    }
-  }
-  const fail = (documents: ReadonlyArray<unknown>) => Effect.flip(decoder(of, json)({ documents }))
+  const fail = (documents: ReadonlyArray<unknown>) => Effect.flip(decoder(of)({ documents }))
 
   it.effect("have at most 20 errors told", () =>
     Effect.gen(function* () {

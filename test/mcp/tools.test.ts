@@ -183,7 +183,7 @@ describe("every tool", () => {
     const client = await connectWith([sea])
     const cases: ReadonlyArray<readonly [string, unknown, ReadonlyArray<string>]> = [
       ["search", {}, ["query is required"]],
-      ["search", { query: 5 }, ["query must be a string of 1 to 10000 characters, got 5"]],
+      ["search", { query: 5 }, ["query must be a string, got 5"]],
       ["search", { query: " \n" }, ["query must not be empty"]],
       ["search", { query: "🧵".repeat(10_001) }, ["query must be at most 10000 characters, got 10001"]],
       ["search", { query: "x", top_k: 0 }, ["top_k must be between 1 and 100, got 0"]],
@@ -196,7 +196,7 @@ describe("every tool", () => {
         ["query must", "top_k must be between 1 and 100, got 500", "alpha must be between 0 and 1, got 2"]
       ],
       ["search", { query: "x", topk: 5 }, ["topk is unknown (did you mean top_k?)"]],
-      ["search", { query: "x", fusion: "max" }, ['fusion must be one of "rrf", "score", got "max"']],
+      ["search", { query: "x", fusion: "max" }, ['fusion must be "rrf" or "score", got "max"']],
       [
         "search",
         { query: "x", filter: { year: { gte: [] } } },
@@ -218,7 +218,7 @@ describe("every tool", () => {
       ["get_document", { source: "docs/sea.md", offset: 9999 }, ["offset must be from 0 to 108", "9999"]],
       ["get_document", { source: "docs/sea.md", offset: 1, start_line: 1 }, ["only one of lines"]],
       ["list_sources", { cursor: "gone" }, ["cursor", "gone"]],
-      ["index_documents", { documents: [] }, ["documents must be an array of 1 to 100 items"]],
+      ["index_documents", { documents: [] }, ["documents must be a list of at least 1, got []"]],
       ["index_documents", { documents: Array.from({ length: 101 }, () => sea) }, ["documents", "101 items"]],
       [
         "index_documents",
@@ -242,8 +242,14 @@ describe("every tool", () => {
     const client = await connectWith([sea])
     for (const [fault, message] of [
       [{ content: 5 }, "documents[3].content must be a string, got 5"],
-      [{ content: "x", doc_id: " a" }, "documents[3].doc_id must be 1 to 1000 characters without blanks around them"],
-      [{ content: "x", metadata: { source: "" } }, "documents[3].metadata.source must be 1 to 4096 characters, got 0"],
+      [
+        { content: "x", doc_id: " a" },
+        "documents[3].doc_id: doc_id must be 1 to 1000 characters without blanks around them"
+      ],
+      [
+        { content: "x", metadata: { source: "" } },
+        "documents[3].metadata.source: source must be 1 to 4096 characters, got 0"
+      ],
       [{ content: "x", metadata: { source: "s1" } }, "source s1 and source s1; the other is documents[1]"]
     ] as const) {
       const documents = [0, 1, 2].map((index) => ({ content: "x", metadata: { source: `s${index}` } }))
@@ -259,7 +265,7 @@ describe("every tool", () => {
     await client.call("index_documents", { documents: [bread], collection: "kitchen" })
     assert.strictEqual(
       (await client.callError("search", { query: "x", graph: "yes" })).message,
-      'graph must be one of true, false, "auto", got "yes"'
+      'graph must be true or false or "auto", got "yes"'
     )
     for (const [name, args] of [
       ["search", { query: "x" }],
@@ -514,7 +520,7 @@ describe("search", () => {
     }
     assert.isBelow(sizes[0]!, sizes[2]! * 0.8)
     assert.isBelow(sizes[1]!, sizes[3]! * 0.8)
-    assert.include((await client.callError("search", { query: "x", detail: "all" })).message, '"concise", "full"')
+    assert.include((await client.callError("search", { query: "x", detail: "all" })).message, '"concise" or "full"')
   })
 
   it("keeps passages of one document together, and joins those that follow each other under a citation that holds", async () => {
@@ -566,7 +572,7 @@ describe("search", () => {
     const many = Array.from({ length: 6 }, () => "x")
     assert.include(
       (await client.callError("search", { query: "x", queries: many })).message,
-      "an array of at most 5 items, got 6"
+      "queries must have at most 5 items, got 6"
     )
     const nothing = (await client.call("search", { query: "x", since: "2099-01-01" })).structuredContent.notice
     assert.include(nothing, "give an earlier since")

@@ -8,7 +8,6 @@ import type { Needs } from "../../mcp/Tool.ts"
 import { type Hello, claim, socketOf, valueOf } from "../../mcp/meeting.ts"
 import { overviewOf } from "../../mcp/overview.ts"
 import { selectTools, writingTools } from "../../mcp/toolNames.ts"
-import { version } from "../../version.ts"
 import { read as splitLine } from "../arguments.ts"
 import * as Cli from "../command.ts"
 import { Engine, Place } from "../engine.ts"
@@ -80,7 +79,7 @@ export const offerOf = Effect.fnUntraced(function* (given: Given) {
   })
   const writes =
     !readOnly && !server.readOnly && (watched.length > 0 || tools.some((tool) => writingTools.includes(tool)))
-  return { offer: { version, tools, config, name, overview }, watched, writes }
+  return { offer: { tools, config, name, overview }, watched, writes }
 })
 
 /** The command of a process that joins: the same flags, of which some need a process of its own. */

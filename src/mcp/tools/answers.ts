@@ -12,7 +12,7 @@ import type { ViaStep } from "../../model/Graph.ts"
 import { limits } from "../../model/Limits.ts"
 import { Alpha, Fusion, MaxTokens, MinRelevance, Queries, QueryText, SearchRequest, TopK } from "../../model/Query.ts"
 import { Since } from "../../model/Since.ts"
-import { type Hit, type SearchResult, toSearchResult, type Found, type ReadAs } from "../../model/SearchResult.ts"
+import { type Hit, type SearchResult, toSearchResult, type Found } from "../../model/SearchResult.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { Store } from "../../Store.ts"
 import { refuse, type RpcError } from "../RpcError.ts"
@@ -302,25 +302,17 @@ export const nothingFound = Effect.fn("mcp.nothingFound")(function* (
 /** An object that the text also shows; its schema is short, since a client pays for it in every conversation. */
 export const anyObject = Schema.Unknown.annotations({ jsonSchema: { type: "object" } })
 
-/** A line naming further words searched for; a word of the index may be long. */
-export const alsoSearchedLine = (words: ReadonlyArray<string>): string =>
-  `Also searched: ${words.map((word) => bounded(word, 40)).join(", ")}.`
-
-/** A line saying how a query with quotes, `-word` or `field:value` was read. */
-export const readAsLine = (readAs: ReadAs): string =>
-  `${bounded(asRead({ readAs })!, 400)}.`.replace(/^./, (first) => first.toUpperCase())
-
-/** Said where nothing better was found. */
-export const weakLine = "Weak matches only: none of these is likely to answer."
-
-/** What a model is told of a search beside its results, a sentence each. */
+/** What a model is told of a search beside its results, a sentence each; a word of the index may be long. */
 export const remarksOn = (found: Found): ReadonlyArray<string> => {
-  const { alsoSearched, degraded, readAs, weak } = found
+  const { alsoSearched, degraded, weak } = found
+  const how = asRead(found)
   return [
     ...(degraded === undefined ? [] : [`Degraded: ${shortfall(found)}.`]),
-    ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
-    ...(readAs === undefined ? [] : [readAsLine(readAs)]),
-    ...(weak === true ? [weakLine] : [])
+    ...(alsoSearched === undefined
+      ? []
+      : [`Also searched: ${alsoSearched.map((word) => bounded(word, 40)).join(", ")}.`]),
+    ...(how === undefined ? [] : [`${bounded(how, 400)}.`.replace(/^./, (first) => first.toUpperCase())]),
+    ...(weak === true ? ["Weak matches only: none of these is likely to answer."] : [])
   ]
 }
 

@@ -7,6 +7,7 @@ import { Embedders } from "../../Embedders.ts"
 import { CollectionName, defaultCollection, describeEmbedder } from "../../model/Collection.ts"
 import { CollectionInfo, Embedding, toCollectionInfo, toEmbedding } from "../../model/Stats.ts"
 import { Store } from "../../Store.ts"
+import { version } from "../../version.ts"
 import { type Settings, make } from "../Tool.ts"
 import { defaultMaxTokens, described, fitting, maxTokens, plural } from "./answers.ts"
 
@@ -44,7 +45,7 @@ export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Setting
     embedding: embedder === undefined ? undefined : toEmbedding(embedder),
     collections: all.map(toCollectionInfo),
     read_only: settings.readOnly,
-    version: settings.version,
+    version,
     describe: embedder === undefined ? "not available now" : describeEmbedder(embedder)
   }
 })

@@ -15,6 +15,7 @@ import { citedIn, linesCited } from "../../model/Locator.ts"
 import { freshness, toFreshness } from "../../model/SearchResult.ts"
 import type { StoredDocument } from "../../model/Stored.ts"
 import { int, text } from "../../model/fields.ts"
+import { valueText } from "../../model/kinds.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { RpcError, refuse } from "../RpcError.ts"
 import { make } from "../Tool.ts"
@@ -175,20 +176,26 @@ export const findCited = (by: Parameters<typeof findDocument>[0]) =>
     )
   )
 
-export const natural = (from: number, description: string) =>
-  Schema.Int.pipe(Schema.between(from, Number.MAX_SAFE_INTEGER)).annotations({
+export const natural = (name: string, from: number, description: string) =>
+  Schema.Int.pipe(Schema.greaterThanOrEqualTo(from)).annotations({
     description,
-    jsonSchema: { type: "integer", minimum: from, description }
+    jsonSchema: { type: "integer", minimum: from, description },
+    message: ({ actual }) => ({
+      message: `${name} must be an integer of at least ${from}, got ${valueText(actual)}`,
+      override: true
+    })
   })
 
 const DocumentArguments = Schema.Struct({
   source: Schema.optional(described(Source, "As search shows it, with or without :lines")),
   docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
-  startLine: Schema.optional(natural(1, "First line, from 1")).pipe(Schema.fromKey("start_line")),
-  endLine: Schema.optional(natural(1, "Last line; default: the end")).pipe(Schema.fromKey("end_line")),
-  chunkIndex: Schema.optional(natural(0, "Passage to read around, from 0")).pipe(Schema.fromKey("chunk_index")),
-  context: Schema.optional(natural(0, "Passages around chunk_index")),
-  offset: Schema.optional(natural(0, "next_offset of the last answer")),
+  startLine: Schema.optional(natural("start_line", 1, "First line, from 1")).pipe(Schema.fromKey("start_line")),
+  endLine: Schema.optional(natural("end_line", 1, "Last line; default: the end")).pipe(Schema.fromKey("end_line")),
+  chunkIndex: Schema.optional(natural("chunk_index", 0, "Passage to read around, from 0")).pipe(
+    Schema.fromKey("chunk_index")
+  ),
+  context: Schema.optional(natural("context", 0, "Passages around chunk_index")),
+  offset: Schema.optional(natural("offset", 0, "next_offset of the last answer")),
   collection: Schema.optional(described(CollectionName, "If several have it")),
   maxTokens
 })

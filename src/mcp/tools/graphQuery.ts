@@ -1,8 +1,10 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { someText } from "../../api/endpoint.ts"
 import { bounded, oneLine } from "../../citations/prompt.ts"
 import { Graph } from "../../Graph.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
+import { within } from "../../model/fields.ts"
 import { placeOf, Relation } from "../../model/Graph.ts"
 import { refuse } from "../RpcError.ts"
 import { make } from "../Tool.ts"
@@ -30,10 +32,8 @@ export const graphQuery = make({
   title: "Knowledge graph",
   description: () => "Where documents define or mention a name, title or symbol, and its neighbours.",
   input: Schema.Struct({
-    entity: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)).annotations({
-      description: "Its name"
-    }),
-    hops: Schema.optional(Schema.Int.pipe(Schema.between(1, 3)).annotations({ description: "Steps to neighbours" })),
+    entity: someText("entity", 1000, "Its name"),
+    hops: Schema.optional(within("hops", "Hops", Schema.Int, { min: 1, max: 3 }, "Steps to neighbours")),
     kind: Schema.optional(described(Relation, "Only this relation")),
     collection: Schema.optional(described(CollectionName, "Its collection")),
     maxTokens

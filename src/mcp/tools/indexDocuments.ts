@@ -8,21 +8,19 @@ import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentInput } from "../../model/Document.ts"
 import { EmbedderUnavailable } from "../../Embedder.ts"
 import { int } from "../../model/fields.ts"
-import { make } from "../Tool.ts"
+import { make, mostItems } from "../Tool.ts"
 import { defaultMaxTokens, described, fitting, maxTokens, plural, tooFewTokens } from "./answers.ts"
-
-const maxDocuments = 100
 
 const IndexArguments = Schema.Struct({
   documents: Schema.Array(DocumentInput).pipe(
     Schema.minItems(1),
-    Schema.maxItems(maxDocuments),
+    Schema.maxItems(mostItems),
     Schema.annotations({
       jsonSchema: {
         type: "array",
         minItems: 1,
-        maxItems: maxDocuments,
-        description: `1 to ${maxDocuments}`,
+        maxItems: mostItems,
+        description: `1 to ${mostItems}`,
         items: {
           type: "object",
           required: ["content"],

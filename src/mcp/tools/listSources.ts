@@ -1,7 +1,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { int, text } from "../../model/fields.ts"
+import { int, text, within } from "../../model/fields.ts"
 import { bounded, sourceCharacters } from "../../citations/prompt.ts"
 import { orEmpty } from "../../Collections.ts"
 import { filterHint } from "../../filterHint.ts"
@@ -32,7 +32,7 @@ const defaultLimit = 100
 const ListArguments = Schema.Struct({
   filter: FilterArgument,
   since: SinceArgument,
-  limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000)).annotations({ description: "Documents per page" })),
+  limit: Schema.optional(within("limit", "ListLimit", Schema.Int, { min: 1, max: 1000 }, "Documents per page")),
   cursor: Schema.optional(described(DocumentId, "next_cursor of the last page")),
   collection: Schema.optional(described(CollectionName, "Default: default")),
   maxTokens

@@ -190,7 +190,7 @@ export const similar = make({
   input: Schema.Struct({
     source: Schema.optional(described(Source, "As search shows it")),
     docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
-    chunkIndex: Schema.optional(natural(0, "Its passage")).pipe(Schema.fromKey("chunk_index")),
+    chunkIndex: Schema.optional(natural("chunk_index", 0, "Its passage")).pipe(Schema.fromKey("chunk_index")),
     text: Schema.optional(described(LikeText, "Instead of a passage")),
     ...searching,
     detail: detailArgument

@@ -14,10 +14,11 @@ import { alike, withoutGone } from "../../files/roots.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
 import { int, list, text } from "../../model/fields.ts"
+import { mustHaveLength } from "../../model/kinds.ts"
 import { isoTime } from "../../model/SearchResult.ts"
 import { Store } from "../../Store.ts"
 import { refuse } from "../RpcError.ts"
-import { type Call, make } from "../Tool.ts"
+import { type Call, make, mostItems } from "../Tool.ts"
 import { defaultMaxTokens, described, fitting, guard, Notice, plural, quote } from "./answers.ts"
 import { findDocument } from "./getDocument.ts"
 import { whileProgressing } from "./indexDocuments.ts"
@@ -180,19 +181,17 @@ const answerOf = Effect.fnUntraced(function* (
   )
 })
 
-const mostPaths = 100
-
 export const indexPaths = make({
   name: "index_paths",
   title: "Index files",
   description: ({ writePaths }) =>
     `Index files and folders, or index them again after a change, so that search finds them. Only in ${named(writePaths)}${writePaths.length === 1 ? ", from which relative paths count" : "; absolute paths"}.`,
   input: Schema.Struct({
-    paths: Schema.Array(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(4096))).pipe(
-      Schema.minItems(1),
-      Schema.maxItems(mostPaths),
-      Schema.annotations({ description: "Files and folders" })
-    ),
+    paths: Schema.Array(
+      Schema.String.pipe(Schema.minLength(1), Schema.maxLength(4096)).annotations({
+        message: mustHaveLength("a path", 4096)
+      })
+    ).pipe(Schema.minItems(1), Schema.maxItems(mostItems), Schema.annotations({ description: "Files and folders" })),
     collection: Schema.optional(described(CollectionName, "Created if new"))
   }),
   output: Written,
