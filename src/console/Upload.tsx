@@ -45,15 +45,24 @@ const filesIn = async function* (entry: FileSystemEntry, depth = 0): AsyncGenera
   for (const each of await entriesOf(entry as FileSystemDirectoryEntry)) yield* filesIn(each, depth + 1)
 }
 
-const dropped = async (entries: ReadonlyArray<FileSystemEntry>): Promise<ReadonlyArray<Named>> => {
-  const all: Array<Named> = []
+/** The files to send, and how many there are. */
+interface Chosen {
+  readonly files: ReadonlyArray<Named>
+  readonly count: number
+}
+
+const dropped = async (entries: ReadonlyArray<FileSystemEntry>): Promise<Chosen> => {
+  const files: Array<Named> = []
+  let count = 0
   for (const entry of entries) {
     for await (const each of filesIn(entry)) {
-      if (all.length < mostAtOnce) all.push(each)
+      if (++count <= mostAtOnce) files.push(each)
     }
   }
-  return all
+  return { files, count }
 }
+
+const listed = (files: ReadonlyArray<Named>): Chosen => ({ files, count: files.length })
 
 /** In requests that are no larger than the server takes. */
 const batchesOf = (files: ReadonlyArray<Named>): ReadonlyArray<ReadonlyArray<Named>> => {
@@ -73,6 +82,7 @@ const batchesOf = (files: ReadonlyArray<Named>): ReadonlyArray<ReadonlyArray<Nam
 type Refused = NonNullable<Uploaded["failed"]>
 
 interface State {
+  /** How many there are, and how many of them were sent. */
   readonly files: number
   readonly done: number
   readonly indexed: number
@@ -94,26 +104,33 @@ export const Upload = ({
 }) => {
   const { announce } = useShell()
   const picker = useRef<HTMLInputElement>(null)
-  const running = useRef<{ readonly controller: AbortController; job?: string } | undefined>(undefined)
+  const running = useRef<
+    { readonly controller: AbortController; readonly add: (more: Chosen) => void; job?: string } | undefined
+  >(undefined)
   const [state, setState] = useState<State>()
   const [isOver, setOver] = useState(false)
 
-  const run = async (files: ReadonlyArray<Named>) => {
+  const run = async ({ count: all, files }: Chosen) => {
     const controller = new AbortController()
-    const mine: NonNullable<typeof running.current> = (running.current = { controller })
-    let now: State = { files: files.length, done: 0, indexed: 0, unchanged: 0, chunks: 0, refused: [], isRunning: true }
+    const batches = [...batchesOf(files)]
+    const add = (more: Chosen) => {
+      batches.push(...batchesOf(more.files))
+      change({ files: now.files + more.count })
+    }
+    const mine: NonNullable<typeof running.current> = (running.current = { controller, add })
+    let now: State = { files: all, done: 0, indexed: 0, unchanged: 0, chunks: 0, refused: [], isRunning: true }
     const change = (more: Partial<State>) => setState((now = { ...now, ...more }))
     change({})
-    for (const batch of batchesOf(files)) {
-      if (controller.signal.aborted) break
+    for (let batch = batches.shift(); batch !== undefined && !controller.signal.aborted; batch = batches.shift()) {
+      const sent = batch
       const before = now.done
       const form = new FormData()
       if (collection !== undefined) form.append("collection", collection)
-      for (const { file, path } of batch) form.append("file", file, path)
+      for (const { file, path } of sent) form.append("file", file, path)
       const onProgress = (job: Job) => {
         mine.job = job.id
         if (job.progress !== undefined && job.progress.unit === "files") {
-          change({ done: before + Math.min(job.progress.done, batch.length) })
+          change({ done: before + Math.min(job.progress.done, sent.length) })
         }
       }
       try {
@@ -125,7 +142,7 @@ export const Upload = ({
           unchanged
         } = await begin<Uploaded>("/files", form, onProgress, controller.signal)
         change({
-          done: before + batch.length,
+          done: before + sent.length,
           indexed: now.indexed + indexed,
           unchanged: now.unchanged + unchanged,
           chunks: now.chunks + chunks,
@@ -137,8 +154,8 @@ export const Upload = ({
         // A batch that is refused leaves the others.
         if (failure.status === 400 || failure.status === 413 || failure.status === 422) {
           change({
-            done: before + batch.length,
-            refused: [...now.refused, ...batch.map(({ path }) => ({ source: path, reason: failure.message }))]
+            done: before + sent.length,
+            refused: [...now.refused, ...sent.map(({ path }) => ({ source: path, reason: failure.message }))]
           })
         } else {
           change({ failure })
@@ -146,6 +163,7 @@ export const Upload = ({
         }
       }
     }
+    running.current = undefined
     change({ isRunning: false, isCancelled: controller.signal.aborted })
     announce(`${count(now.indexed, "document")} indexed`)
     onIndexed()
@@ -155,9 +173,13 @@ export const Upload = ({
     const job = running.current?.job
     if (job !== undefined) void call("DELETE", `/jobs/${encodeURIComponent(job)}`).catch(() => {})
   }
-  const start = (files: ReadonlyArray<Named>) => {
-    if (files.length > 0) void run(files)
+  const start = (chosen: Chosen) => {
+    if (chosen.count === 0) return
+    if (running.current === undefined) void run(chosen)
+    else running.current.add(chosen)
   }
+  // Nobody would see how far it is, or could end it.
+  useEffect(() => stop, [])
 
   useEffect(() => {
     const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") === true
@@ -175,7 +197,7 @@ export const Upload = ({
       setOver(false)
       const entries = [...event.dataTransfer!.items].flatMap((item) => item.webkitGetAsEntry() ?? [])
       const plain = [...event.dataTransfer!.files].map((file) => ({ file, path: file.name }))
-      if (entries.length === 0) start(plain)
+      if (entries.length === 0) start(listed(plain))
       else void dropped(entries).then(start, () => announce("What was dropped could not be read"))
     }
     window.addEventListener("dragover", over)
@@ -198,7 +220,12 @@ export const Upload = ({
         aria-label="Files to index"
         onChange={(event) => {
           start(
-            [...(event.currentTarget.files ?? [])].map((file) => ({ file, path: file.webkitRelativePath || file.name }))
+            listed(
+              [...(event.currentTarget.files ?? [])].map((file) => ({
+                file,
+                path: file.webkitRelativePath || file.name
+              }))
+            )
           )
           event.currentTarget.value = ""
         }}
@@ -213,7 +240,15 @@ export const Upload = ({
       )}
       {state !== undefined && (
         <Dialog
-          title={state.isRunning ? "Indexing" : state.isCancelled ? "Cancelled" : "Indexed"}
+          title={
+            state.isRunning
+              ? "Indexing"
+              : state.isCancelled
+                ? "Cancelled"
+                : state.done < state.files
+                  ? "Not all indexed"
+                  : "Indexed"
+          }
           onClose={state.isRunning ? undefined : () => setState(undefined)}
         >
           {state.isRunning && (
@@ -224,6 +259,11 @@ export const Upload = ({
             {count(state.indexed, "document")} indexed, {count(state.chunks, "passage")}
             {state.unchanged > 0 && `; ${state.unchanged} unchanged`}
           </p>
+          {!state.isRunning && state.done < state.files && (
+            <p>
+              {count(state.files - state.done, "file")} not sent: add the same again, or use <code>clew index</code>
+            </p>
+          )}
           {state.refused.length > 0 && (
             <details open={!state.isRunning}>
               <summary>{count(state.refused.length, "file")} not indexed</summary>

@@ -43,7 +43,7 @@ seen("work in the console", () => {
     ;({ page } = watched)
   })
   afterEach(async () => {
-    await watched.end()
+    await watched.end(/ERR_FAILED/)
   })
   const to = (path: string) => page.goto(`${server.url}${path}`)
 
@@ -152,12 +152,31 @@ seen("work in the console", () => {
     await dialog.getByRole("button", { name: "Close" }).last().click()
     await page.locator("main").evaluate((main) => {
       const { DataTransfer, DragEvent, File } = main.ownerDocument.defaultView!
-      const dropped = new DataTransfer()
-      dropped.items.add(new File(["# Fox\n\nThe fox digs a den.\n"], "fox.md", { type: "text/markdown" }))
-      main.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }))
+      const drop = (...files: ReadonlyArray<File>) => {
+        const dropped = new DataTransfer()
+        for (const file of files) dropped.items.add(file)
+        main.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }))
+      }
+      drop(new File(["# Fox\n\nThe fox digs a den.\n"], "fox.md", { type: "text/markdown" }))
+      // While the first is sent.
+      drop(new File(["# Badger\n\nThe badger digs a sett.\n"], "badger.md", { type: "text/markdown" }))
     })
-    await dialog.getByText("1 document indexed").waitFor()
+    await dialog.getByText("2 documents indexed").waitFor()
     await dialog.getByRole("button", { name: "Close" }).last().click()
+    let sent = 0
+    await page.route(/\/files/, (route) => (++sent === 1 ? route.continue() : route.abort()))
+    await page.getByLabel("Files to index").setInputFiles(
+      Array.from({ length: 150 }, (_, n) => ({
+        name: `vole${n}.md`,
+        mimeType: "text/markdown",
+        buffer: Buffer.from(`Vole ${n} digs.`)
+      }))
+    )
+    const part = page.getByRole("dialog", { name: "Not all indexed" })
+    await part.getByText("50 files not sent").waitFor()
+    expect(await part.innerText()).toContain("100 documents indexed")
+    await part.getByRole("button", { name: "Close" }).last().click()
+    await page.unroute(/\/files/)
     await to("/console/search?q=where+does+the+fox+dig")
     await page.locator(".hit").first().getByText("fox.md").first().waitFor()
   })
