@@ -1,7 +1,7 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { StoreUnavailable } from "../../Store.ts"
+import { StoreUnavailable, isOfFullDisk } from "../../Store.ts"
+import { bytesOf } from "./connect.ts"
 import { retryBusy } from "./errors.ts"
 import { mergeStep } from "../sql/keyword.ts"
 import { forAWhile, rebuildAll, sweepAll, upkeepStep } from "../sql/upkeep.ts"
@@ -16,13 +16,10 @@ type Connection = Pick<typeof Database.Service, "sql" | "write"> & {
   readonly typed: (typeof Database.Service)["write"]
 }
 
-export const bytesOf = (sql: SqlClient.SqlClient) =>
-  only<number>(sql, "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size")
-
 /** Larger indexes are not rewritten in memory if the disk has no room. */
 const mostInMemory = 2 ** 30
 
-/** Whether the disk was full when the index was opened, which then has no journal on it. */
+/** Whether the index has no journal on its disk, which is full. */
 const isWithoutRoom = ({ sql, typed }: Pick<Connection, "sql" | "typed">) =>
   Effect.map(typed(only<string>(sql, "PRAGMA journal_mode")), (mode) => mode === "memory")
 
@@ -32,11 +29,9 @@ const emptyWal = ({ sql, typed }: Pick<Connection, "sql" | "typed">) =>
 
 /** What to give instead if the work fails on a full disk, where it needs room but is not what frees it. */
 const ifThereIsRoom =
-  <A>(connection: Pick<Connection, "sql" | "typed">, instead: A) =>
+  <A>(instead: A) =>
   (work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A, StoreUnavailable> =>
-    Effect.catchAll(work, (error) =>
-      Effect.flatMap(isWithoutRoom(connection), (isFull) => (isFull ? Effect.succeed(instead) : Effect.fail(error)))
-    )
+    Effect.catchIf(work, isOfFullDisk, () => Effect.succeed(instead))
 
 /** A number that changes whenever another connection writes. */
 const writtenByOthers = ({ sql, typed }: Connection) => typed(retryBusy(only<number>(sql, "PRAGMA data_version")))
@@ -50,7 +45,7 @@ export const settle = (connection: Connection): Effect.Effect<void, StoreUnavail
     const { sql, write } = connection
     const before = yield* writtenByOthers(connection)
     const isAlone = Effect.map(writtenByOthers(connection), (now) => now === before)
-    yield* ifThereIsRoom(connection, true)(forAWhile(write(upkeepStep(sql)), isAlone))
+    yield* ifThereIsRoom(true)(forAWhile(write(upkeepStep(sql)), isAlone))
   })
 
 /**
@@ -60,8 +55,8 @@ export const settle = (connection: Connection): Effect.Effect<void, StoreUnavail
 export const purge = ({ sql, typed, write }: Connection): Effect.Effect<boolean, StoreUnavailable> =>
   Effect.gen(function* () {
     const merged = forAWhile(write(mergeStep(sql, { ...step, extent: "clean" })))
-    const left = yield* ifThereIsRoom({ sql, typed }, true)(merged)
-    return (yield* emptyWal({ sql, typed })) && !left
+    const left = yield* ifThereIsRoom(true)(merged)
+    return (yield* ifThereIsRoom(false)(emptyWal({ sql, typed }))) && !left
   })
 
 /**
@@ -73,7 +68,7 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
     const before = yield* typed(bytesOf(sql))
     const share = sharingWrites()
     yield* sweepAll(sql, write, share)
-    const rebuilt = Effect.as(rebuildAll(sql, write, share), true).pipe(ifThereIsRoom({ sql, typed }, false))
+    const rebuilt = Effect.as(rebuildAll(sql, write, share), true).pipe(ifThereIsRoom(false))
     const isRebuilt = yield* rebuilt
     // The statistics of SQLite's planner contain samples of indexed values, also from deleted documents.
     const [analyzed] = yield* typed(sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'"))

@@ -35,16 +35,6 @@ export const hasMoved = (filename: string, opened: Place): boolean => {
 export const besides = (filename: string): ReadonlyArray<string> =>
   ["-wal", "-shm", "-journal"].map((end) => filename + end)
 
-/** Bytes that the disk of a file has free for us; if unknown, effectively unlimited. */
-export const roomFor = (filename: string): number => {
-  try {
-    const { bavail, bsize } = fs.statfsSync(filename)
-    return bavail * bsize
-  } catch {
-    return Number.MAX_SAFE_INTEGER
-  }
-}
-
 /**
  * A number from 0 up to 2^20 that distinguishes files at the same path, equal in every thread; two files have the same
  * number once in a million times.
