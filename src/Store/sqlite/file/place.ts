@@ -11,6 +11,15 @@ export interface Place {
 export const statOf = (filename: string): fs.BigIntStats | undefined =>
   fs.statSync(filename, { bigint: true, throwIfNoEntry: false })
 
+/** The same, undefined too if the folder may not be entered, or the disk fails. */
+const reached = (filename: string): fs.BigIntStats | undefined => {
+  try {
+    return statOf(filename)
+  } catch {
+    return undefined
+  }
+}
+
 export const isSamePlace = (a: Place, b: Place): boolean => a.ino === b.ino && a.dev === b.dev
 
 /** The kind of a path that is not a regular file: opening it could block forever. */
@@ -25,9 +34,9 @@ export const kindOf = (stat: fs.BigIntStats): string | undefined =>
           ? "a socket"
           : "a device"
 
-/** Whether the file that was opened has been removed or replaced. */
+/** Whether the file that was opened has been removed or replaced, or its folder can no longer be entered. */
 export const hasMoved = (filename: string, opened: Place): boolean => {
-  const now = statOf(filename)
+  const now = reached(filename)
   return now === undefined || !isSamePlace(now, opened)
 }
 
@@ -40,7 +49,7 @@ export const besides = (filename: string): ReadonlyArray<string> =>
  * number once in a million times.
  */
 export const eraOf = (filename: string): number => {
-  const stat = statOf(filename)
+  const stat = reached(filename)
   if (stat === undefined) return 0
   const text = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
   let hash = 0x811c9dc5
@@ -100,7 +109,7 @@ export const release = (raw: RawFile): void => {
 
 /** The descriptor for a thread of this process. */
 export const held = (filename: string): RawFile | undefined => {
-  const place = statOf(filename)
+  const place = reached(filename)
   return place && openFiles.get(keyOf(place))?.raw
 }
 
