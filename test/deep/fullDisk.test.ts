@@ -1,8 +1,9 @@
+import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { canMount, inMounts } from "./mounts.ts"
-import { Sandbox } from "../cli/program/sandbox.ts"
+import { Sandbox, ended, program } from "../cli/program/sandbox.ts"
 
 /** Posts documents until the disk is full for good, and writes down what was acknowledged. */
 const poster = `
@@ -120,6 +121,25 @@ describe("a full disk", () => {
       assert.match(stdout, /Deleted 1 document.*\n.*Compacted the index/)
     }
   )
+})
+
+describe("a file that may not grow", () => {
+  it("is not called the index's fault by backup", async () => {
+    box.write({ "notes/a.md": "# Rivers\n\nThe Rhine is one." })
+    await box.ends(0, ["index", "notes", "--db", "index.db"])
+    const child = spawn(
+      "sh",
+      ["-c", 'ulimit -f 100 && exec "$@"', "sh", process.execPath, program, "backup", "b.db", "--db", "index.db"],
+      {
+        cwd: box.folder,
+        env: { PATH: process.env["PATH"], HOME: box.path("home"), CLEW_EMBEDDING_BACKEND: "builtin" }
+      }
+    )
+    const { code, stderr } = await ended(child)
+    assert.strictEqual(code, 1)
+    assert.match(stderr, /b\.db cannot be written, or what is copied there cannot be read/)
+    assert.notMatch(stderr, /index\.db is not available/)
+  })
 })
 
 describe("a disk that fills up", () => {

@@ -23,6 +23,10 @@ export const isBusy = (error: unknown): boolean => error instanceof SqlError && 
 
 export const isFull = (error: unknown): boolean => error instanceof SqlError && codeOf(error).startsWith("SQLITE_FULL")
 
+/** The disk failed, that of whichever file a statement reads or writes. */
+export const isFailing = (error: unknown): boolean =>
+  error instanceof SqlError && codeOf(error).startsWith("SQLITE_IOERR")
+
 /** SQLite finds the file's content damaged. */
 export const isDamage = (error: unknown): error is SqlError =>
   error instanceof SqlError && /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))
