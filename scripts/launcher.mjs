@@ -36,8 +36,8 @@ const isTight = (limits) => {
   return limit !== undefined && limit !== "unlimited"
 }
 
-/** Files that the program opens at once, including Node's own. */
-const openFiles = 40
+/** Files that the program opens at once, including those of Node and its threads: 40 were counted, where indexing failed at times. */
+const openFiles = 64
 
 /** The limit of open files, if it is too low (ulimit -n): later errors would not name it. */
 const tooFew = (limits) => {

@@ -9,7 +9,7 @@ import { open } from "./sqlite/Database.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import { isSettled, stated } from "./sqlite/file/inspect.ts"
 import { holding } from "../runtime/afterwards.ts"
-import { type Place, isSamePlace, statOf } from "./sqlite/file/place.ts"
+import { type Place, hasMoved, isSamePlace } from "./sqlite/file/place.ts"
 
 export type { DatabaseOptions }
 export { isSettled }
@@ -107,8 +107,7 @@ export const reopening = (
             return close(opened)
           }
         )
-        const stands = statOf(filename)
-        return stands !== undefined && isSamePlace(stands, current.place) ? used : Effect.zipRight(follow, used)
+        return hasMoved(filename, current.place) ? Effect.zipRight(follow, used) : used
       })
 
     return forwarding(current.store, (_, call) => using(call))

@@ -4,7 +4,8 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { type Backup, Backups, Store, UpkeepStore } from "../Store.ts"
 import * as Cli from "./command.ts"
-import { Engine, Place, inIndex, displayPath } from "./engine.ts"
+import { Engine, Place, displayPath } from "./engine.ts"
+import { freeing } from "./delete.ts"
 import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { bytesText, confirmed, count, printResult } from "./output.ts"
@@ -135,7 +136,7 @@ export const compact = Cli.define(
     examples: ["clew compact", "clew delete secret.md --yes && clew compact"]
   },
   function* () {
-    yield* inIndex("shrink", function* () {
+    yield* freeing(function* () {
       const { purge } = (yield* (yield* Store).about()).capabilities
       const { after, before, complete } = yield* (yield* UpkeepStore).compact()
       yield* printResult(

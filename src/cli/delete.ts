@@ -7,9 +7,9 @@ import { DocumentId } from "../model/Document.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { pruneAll } from "../files/Pruner.ts"
 import type { Deleted } from "../model/Stored.ts"
-import { Store, UpkeepStore } from "../Store.ts"
+import { Store, StoreUnavailable, UpkeepStore, isOfFullDisk } from "../Store.ts"
 import { confirmed, count, printResult } from "./output.ts"
-import { Place, inIndex } from "./engine.ts"
+import { Place, type Step, inIndex } from "./engine.ts"
 import { exitCode, stop, usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import { Terminal } from "./terminal.ts"
@@ -23,6 +23,17 @@ export const DeleteReport = Schema.Struct({
   deleted_chunks: Schema.Int,
   not_found: Schema.Array(Schema.String)
 }).annotations({ identifier: "DeleteReport" })
+
+/**
+ * Runs the steps of a command that frees space in the open index, and once more without a journal if the disk has no
+ * room for them.
+ */
+export const freeing = <S extends Step, A>(steps: () => Generator<S, A, never>) =>
+  Effect.catchIf(
+    inIndex("change", steps),
+    (error) => error instanceof StoreUnavailable && isOfFullDisk(error),
+    () => inIndex("shrink", steps)
+  )
 
 const nothing: Deleted = { documents: 0, passages: 0 }
 
@@ -56,12 +67,15 @@ export const deleteDocuments = Cli.define(
     const wanted = sources.length + flags.id.length
     if (wanted === 0) return yield* usage("SOURCE or --id is missing")
 
-    yield* inIndex("shrink", function* () {
+    const done: Array<readonly [name: string, deleted: Deleted]> = []
+    let isConfirmed = flags.yes
+    yield* freeing(function* () {
       const store = yield* Store
       yield* store.collection(collection)
       const one = [...sources, ...flags.id][0] ?? ""
       const what = wanted === 1 ? one : count(wanted, "document")
-      yield* confirmed(`Delete ${what} from collection ${collection}?`, flags.yes)
+      yield* confirmed(`Delete ${what} from collection ${collection}?`, isConfirmed)
+      isConfirmed = true
 
       const bySource = Effect.fnUntraced(function* (source: string) {
         const deleted = yield* store.deleteSource(collection, source)
@@ -71,17 +85,13 @@ export const deleteDocuments = Cli.define(
         // A folder, or a file of many documents: everything from there.
         return renamed.documents > 0 ? renamed : yield* pruneAll(store, collection, [absolute])
       })
-      const done = [
-        ...(yield* Effect.forEach(sources, (source) =>
-          Effect.map(bySource(source), (deleted) => [source, deleted] as const)
-        )),
-        ...(yield* Effect.forEach(flags.id, (id) =>
-          store.deleteDocument(collection, id).pipe(
-            Effect.catchTag("DocumentNotFound", () => Effect.succeed(nothing)),
-            Effect.map((deleted) => [id, deleted] as const)
-          )
-        ))
+      const byId = (id: DocumentId) =>
+        Effect.catchTag(store.deleteDocument(collection, id), "DocumentNotFound", () => Effect.succeed(nothing))
+      const steps = [
+        ...sources.map((source) => [source, bySource(source)] as const),
+        ...flags.id.map((id) => [id, byId(id)] as const)
       ]
+      for (const [name, step] of steps.slice(done.length)) done.push([name, yield* step])
       const missing = done.filter(([, { documents }]) => documents === 0).map(([name]) => name)
       const documents = done.reduce((sum, [, deleted]) => sum + deleted.documents, 0)
       const passages = done.reduce((sum, [, deleted]) => sum + deleted.passages, 0)

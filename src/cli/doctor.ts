@@ -32,9 +32,12 @@ const attempt = <A>(use: () => A): A | undefined => {
 const node = (): Check => ok("Node", `Node ${process.versions.node}`)
 
 const access = (file: string): Check => {
-  const stat = attempt(() => fs.statSync(file))
+  const stat = attempt(() => fs.statSync(file, { throwIfNoEntry: false }) ?? "none")
   const can = (mode: number) => attempt(() => fs.accessSync(file, mode) ?? true) === true
-  if (stat === undefined) return fail("file", `there is no index at ${file}`, "make one with `clew index PATH`")
+  if (stat === undefined) {
+    return fail("file", `you may not look for ${file}`, "change the permissions of its folders, or run as their owner")
+  }
+  if (stat === "none") return fail("file", `there is no index at ${file}`, "make one with `clew index PATH`")
   if (!stat.isFile()) return fail("file", `${file} is not a file`, "name the index with --db")
   if (!can(fs.constants.R_OK)) {
     return fail("file", `you may not read ${file}`, "change its permissions, or run as its owner")

@@ -104,7 +104,7 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
 >() {}
 
 // oxlint-disable-next-line typescript/no-explicit-any
-type Step = YieldWrap<Effect.Effect<any, any, any>>
+export type Step = YieldWrap<Effect.Effect<any, any, any>>
 
 /** Runs a generator's steps, as `Effect.gen` does, with the services of the open index. */
 export const inIndex = <S extends Step, A>(

@@ -18,6 +18,7 @@ import * as options from "./flags.ts"
 import { count, numberText, printResult } from "./output.ts"
 import { cannot, exitCode, FileUnusable, stop, usage } from "./exit.ts"
 import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
+import { partialOf } from "../runtime/partial.ts"
 import { Terminal } from "./terminal.ts"
 import { beginningOf, unlessTaken } from "./writing.ts"
 
@@ -46,14 +47,13 @@ const isExport = (file: string): boolean => beginningOf(file).startsWith(head)
 const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>, nameOf = () => file) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const name = `${file}.${process.pid}.partial`
+      let name = ""
       /** What went wrong first: a stream that was destroyed says only that. */
       let failure: Error | undefined
       const [first, last] = yield* Effect.acquireRelease(
         Effect.try({
           try: () => {
-            // Of a process that was killed; in a container the next one has the same number.
-            fs.rmSync(name, { force: true })
+            name = partialOf(file)
             const last = fs.createWriteStream(name, { fd: fs.openSync(name, "wx", 0o600) })
             last.on("error", (error) => (failure ??= error))
             if (!file.endsWith(".gz")) return [last, last] as const

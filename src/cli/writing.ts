@@ -4,6 +4,7 @@ import * as path from "node:path"
 import { constants, gunzipSync } from "node:zlib"
 import { isOnServer } from "../Config.ts"
 import { Engine } from "./engine.ts"
+import { partialOf } from "../runtime/partial.ts"
 import { cannot, FileUnusable } from "./exit.ts"
 
 /** How a file begins, uncompressed: at most 4 KiB of what it holds. */
@@ -62,7 +63,7 @@ export const unlessTaken = Effect.fnUntraced(function* (file: string, what: stri
 export const writeWhole = (file: string, text: string) =>
   Effect.try({
     try: () => {
-      const name = `${file}.${process.pid}.partial`
+      const name = partialOf(file)
       try {
         fs.writeFileSync(name, text, { flag: "wx" })
         fs.renameSync(name, file)

@@ -115,7 +115,7 @@ interface WatchOptions {
   readonly exclude?: ReadonlyArray<string> | undefined
   /** The first scan also forgets files of paths that are missing or have lost most of their files. */
   readonly pruneAll?: boolean | undefined
-  /** Fail if the first scan fails, instead of retrying. */
+  /** Fail if the first scan fails, instead of retrying, unless the index is not available for now. */
   readonly failEarly?: boolean | undefined
 }
 
@@ -233,7 +233,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         const scan = Effect.fnUntraced(function* (cause: Cause, paths: ReadonlyArray<string>) {
           const started = yield* ticks
           const sum = { files: 0, created: 0, updated: 0, failed: 0, deleted: none }
-          const isForced = cause === "start" && options.pruneAll === true
+          const isForced = last === undefined && options.pruneAll === true
           const seen = new Set<string>()
           const stopped = new Set<string>()
           const forgot = (deleted: Deleted) => void (sum.deleted = add(sum.deleted, deleted))
@@ -300,7 +300,8 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         const attempt = Effect.fnUntraced(function* (cause: Cause, paths: ReadonlyArray<string>) {
           const outcome = yield* Effect.either(scan(cause, paths))
           if (outcome._tag === "Right") return void (broken = 0)
-          if (cause === "start" && options.failEarly === true) return yield* outcome.left
+          const isEarly = cause === "start" && options.failEarly === true
+          if (isEarly && outcome.left._tag !== "StoreUnavailable") return yield* outcome.left
           yield* tell({ _tag: "Broken", reason: outcome.left.message })
           yield* Effect.sleep(retry(broken++))
           hints.addAll(yield* ticks)

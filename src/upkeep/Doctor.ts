@@ -229,7 +229,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
     })
 
     /** Examines and repairs; an index of an older version must be brought up to date before anything else is repaired. */
-    const look = (options: Options): Effect.Effect<Report, StoreUnavailable> =>
+    const look = (options: Options, copied?: string): Effect.Effect<Report, StoreUnavailable> =>
       Effect.gen(function* () {
         const { deep, fix, told } = options
         const { findings } = yield* examine({ deep, fix: false, told })
@@ -240,7 +240,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         if (cures.some(({ _tag }) => _tag === "Migrate")) {
           const copy = yield* examiner.copy
           if (!(yield* examiner.migrate)) return { checks: [...checksOf(findings), tooDamaged], copy, fixed: [] }
-          const report = yield* look(options)
+          const report = yield* look(options, copy)
           return { ...report, copy, fixed: ["the index of an older version was brought up to date", ...report.fixed] }
         }
         if (cures.some(({ _tag }) => _tag === "Salvage")) {
@@ -249,7 +249,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
           const { checks, done } = yield* mended(curesOf(left.findings), deep, told)
           return { checks, copy: salvaged.kept, fixed: [...salvaged.done, ...done] }
         }
-        const copy = yield* examiner.copy
+        const copy = copied ?? (yield* examiner.copy)
         const { checks, done } = yield* mended(cures, deep, told)
         return { checks, copy, fixed: done }
       })

@@ -1,8 +1,9 @@
+import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { canMount, inMounts } from "./mounts.ts"
-import { Sandbox } from "../cli/program/sandbox.ts"
+import { Sandbox, ended, program } from "../cli/program/sandbox.ts"
 
 /** Posts documents until the disk is full for good, and writes down what was acknowledged. */
 const poster = `
@@ -74,7 +75,9 @@ describe("a full disk", () => {
       `# Note ${n}\n\n${Array.from({ length: 120 }, (_, line) => `Line ${line} of ${n} has the word w${n * 131 + line}.`).join("\n\n")}`
     ])
   )
-  for (const kibibytes of [0, 8, 64]) {
+  /** Kilobytes with which the journal of such an index has room. */
+  const enough = 12 * 1024
+  for (const kibibytes of [0, 8, 64, enough]) {
     for (const [command, left] of [
       ["delete $box/notes/n3.md --yes", 39],
       ["delete $box/notes --yes", 0],
@@ -84,6 +87,7 @@ describe("a full disk", () => {
         box.write(notes)
         const { code, stderr, stdout } = await inMounts(box, emptied(kibibytes, command))
         assert.strictEqual(code, 0, `${stderr}\n${stdout}`)
+        assert.strictEqual(/without a journal/.test(stderr), kibibytes < enough, stderr)
         const { documents } = JSON.parse(fs.readFileSync(box.path("left"), "utf8")) as {
           readonly documents: ReadonlyArray<unknown>
         }
@@ -91,6 +95,51 @@ describe("a full disk", () => {
       })
     }
   }
+
+  it.skipIf(!canMount)(
+    "that indexing has filled: compact says how much room it needs, and works with that, as delete does",
+    async () => {
+      box.write(
+        Object.fromEntries(
+          Array.from({ length: 1500 }, (_, n) => [
+            `many/n${n}.md`,
+            `# Note ${n}\n\n${Array.from({ length: 60 }, (_, line) => `Line ${line} of ${n} has the word w${n * 131 + line}.`).join("\n\n")}`
+          ])
+        )
+      )
+      const script = `
+      mount -t tmpfs -o size=20m none $box/data
+      ! $clew index $box/many --quiet --db $box/data/index.db || exit 7
+      ! $clew compact --db $box/data/index.db 2>$box/said || exit 8
+      mebibytes=$(grep -o 'make [0-9]* MB' $box/said | grep -o '[0-9]*')
+      mount -o remount,size=$((20 + mebibytes))m $box/data
+      $clew compact --db $box/data/index.db
+      $clew delete $box/many/n1.md --yes --db $box/data/index.db
+      $clew doctor --db $box/data/index.db`
+      const { code, stderr, stdout } = await inMounts(box, script)
+      assert.strictEqual(code, 0, `${stderr}\n${stdout}`)
+      assert.match(stdout, /Compacted the index[^]*Deleted 1 document/)
+    }
+  )
+})
+
+describe("a file that may not grow", () => {
+  it("is not called the index's fault by backup", async () => {
+    box.write({ "notes/a.md": "# Rivers\n\nThe Rhine is one." })
+    await box.ends(0, ["index", "notes", "--db", "index.db"])
+    const child = spawn(
+      "sh",
+      ["-c", 'ulimit -f 100 && exec "$@"', "sh", process.execPath, program, "backup", "b.db", "--db", "index.db"],
+      {
+        cwd: box.folder,
+        env: { PATH: process.env["PATH"], HOME: box.path("home"), CLEW_EMBEDDING_BACKEND: "builtin" }
+      }
+    )
+    const { code, stderr } = await ended(child)
+    assert.strictEqual(code, 1)
+    assert.match(stderr, /b\.db cannot be written, or what is copied there cannot be read/)
+    assert.notMatch(stderr, /index\.db is not available/)
+  })
 })
 
 describe("a disk that fills up", () => {

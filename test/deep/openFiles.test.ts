@@ -19,12 +19,12 @@ describe.skipIf(!existsSync("/proc/self/limits"))("where a program may have few 
     )
 
   it("says that they are too few, and how to have more", async () => {
-    for (const most of [20, 22, 39]) {
+    for (const most of [20, 40, 63]) {
       const { code, stderr, stdout } = await limited(most, "--db", "x.db", "index", "notes")
       assert.strictEqual(code, 1, stderr)
       assert.match(
         stderr,
-        /^clew: a program may have \d+ files open here, and Clew needs 40; raise that with `ulimit -n 256`\n$/
+        /^clew: a program may have \d+ files open here, and Clew needs 64; raise that with `ulimit -n 256`\n$/
       )
       assert.strictEqual(stdout, "")
     }
@@ -32,9 +32,9 @@ describe.skipIf(!existsSync("/proc/self/limits"))("where a program may have few 
   })
 
   it("works with as many as it says that it needs", async () => {
-    const indexed = await limited(40, "--db", "x.db", "index", "notes")
+    const indexed = await limited(64, "--db", "x.db", "index", "notes")
     assert.strictEqual(indexed.code, 0, indexed.stderr)
-    const found = await limited(40, "--db", "x.db", "query", "rivers")
+    const found = await limited(64, "--db", "x.db", "query", "rivers")
     assert.match(found.stdout, /a\.md/)
   })
 })

@@ -79,7 +79,9 @@ const setUp = Effect.fnUntraced(function* ({
   )
   const watcher = yield* Effect.provide(Watcher, context)
   const told: Array<WatchEvent> = []
-  const run = watcher.run({ paths, collection: defaultCollection }, (event) => Effect.sync(() => void told.push(event)))
+  const run = watcher.run({ paths, collection: defaultCollection, failEarly: true }, (event) =>
+    Effect.sync(() => void told.push(event))
+  )
   return {
     start,
     changes,
@@ -328,6 +330,19 @@ it.scoped("begins a scan again that broke off", () =>
     yield* pass(1)
     assert.deepStrictEqual(times(), [0, 500, 2000])
     assert.deepInclude(told.at(-1), { _tag: "Scanned", cause: "lost" })
+  })
+)
+
+it.scoped("begins its first scan again that a full disk or a lock broke off", () =>
+  Effect.gen(function* () {
+    const { causes, hold, run, told } = yield* setUp()
+    yield* Ref.set(hold, Option.some(new StoreUnavailable({ reason: "the disk is full" })))
+    yield* Effect.forkScoped(run)
+    yield* pass(0)
+    assert.deepInclude(told.at(-1), { _tag: "Broken", reason: "the disk is full" })
+    yield* Ref.set(hold, Option.none())
+    yield* pass(2 * seconds)
+    assert.deepStrictEqual(causes(), ["lost"])
   })
 )
 

@@ -23,6 +23,12 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()(
   }
 }
 
+/** The reason of a write for which the disk has no room. */
+export const diskIsFull = "the disk is full"
+
+/** The disk has no room for a write. */
+export const isOfFullDisk = (error: { readonly message: string }): boolean => error.message.includes(diskIsFull)
+
 export class CollectionNotFound extends Schema.TaggedError<CollectionNotFound>()(
   "CollectionNotFound",
   {

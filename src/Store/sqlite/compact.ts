@@ -1,7 +1,8 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { StoreUnavailable } from "../../Store.ts"
+import { StoreUnavailable, isOfFullDisk } from "../../Store.ts"
+import { bytesOf } from "./connect.ts"
 import { retryBusy } from "./errors.ts"
 import { mergeStep } from "../sql/keyword.ts"
 import { forAWhile, rebuildAll, sweepAll, upkeepStep } from "../sql/upkeep.ts"
@@ -9,9 +10,6 @@ import { step } from "../../postings/mergeStep.ts"
 import { sharingWrites } from "../../runtime/EventLoop.ts"
 import type { Database } from "../sql/Database.ts"
 import { only } from "../sql/rows.ts"
-
-export const bytesOf = (sql: SqlClient.SqlClient) =>
-  only<number>(sql, "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size")
 
 /** Larger indexes are not rewritten in memory if the disk has no room. */
 const mostInMemory = 2 ** 30
@@ -22,7 +20,7 @@ export const upkeepOf = (
   typed: Database["write"],
   write: Database["write"]
 ): Database["upkeep"] => {
-  /** Whether the disk was full when the index was opened, which then has no journal on it. */
+  /** Whether the index has no journal on its disk, which is full. */
   const isWithoutRoom = Effect.map(typed(only<string>(sql, "PRAGMA journal_mode")), (mode) => mode === "memory")
 
   /** Writes the WAL into the file and empties it; false: somebody reads from it. */
@@ -32,9 +30,7 @@ export const upkeepOf = (
   const ifThereIsRoom =
     <A>(instead: A) =>
     (work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A, StoreUnavailable> =>
-      Effect.catchAll(work, (error) =>
-        Effect.flatMap(isWithoutRoom, (isFull) => (isFull ? Effect.succeed(instead) : Effect.fail(error)))
-      )
+      Effect.catchIf(work, isOfFullDisk, () => Effect.succeed(instead))
 
   /** A number that changes whenever another connection writes. */
   const writtenByOthers = typed(retryBusy(only<number>(sql, "PRAGMA data_version")))
@@ -51,7 +47,7 @@ export const upkeepOf = (
     purge: Effect.fnUntraced(function* () {
       const merged = forAWhile(write(mergeStep(sql, { ...step, extent: "clean" })))
       const left = yield* ifThereIsRoom(true)(merged)
-      return (yield* emptyWal) && !left
+      return (yield* ifThereIsRoom(false)(emptyWal)) && !left
     }),
 
     // Deletes dropped rows, merges all postings, computes codes again, and rewrites the file without its free pages. Others

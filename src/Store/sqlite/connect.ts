@@ -6,9 +6,9 @@ import { isMainThread } from "node:worker_threads"
 import * as sqliteVec from "sqlite-vec"
 import type { StoreUnavailable } from "../../Store.ts"
 import type { CacheHandle } from "../../codes/BlockCache.ts"
-import { isCannotOpen, orDamage, retryBusy } from "./errors.ts"
+import { isCannotOpen, isFull, orDamage, retryBusy } from "./errors.ts"
 import { migrate, schemaVersion } from "./schema.ts"
-import { type Place, type RawFile, hasMoved, roomFor, statOf } from "./file/place.ts"
+import { type Place, type RawFile, hasMoved, statOf } from "./file/place.ts"
 import { type Mode, applicationId, fail, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
 import * as SqliteClient from "./client.ts"
 import type { VectorOptions } from "../sql/vectors.ts"
@@ -36,6 +36,9 @@ interface Connected {
 
 export const memory = ":memory:"
 
+export const bytesOf = (sql: SqlClient.SqlClient) =>
+  only<number>(sql, "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size")
+
 /** The size of a page: SQLite's default. */
 export const pageBytes = 4096
 
@@ -47,9 +50,6 @@ export const walBytes = 192 * 1024 * 1024
 
 /** Kibibytes of pages that the main thread caches: its searches, of small indexes, gain nothing from better-sqlite3's 16,000. */
 const mainKibibytes = 2000
-
-/** With less free space, a disk counts as full for those who mean to free some. */
-const scarceBytes = 32 * 1024 * 1024
 
 const pragma = (sql: SqlClient.SqlClient, name: string) => retryBusy(only<number>(sql, `PRAGMA ${name}`))
 
@@ -86,16 +86,27 @@ const tidy = (filename: string, place: Place) =>
       : Effect.scoped(Effect.flatMap(client(filename, false), (sql) => leaveOneFile(sql, filename, place)))
   ).pipe(Effect.ignore)
 
+/** What else is written meanwhile. */
+const spareMebibytes = 4
+
 /**
- * Keeps the rollback journal in memory, not on disk, and gives up the reserve; if others have the index open, it keeps
- * its WAL.
+ * Keeps the rollback journal in memory, not on disk, and gives up the reserve. What the WAL has must fit into the file
+ * first.
  */
 const withoutRoom = (sql: SqlClient.SqlClient, filename: string) =>
   Effect.gen(function* () {
-    yield* Effect.logWarning(
-      `The disk of ${filename} is full, so Clew frees space without a journal. Do not kill this program, or the index may be damaged`
+    const bytes = yield* retryBusy(bytesOf(sql))
+    yield* Effect.catchIf(retryBusy(sql`PRAGMA journal_mode = MEMORY`), isFull, () =>
+      fail(
+        `The disk of ${filename} is full, and its last changes, in ${filename}-wal, must be copied into it before ` +
+          `anything can be freed: make ${spareMebibytes + Math.ceil((bytes - Number(statOf(filename)?.size ?? 0n)) / 2 ** 20)} MB of room`
+      )
     )
-    yield* retryBusy(sql`PRAGMA journal_mode = MEMORY`)
+    if (isMainThread)
+      yield* Effect.logWarning(
+        `The disk of ${filename} is full, so Clew frees space without a journal. Do not kill this program, or the index may be damaged`
+      )
+    yield* sql`PRAGMA locking_mode = NORMAL`
     yield* sql`PRAGMA temp_store = MEMORY`
     const [known] = yield* sql`SELECT 1 FROM sqlite_schema WHERE name = 'reserve'`
     if (known !== undefined) yield* retryBusy(sql`DELETE FROM reserve`)
@@ -137,6 +148,8 @@ export const open = ({
     }
     // `retryBusy` waits for other processes' locks: SQLite's own wait would block the thread.
     yield* sql`PRAGMA busy_timeout = 0`
+    // Without others, SQLite needs no file beside the WAL, for which there may be no room.
+    if (mode === "shrink") yield* sql`PRAGMA locking_mode = EXCLUSIVE`
     yield* sql.loadExtension(sqliteVec.getLoadablePath())
     yield* sql`PRAGMA foreign_keys = ON`
     // Never memory-mapped: if another program truncated the file, a signal would end this process.
@@ -156,7 +169,7 @@ export const open = ({
       if ((yield* pragma(sql, "application_id")) === 0) {
         yield* retryBusy(sql.unsafe(`PRAGMA application_id = ${applicationId}`))
       }
-      if (mode === "shrink" && roomFor(filename) < scarceBytes) yield* withoutRoom(sql, filename)
+      if (mode === "shrink") yield* withoutRoom(sql, filename)
       else yield* retryBusy(sql`PRAGMA journal_mode = WAL`)
       yield* sql.unsafe(`PRAGMA synchronous = ${synchronous.toUpperCase()}`)
       // Overwrites deleted content, not only frees it.

@@ -3,6 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { codeOf, messageOf, typedBy } from "../sql/errors.ts"
+import { diskIsFull } from "../../Store.ts"
 
 const busy = /^SQLITE_(BUSY|LOCKED)/
 
@@ -21,6 +22,10 @@ export const isCannotOpen = (error: unknown): boolean =>
 export const isBusy = (error: unknown): boolean => error instanceof SqlError && busy.test(codeOf(error))
 
 export const isFull = (error: unknown): boolean => error instanceof SqlError && codeOf(error).startsWith("SQLITE_FULL")
+
+/** The disk failed, that of whichever file a statement reads or writes. */
+export const isFailing = (error: unknown): boolean =>
+  error instanceof SqlError && codeOf(error).startsWith("SQLITE_IOERR")
 
 /** SQLite finds the file's content damaged. */
 export const isDamage = (error: unknown): error is SqlError =>
@@ -52,7 +57,8 @@ export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effec
 
 const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [busy, "another process has kept it locked for too long; try again"],
-  [/^SQLITE_FULL/, "the disk is full"],
+  // The index of a WAL lies on the disk, too.
+  [/^SQLITE_(FULL|IOERR_SHMSIZE)/, diskIsFull],
   [/^SQLITE_IOERR/, "the disk failed to read or write it (I/O error); see the system's log"],
   [/^SQLITE_CANTOPEN/, "it cannot be opened"],
   [/^SQLITE_READONLY/, "it is read-only, which is enough for `clew serve` and `clew mcp` with --read-only"],

@@ -87,6 +87,27 @@ for (const [name, layer] of stores) {
     })
   )
 
+  it.scoped(`says why where its folder can no longer be entered, and goes on when it can, ${name}`, () =>
+    Effect.gen(function* () {
+      const folder = path.join(yield* temporaryFolder, "here")
+      fs.mkdirSync(folder)
+      const filename = path.join(folder, "index.db")
+      yield* index(filename, "old")
+      const { store } = yield* open(filename, { layer })
+      yield* put(store, "before")
+      // Root may enter any folder, but not follow such a link.
+      fs.renameSync(folder, `${folder}.away`)
+      fs.symlinkSync(folder, folder)
+      for (const call of [put(store, "refused"), Effect.asVoid(sources(store)), Effect.asVoid(store.stats())]) {
+        assert.match((yield* Effect.flip(call)).message, /cannot be opened: its links form a circle/)
+      }
+      fs.rmSync(folder)
+      fs.renameSync(`${folder}.away`, folder)
+      yield* put(store, "after")
+      assert.sameMembers(yield* sources(store), ["old", "before", "after"])
+    })
+  )
+
   it.scoped(`acknowledges nothing once its WAL is removed or replaced, ${name}`, () =>
     Effect.gen(function* () {
       const filename = path.join(yield* temporaryFolder, "index.db")

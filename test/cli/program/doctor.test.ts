@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { once } from "node:events"
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { appendFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { DoctorReport } from "../../../src/cli/doctor.ts"
 import { library } from "./files.ts"
 import { Sandbox } from "./sandbox.ts"
@@ -24,6 +24,10 @@ describe("doctor", () => {
   it("says what is wrong, repairs it, and has the next index replace what it cannot repair", async () => {
     const run = (...args: ReadonlyArray<string>) => box.run([...args, "--db", "index.db"])
     assert.match((await run("doctor")).stdout, /there is no index at .*\n.*make one with `clew index PATH`/)
+    // Not even root may enter such a folder.
+    symlinkSync(box.path("circle"), box.path("circle"))
+    const hidden = (await box.run(["doctor", "--db", "circle/index.db"])).stdout
+    assert.match(hidden, /^fail file: you may not look for .*circle/m)
     assert.strictEqual((await run("index", "docs")).code, 0)
     const well = await box.json(DoctorReport, ["doctor", "--deep", "--db", "index.db"])
     assert.isTrue(well.ok)

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { copyFileSync } from "node:fs"
+import { copyFileSync, readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { DoctorReport } from "../../../src/cli/doctor.ts"
 import { ReindexReport } from "../../../src/cli/reindex.ts"
@@ -51,6 +51,9 @@ describe("an index of 0.1.0", () => {
     const fixed = await run("doctor", "--fix", "--deep")
     assert.strictEqual(fixed.code, 0, fixed.stdout)
     assert.match(fixed.stdout, /^Fixed: the index of an older version was brought up to date/m)
+    const copies = readdirSync(box.folder).filter((name) => name.endsWith(".before-fix"))
+    assert.lengthOf(copies, 1)
+    assert.include(fixed.stdout.replaceAll(/\s+/g, ""), copies[0]!)
     assert.match(fixed.stdout.replaceAll(/\s+/g, " "), /warn embedder: collection default: .*`clew reindex -c default`/)
     // Every vector is as the older version makes it.
     assert.notMatch(fixed.stdout, /vectors differ from what the embedder gives/)

@@ -79,6 +79,29 @@ it("exports again after one of the same process number was killed", async () => 
   assert.isFalse(fs.existsSync(box.path(`a.jsonl.${process.pid}.partial`)))
 })
 
+it("removes what killed processes left of the same file, and nothing of those that may still write", async () => {
+  // No system gives a process such a number.
+  const gone = 2 ** 30
+  for (const [command, file] of [
+    ["export", "b.jsonl"],
+    ["backup", "b.db"]
+  ] as const) {
+    const left = [
+      `${file}.${gone}.partial`,
+      `${file}.${gone + 1}.partial`,
+      `${file}.1.partial`,
+      `x${file}.${gone}.partial`
+    ]
+    box.write(Object.fromEntries(left.map((name) => [name, "{"])))
+    for (const name of left) if (!name.includes(`${gone + 1}`)) fs.utimesSync(box.path(name), 0, 0)
+    await box.ends(0, [command, file])
+    assert.sameMembers(
+      fs.readdirSync(box.folder).filter((name) => name.includes(`${file}.`)),
+      left.slice(1)
+    )
+  }
+})
+
 it("exports over no file that is no export, such as the index or a note", async () => {
   box.write({ "note.md": "A note.\n", "empty.jsonl": "" })
   const { database = "" } = JSON.parse((await box.run(["doctor", "--json"])).stdout) as { readonly database?: string }

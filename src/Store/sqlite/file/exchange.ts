@@ -5,13 +5,13 @@ import { client } from "../connect.ts"
 import { retryBusy } from "../errors.ts"
 import { besides } from "./place.ts"
 import { trying } from "./inspect.ts"
+import { partialOf } from "../../../runtime/partial.ts"
 
 /** A new file beside the target, readable by its owner only, deleted with the scope unless it was moved there. */
 export const partial = (target: string) =>
   Effect.acquireRelease(
     trying(target, () => {
-      const name = `${target}.${process.pid}.partial`
-      fs.rmSync(name, { force: true })
+      const name = partialOf(target)
       fs.closeSync(fs.openSync(name, "wx", 0o600))
       return name
     }),

@@ -25,7 +25,7 @@ export const applicationId = 0x436c6577
 
 /**
  * `create` creates the file if there is none; `existing` fails; `readonly` fails and never writes. `shrink` is like
- * `existing`, but needs no space of its own if the disk is full. `unchanged` is like `existing`, but accepts any schema
+ * `existing`, but needs no space of its own: the disk is full. `unchanged` is like `existing`, but accepts any schema
  * version and leaves it as it is.
  */
 export type Mode = "create" | "existing" | "readonly" | "shrink" | "unchanged"

@@ -12,6 +12,15 @@ export interface Place {
 export const statOf = (filename: string): fs.BigIntStats | undefined =>
   fs.statSync(filename, { bigint: true, throwIfNoEntry: false })
 
+/** The same, undefined too if the folder may not be entered, or the disk fails. */
+const reached = (filename: string): fs.BigIntStats | undefined => {
+  try {
+    return statOf(filename)
+  } catch {
+    return undefined
+  }
+}
+
 export const isSamePlace = (a: Place, b: Place): boolean => a.ino === b.ino && a.dev === b.dev
 
 /** The kind of a path that is not a regular file: opening it could block forever. */
@@ -26,9 +35,9 @@ export const kindOf = (stat: fs.BigIntStats): string | undefined =>
           ? "a socket"
           : "a device"
 
-/** Whether the file that was opened has been removed or replaced. */
+/** Whether the file that was opened has been removed or replaced, or its folder can no longer be entered. */
 export const hasMoved = (filename: string, opened: Place): boolean => {
-  const now = statOf(filename)
+  const now = reached(filename)
   return now === undefined || !isSamePlace(now, opened)
 }
 
@@ -36,22 +45,12 @@ export const hasMoved = (filename: string, opened: Place): boolean => {
 export const besides = (filename: string): ReadonlyArray<string> =>
   ["-wal", "-shm", "-journal"].map((end) => filename + end)
 
-/** Bytes that the disk of a file has free for us; if unknown, effectively unlimited. */
-export const roomFor = (filename: string): number => {
-  try {
-    const { bavail, bsize } = fs.statfsSync(filename)
-    return bavail * bsize
-  } catch {
-    return Number.MAX_SAFE_INTEGER
-  }
-}
-
 /**
  * A number from 0 up to 2^20 that distinguishes files at the same path, equal in every thread; two files have the same
  * number once in a million times.
  */
 export const eraOf = (filename: string): number => {
-  const stat = statOf(filename)
+  const stat = reached(filename)
   if (stat === undefined) return 0
   return crc32(`${stat.dev}:${stat.ino}:${stat.birthtimeNs}`) & 0xfffff
 }
@@ -108,7 +107,7 @@ export const release = (raw: RawFile): void => {
 
 /** The descriptor for a thread of this process. */
 export const held = (filename: string): RawFile | undefined => {
-  const place = statOf(filename)
+  const place = reached(filename)
   return place && openFiles.get(keyOf(place))?.raw
 }
 
