@@ -121,7 +121,10 @@ const packTokenizer = async () => {
   const code = Buffer.from(outputFiles[0].contents).toString("base64")
   const { pack } = await import(`data:text/javascript;base64,${code}`)
   const folder = `${outdir}/assets/clew-static-en-v1`
-  writeFileSync(`${folder}/tokenizer.packed`, pack(readFileSync(`${folder}/tokenizer.json`)))
+  writeFileSync(
+    `${folder}/tokenizer.${process.versions.modules}.packed`,
+    pack(readFileSync(`${folder}/tokenizer.json`))
+  )
 }
 
 const url = 'require("node:url").pathToFileURL(__filename).href'

@@ -315,8 +315,9 @@ export const connect = (options: ClientOptions) => {
     buildGraph: (request: typeof GraphBuildRequest.Encoded = {}, call?: CallOptions) =>
       run(graph.buildGraph({ payload: request as typeof GraphBuildRequest.Type }), call),
     /** A page of the names that join documents; `cursor` is the `next_cursor` of the previous page. */
-    entities: ({ cursor, ...request }: EntitiesRequest, call?: CallOptions) => {
-      const urlParams = { ...request, cursor: cursor === undefined ? undefined : Number(cursor) }
+    entities: async ({ cursor, ...request }: EntitiesRequest = {}, call?: CallOptions) => {
+      // An empty text would be the number 0.
+      const urlParams = { ...request, cursor: cursor === undefined ? undefined : Number(cursor || NaN) }
       return run(graph.listEntities({ urlParams: urlParams as typeof EntitiesParams.Type }), call)
     },
     /** Where a name occurs, and its neighbours. */

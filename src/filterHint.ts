@@ -58,7 +58,8 @@ export const similarSources = Effect.fnUntraced(function* (collections: Readonly
   const literal = asGlob(name)
   const globs = [
     `*${literal}.*`,
-    `*${literal.slice(0, Math.max(3, literal.length >> 1))}*`,
+    `*${literal.slice(0, literal.length >> 1)}*`,
+    `*${literal.slice(0, 3)}*`,
     `*${literal.slice(-6)}`,
     // A short name's only mistake may be within both.
     `*/${literal.slice(0, 1)}*${literal.slice(Math.max(1, literal.lastIndexOf("."), literal.length - 4))}`

@@ -49,9 +49,12 @@ export const console = Cli.define(
     const { print } = yield* Terminal
     const engine = yield* Engine
     const { store } = yield* engine.settings
-    const { env } = yield* Place
-    const show = (url: string) =>
-      Effect.zipRight(Effect.orDie(print(`${url}/`)), noOpen ? Effect.void : browse(`${url}/`, env))
+    const { env, globals } = yield* Place
+    const show = (address: string) => {
+      const url = `${address}/`
+      const said = globals.json ? JSON.stringify({ url }) : url
+      return Effect.zipRight(Effect.orDie(print(said)), noOpen ? Effect.void : browse(url, env))
+    }
     const running = yield* servedAt(store)
     if (running === undefined) {
       return yield* listen({ ...given, console: true }, undefined, yield* joinable(given.readOnly), show)

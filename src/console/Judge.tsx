@@ -213,12 +213,16 @@ export const Judge = ({
       start_line: metadata.start_line,
       end_line: metadata.end_line
     }
+    // At once: what is pressed before the server answers is for the next passage.
+    step(1)
     await attempt(async () => {
-      await call("POST", "/judgements", { body: { judgements: [judgement] } })
+      await call("POST", "/judgements", { body: { judgements: [judgement] } }).catch((error: unknown) => {
+        move(position)
+        throw error
+      })
       questions.add(question)
-      give([...given, judgement])
+      give((before) => [...before, judgement])
       announce(`Graded ${grade}: ${meanings[grade]}`)
-      step(1)
     })
   }
   useKeys({

@@ -44,6 +44,7 @@ export const ChoiceFields = ({
           </span>
           <input
             type="range"
+            aria-label="Weight of meaning (α)"
             min={0}
             max={1}
             step={0.05}
@@ -75,6 +76,7 @@ export const ChoiceFields = ({
       </span>
       <input
         type="range"
+        aria-label="Least relevance"
         min={0}
         max={0.95}
         step={0.05}

@@ -324,13 +324,15 @@ export const start = async (run: (meeting?: Meeting) => void): Promise<void> => 
 
   let leave = (): void => process.exit(0)
   const signals = { SIGINT: 130, SIGTERM: 143 } as const
+  let ending: NodeJS.Timeout | undefined
   /** Ends once what was asked is answered, or at a second signal. */
   const stop = (signal: keyof typeof signals) => {
     leave = () => process.exit(signals[signal])
-    setTimeout(leave, graceAtSignal)
+    if (ending !== undefined) return leave()
+    ending = setTimeout(leave, graceAtSignal)
     process.stdin.destroy()
   }
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop)
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop)
   const again = async (): Promise<Joined> => {
     // The configuration may have changed, with which an engine is opened here.
     const now = place()
@@ -347,6 +349,8 @@ export const start = async (run: (meeting?: Meeting) => void): Promise<void> => 
       )
       process.exit(1)
     }
+    // The program has its own way to end.
+    clearTimeout(ending)
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, stop)
     let left = () => {}
     run({ ...next, left: new Promise<void>((resolve) => (left = resolve)) })

@@ -1,14 +1,17 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { existsSync } from "node:fs"
 import * as fs from "node:fs/promises"
 import { EmbedderUnavailable } from "../Embedder.ts"
 import { packagedModelFolder } from "./model.ts"
 import { once } from "../runtime/once.ts"
-import { isSource } from "../runtime/packaged.ts"
-import { parse, type Tokenizer as Loaded } from "../tokenizer/tokenizer.ts"
+import { parseFile, type Tokenizer as Loaded } from "../tokenizer/tokenizer.ts"
 
-/** The packaged tokenizer's file, for another thread to read, too: as the build packs it (scripts/build.mjs). */
-export const packagedTokenizerFile = `${packagedModelFolder}${isSource ? "tokenizer.json" : "tokenizer.packed"}`
+/** As the build packs it for its own version of Node (scripts/build.mjs). */
+const packedFile = `${packagedModelFolder}tokenizer.${process.versions.modules}.packed`
+
+/** The packaged tokenizer's file, for another thread to read. */
+export const packagedTokenizerFile = existsSync(packedFile) ? packedFile : `${packagedModelFolder}tokenizer.json`
 
 const read = Effect.gen(function* () {
   const bytes = yield* Effect.tryPromise({
@@ -19,7 +22,7 @@ const read = Effect.gen(function* () {
       })
   })
   return yield* Either.mapLeft(
-    parse(bytes),
+    parseFile(packagedTokenizerFile, bytes),
     ({ reason }) => new EmbedderUnavailable({ reason: `${packagedTokenizerFile}: ${reason}` })
   )
 })

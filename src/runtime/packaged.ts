@@ -1,9 +1,8 @@
 import { fileURLToPath } from "node:url"
 
+/** The source of this file is two folders below the package, its bundle one. */
 const here = import.meta.url
-
-/** Whether this is the source, two folders below the package, and not its bundle, one below it. */
-export const isSource = here.endsWith(".ts")
+const isSource = here.endsWith(".ts")
 
 /** A file or folder of the package itself. */
 export const inPackage = (path: string): string => fileURLToPath(new URL(`${isSource ? "../../" : "../"}${path}`, here))

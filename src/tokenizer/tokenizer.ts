@@ -134,8 +134,11 @@ const describe = (error: ParseResult.ParseError): string => {
     : `${issue.path.join(".")}: ${issue.message}`
 }
 
-const fromBytes = (json: Uint8Array, whole = false): Tokenizer & { readonly postProcessor: unknown } => {
-  const { rest, vocabulary } = takeVocabulary(json)
+const fromBytes = (
+  file: Uint8Array,
+  { isPacked = false, whole = false } = {}
+): Tokenizer & { readonly postProcessor: unknown } => {
+  const { rest, vocabulary } = takeVocabulary(file, isPacked)
   const spec = decode(rest)
   if (Either.isLeft(spec)) throw new UnsupportedTokenizer({ reason: describe(spec.left) })
   if (vocabulary === undefined) {
@@ -162,12 +165,16 @@ const attempt = <A>(make: () => A): Either.Either<A, UnsupportedTokenizer> =>
 export const parse = (json: Uint8Array): Either.Either<Tokenizer, UnsupportedTokenizer> =>
   attempt(() => fromBytes(json))
 
+/** The same, of a file that the build may have packed (vocabulary.ts), which its name says. */
+export const parseFile = (name: string, file: Uint8Array): Either.Either<Tokenizer, UnsupportedTokenizer> =>
+  attempt(() => fromBytes(file, { isPacked: name.endsWith(".packed") }))
+
 const decodePostProcessor = Schema.decodeUnknownEither(PostProcessor)
 
 /** The same with unknown tokens, and with the special tokens around texts: the ids that a transformer was trained on. */
 export const parseWhole = (json: Uint8Array): Either.Either<WholeTokenizer, UnsupportedTokenizer> =>
   attempt(() => {
-    const { postProcessor, ...tokenizer } = fromBytes(json, true)
+    const { postProcessor, ...tokenizer } = fromBytes(json, { whole: true })
     const spec = decodePostProcessor(postProcessor ?? { type: "ByteLevel" })
     if (Either.isLeft(spec)) {
       throw new UnsupportedTokenizer({ reason: `post_processor: ${describe(spec.left)}` })

@@ -365,9 +365,6 @@ const taken = (json: Uint8Array): Taken => {
 /** A tokenizer.json as `takeVocabulary` takes it in a tenth of the time, by the same version of this code. */
 export const pack = (json: Uint8Array): Uint8Array => serialize(taken(json))
 
-/** What V8's serialisation begins with, and no text in UTF-8 does. */
-const packed = 0xff
-
 const unpack = (file: Uint8Array): Taken => {
   try {
     const { contents, rest } = deserialize(file) as Taken & { readonly contents: Contents }
@@ -378,12 +375,13 @@ const unpack = (file: Uint8Array): Taken => {
 }
 
 /**
- * The vocabulary of a tokenizer.json, also of one that is packed, and the rest of its text with null in place of the
- * vocabulary. Throws UnsupportedTokenizer.
+ * The vocabulary of a tokenizer.json, packed or not, and the rest of its text with null in place of the vocabulary. Throws
+ * UnsupportedTokenizer.
  */
 export const takeVocabulary = (
-  file: Uint8Array
+  file: Uint8Array,
+  isPacked: boolean
 ): { readonly rest: string; readonly vocabulary: Vocabulary | undefined } => {
-  const { contents, rest } = file[0] === packed ? unpack(file) : taken(file)
+  const { contents, rest } = isPacked ? unpack(file) : taken(file)
   return { rest, vocabulary: contents === undefined ? undefined : vocabularyOf(contents) }
 }

@@ -737,6 +737,10 @@ describe("get_document", () => {
     await client.call("index_documents", { documents: [{ content: "five", metadata: { source: "/docs/mcp.md" } }] })
     // The mistake is in the middle of a short name.
     assert.include((await client.callError("get_document", { source: "mxp.md" })).message, "similar: /docs/mcp.md")
+    await client.call("index_documents", {
+      documents: [{ content: "7", metadata: { source: "/docs/configuration.md" } }]
+    })
+    assert.include((await client.callError("get_document", { source: "confguration" })).message, "/configuration.md")
     // Without its ending; the name nearest to it otherwise would be mcp.md.
     await client.call("index_documents", { documents: [{ content: "six", metadata: { source: "/docs/mc.adoc" } }] })
     assert.include((await client.callError("get_document", { source: "mc" })).message, "similar: /docs/mc.adoc")

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
-import { parse, parseWhole, type Template, type Tokenizer } from "../../src/tokenizer/tokenizer.ts"
+import { parse, parseFile, parseWhole, type Template, type Tokenizer } from "../../src/tokenizer/tokenizer.ts"
 import { pack } from "../../src/tokenizer/vocabulary.ts"
 import { wordPieceJson } from "../Embedder/modelFolder.ts"
 import library from "../fixtures/tokenizers/cases.json" with { type: "json" }
@@ -19,7 +19,7 @@ describe("gives the ids of the library tokenizers, also packed", () => {
   for (const { ids, name, tokenizer: json } of library.cases) {
     it(name, () => {
       const plain = tokenizerOf(json)
-      const packed = Either.getOrThrow(parse(pack(new TextEncoder().encode(JSON.stringify(json)))))
+      const packed = Either.getOrThrow(parseFile("a.packed", pack(new TextEncoder().encode(JSON.stringify(json)))))
       // Twice: the second time from the cache.
       for (const { encode } of [plain, plain, packed]) {
         for (const [i, text] of library.texts.entries())
@@ -230,7 +230,7 @@ describe("a tokenizer that is not supported is refused by name", () => {
     }
     const packed = pack(new TextEncoder().encode(whole))
     for (let length = 1; length < packed.length; length += 9973) {
-      const parsed = parse(packed.subarray(0, length))
+      const parsed = parseFile("a.packed", packed.subarray(0, length))
       assert.match(Either.isLeft(parsed) ? parsed.left.reason : "no refusal", /^it is damaged/)
     }
   })

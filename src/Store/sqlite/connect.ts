@@ -58,8 +58,12 @@ const takenBack = (filename: string) =>
   Effect.suspend(() =>
     statOf(`${filename}-journal`) === undefined
       ? Effect.void
-      : Effect.ignore(
-          Effect.scoped(Effect.flatMap(SqliteClient.make(filename, false), (sql) => pragma(sql, "user_version")))
+      : SqliteClient.make(filename, false).pipe(
+          // `retryBusy` waits, without blocking the thread.
+          Effect.tap((sql) => sql`PRAGMA busy_timeout = 0`),
+          Effect.flatMap((sql) => pragma(sql, "user_version")),
+          Effect.scoped,
+          Effect.ignore
         )
   )
 
