@@ -30,9 +30,16 @@ const fault = <const Tag extends string, Fields extends Schema.Struct.Fields>(
 const because = { reason: Schema.String }
 const reasonOf = ({ reason }: { readonly reason: string }) => reason
 
+/** A fault with its whole path, of which its message may name the end. */
+const placed = ({ message, path }: FieldError): string => {
+  if (message.startsWith(path)) return message
+  const name = path.slice(path.lastIndexOf(".") + 1)
+  return message.startsWith(`${name} `) ? path + message.slice(name.length) : `${path}: ${message}`
+}
+
 /** A field is missing, unknown or out of range. */
 export class InvalidRequest extends fault("InvalidRequest", 400, { errors: Schema.Array(FieldError) }, ({ errors }) =>
-  errors.map(({ message, path }) => (message.startsWith(path) ? message : `${path}: ${message}`)).join("; ")
+  errors.map(placed).join("; ")
 ) {}
 
 /** One field is wrong. */

@@ -242,14 +242,8 @@ describe("every tool", () => {
     const client = await connectWith([sea])
     for (const [fault, message] of [
       [{ content: 5 }, "documents[3].content must be a string, got 5"],
-      [
-        { content: "x", doc_id: " a" },
-        "documents[3].doc_id: doc_id must be 1 to 1000 characters without blanks around them"
-      ],
-      [
-        { content: "x", metadata: { source: "" } },
-        "documents[3].metadata.source: source must be 1 to 4096 characters, got 0"
-      ],
+      [{ content: "x", doc_id: " a" }, "documents[3].doc_id must be 1 to 1000 characters without blanks around them"],
+      [{ content: "x", metadata: { source: "" } }, "documents[3].metadata.source must be 1 to 4096 characters, got 0"],
       [{ content: "x", metadata: { source: "s1" } }, "source s1 and source s1; the other is documents[1]"]
     ] as const) {
       const documents = [0, 1, 2].map((index) => ({ content: "x", metadata: { source: `s${index}` } }))
