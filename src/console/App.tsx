@@ -11,16 +11,10 @@ import { Dialog, Empty } from "./Parts.tsx"
 import { Search } from "./Search.tsx"
 import type { Who } from "./wire.ts"
 
-const names: Readonly<Record<View, string>> = {
-  search: "Search",
-  ask: "Ask",
-  compare: "Compare",
-  documents: "Documents",
-  graph: "Graph",
-  health: "Health"
-}
-
 const pages = { search: Search, ask: Ask, compare: Compare, documents: Documents, graph: Graph, health: Health }
+
+const nameOf = (view: View | undefined): string =>
+  view === undefined ? "Not found" : `${view.charAt(0).toUpperCase()}${view.slice(1)}`
 
 /** How often a server that is gone is asked whether it is back, in milliseconds. */
 const again = 1000
@@ -128,7 +122,7 @@ export const App = () => {
   const { view } = address
   useEffect(() => {
     const subject = address.given["q"] ?? address.given["name"] ?? ""
-    document.title = `${subject === "" ? "" : `${subject} · `}${view === undefined ? "Not found" : names[view]} · Clew`
+    document.title = `${subject === "" ? "" : `${subject} · `}${nameOf(view)} · Clew`
   }, [address])
 
   const enter = (value: string) => {
@@ -165,7 +159,7 @@ export const App = () => {
         <nav aria-label="Views">
           {views.map((each) => (
             <a key={each} href={href(each)} aria-current={each === view ? "page" : undefined}>
-              {names[each]}
+              {nameOf(each)}
             </a>
           ))}
         </nav>
@@ -194,7 +188,7 @@ export const App = () => {
         </p>
       )}
       <main id="main" tabIndex={-1}>
-        <h1 class="unseen">{view === undefined ? "Not found" : names[view]}</h1>
+        <h1 class="unseen">{nameOf(view)}</h1>
         {Page === undefined ? (
           <Empty title="There is no such page">
             <a href={href("search")}>Search</a>

@@ -236,7 +236,6 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
           {body.query !== "" && (
             <CopyAs
               request={{
-                method: "POST",
                 path: "/ask",
                 body,
                 cli: commandLine(

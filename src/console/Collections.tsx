@@ -5,7 +5,7 @@ import { inTypeScript } from "./asking.ts"
 import { useAttempt, useEvery, useGet, useMay, useShell } from "./hooks.ts"
 import { count, when } from "./matching.ts"
 import { Columns, Confirm, CopyAs, Field, Progress, Trouble, Waiting } from "./Parts.tsx"
-import type { Collection, Collections, Deleted, Job } from "./wire.ts"
+import type { Collection, Collections, Job } from "./wire.ts"
 
 /** How often a change of embedder that this page did not start is looked at, in milliseconds. */
 const again = 2000
@@ -116,7 +116,6 @@ export const CollectionList = () => {
         )}
         <CopyAs
           request={{
-            method: "GET",
             path: "/collections",
             cli: "clew collections",
             mcp: { tool: "collection_info", arguments: {} },
@@ -129,7 +128,7 @@ export const CollectionList = () => {
           title={`Drop ${dropping.name}?`}
           action="Drop"
           asked={dropping.documents}
-          run={() => call<Deleted>("DELETE", `/collections/${encodeURIComponent(dropping.name)}`)}
+          run={() => call("DELETE", `/collections/${encodeURIComponent(dropping.name)}`)}
           onDone={() => {
             drop(undefined)
             reload()

@@ -188,7 +188,6 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
         {asked !== "" && (
           <CopyAs
             request={{
-              method: "POST",
               path: "/compare",
               body,
               cli: `${commandLine("clew", "query", asked, ...flagsOf(a, { topK, collection }))}\n${commandLine("clew", "query", asked, ...flagsOf(b, { topK, collection }))}`,

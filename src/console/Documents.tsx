@@ -10,7 +10,7 @@ import { Confirm, CopyAs, Progress } from "./Parts.tsx"
 import { Passages } from "./Passages.tsx"
 import { CollectionField } from "./Settings.tsx"
 import { Upload } from "./Upload.tsx"
-import type { Deleted, ListedDocument, Statistics } from "./wire.ts"
+import type { ListedDocument, Statistics } from "./wire.ts"
 
 /** The orders of the list, with that of `clew list` where it has the same. */
 const sorting: ReadonlyArray<{ readonly sort: string; readonly text: string; readonly flag?: string }> = [
@@ -42,9 +42,7 @@ const Deletion = ({
       for (let at = 0; at < chosen.length; at += batch) {
         setDone(at)
         const ids = chosen.slice(at, at + batch).map(({ doc_id: id }) => id)
-        await call<Deleted>("DELETE", "/documents", {
-          body: { filter: { doc_id: ids }, collection }
-        })
+        await call("DELETE", "/documents", { body: { filter: { doc_id: ids }, collection } })
       }
       announce(`${count(chosen.length, "document")} deleted`)
     } finally {
@@ -164,7 +162,6 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
             {mayWrite && <Upload collection={collection} onIndexed={again} />}
             <CopyAs
               request={{
-                method: "GET",
                 path: `/documents${parameters}`,
                 cli: commandLine(
                   "clew",

@@ -201,7 +201,6 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
     const cli = collection === undefined ? [] : ["--collection", collection]
     if (isBetween) {
       return {
-        method: "GET" as const,
         path: `/graph/path${query({ collection, from, to })}`,
         cli: commandLine("clew", "graph", "path", from, to, ...cli),
         mcp: {
@@ -212,7 +211,6 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
       }
     }
     return {
-      method: "GET" as const,
       path: entityPath(name ?? "", collection),
       cli: commandLine("clew", "graph", "query", name ?? "", ...cli),
       mcp: { tool: "graph_query", arguments: { name, collection } },

@@ -189,7 +189,6 @@ export const Health = () => {
         <p class="actions">
           <CopyAs
             request={{
-              method: "GET",
               path: mayAdmin ? "/health/report" : "/stats",
               cli: commandLine("clew", "doctor"),
               mcp: { tool: "collection_info", arguments: {} },

@@ -203,7 +203,6 @@ export const Search = ({ given }: Pick<Address, "given">) => {
     href("search", { ...given, open: metadata.doc_id, in: metadata.collection, n: metadata.chunk_index })
   const opened = given["open"]
   const request = {
-    method: "POST" as const,
     path: "/query",
     body,
     cli: commandLine("clew", "query", asked, ...flagsOf(choice, { topK, collection, filter })),

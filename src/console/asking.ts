@@ -80,8 +80,7 @@ export const describeChoice = ({ alpha, fusion, graph, min, mode }: Choice): str
 const inShell = (text: string): string => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 /** A command line of words, each quoted where a shell would read it otherwise. */
-export const commandLine = (...words: ReadonlyArray<string | undefined>): string =>
-  words.flatMap((word) => (word === undefined ? [] : [inShell(word)])).join(" ")
+export const commandLine = (...words: ReadonlyArray<string>): string => words.map(inShell).join(" ")
 
 /** The flags of `clew query` and its kin for the same search. */
 export const flagsOf = (
@@ -105,11 +104,11 @@ export const flagsOf = (
 
 /** What a view asks of the server, in every form in which others can ask it. */
 export interface Request {
-  readonly method: "GET" | "POST" | "DELETE"
   readonly path: string
+  /** It is posted; without one it is a GET. */
   readonly body?: object | undefined
   readonly cli: string
-  readonly mcp?: { readonly tool: string; readonly arguments: object } | undefined
+  readonly mcp: { readonly tool: string; readonly arguments: object }
   /** The client's call, without its name. */
   readonly typescript: string
 }
@@ -130,12 +129,13 @@ const python = (value: unknown, indent = ""): string => {
 
 /** The forms of a request, by name; `isLocked`: it needs the key, which is never in them. */
 export const formsOf = (
-  { body, cli, mcp, method, path, typescript }: Request,
+  { body, cli, mcp, path, typescript }: Request,
   origin: string,
   isLocked: boolean
 ): ReadonlyArray<readonly [name: string, text: string]> => {
+  const method = body === undefined ? "GET" : "POST"
   const curl = [
-    `curl ${method === "GET" ? "" : `-X ${method} `}${inShell(`${origin}${path}`)}`,
+    `curl ${body === undefined ? "" : "-X POST "}${inShell(`${origin}${path}`)}`,
     ...(isLocked ? ['-H "Authorization: Bearer $SERVICE_API_KEY"'] : []),
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d ${inShell(JSON.stringify(body))}`])
   ].join(" \\\n  ")
@@ -144,9 +144,7 @@ export const formsOf = (
   return [
     ["curl", curl],
     ["CLI", cli],
-    ...(mcp === undefined
-      ? []
-      : [["MCP", indented({ method: "tools/call", params: { name: mcp.tool, arguments: mcp.arguments } })] as const]),
+    ["MCP", indented({ method: "tools/call", params: { name: mcp.tool, arguments: mcp.arguments } })],
     [
       "TypeScript",
       `import { connect } from "clew/client"\n\nconst clew = connect({ url: ${JSON.stringify(origin)}${isLocked ? ", apiKey: process.env.SERVICE_API_KEY" : ""} })\n${typescript}`

@@ -1,6 +1,6 @@
 import type { AskRequest, CitationsEvent, SourceEvent } from "../api/Ask.ts"
 import type { CollectionsResponse } from "../api/Collections.ts"
-import type { DeleteResponse, DocumentResponse, ListResponse, PassagesResponse } from "../api/Documents.ts"
+import type { DocumentResponse, ListResponse, PassagesResponse } from "../api/Documents.ts"
 import type { FilesResponse } from "../api/Files.ts"
 import type { HealthReport, WhoamiResponse } from "../api/Health.ts"
 import type { CompareRequest, CompareResponse, SuggestResponse } from "../api/Insight.ts"
@@ -32,7 +32,6 @@ export type Document = typeof DocumentResponse.Encoded
 export type Passages = typeof PassagesResponse.Encoded
 export type Listed = typeof ListResponse.Encoded
 export type ListedDocument = Listed["documents"][number]
-export type Deleted = typeof DeleteResponse.Encoded
 export type Uploaded = typeof FilesResponse.Encoded
 export type Collections = typeof CollectionsResponse.Encoded
 export type Collection = typeof CollectionInfo.Encoded
