@@ -89,6 +89,7 @@ export const App = () => {
   const [isHelpOpen, openHelp] = useState(false)
   const [said, announce] = useState("")
 
+  // As long as the page.
   useEffect(() => {
     const onLocked = (event: Event) => {
       key.forget()
@@ -96,15 +97,9 @@ export const App = () => {
       // Of several requests that were refused, one says why.
       setLock((before) => ({ said: detail ?? before?.said }))
     }
-    const onGone = () => setGone(true)
     window.addEventListener(locked, onLocked)
-    window.addEventListener(gone, onGone)
+    window.addEventListener(gone, () => setGone(true))
     document.addEventListener("click", followLinks)
-    return () => {
-      window.removeEventListener(locked, onLocked)
-      window.removeEventListener(gone, onGone)
-      document.removeEventListener("click", followLinks)
-    }
   }, [])
 
   const look = async () => {

@@ -27,20 +27,18 @@ const excerptLength = 180
 /** How a passage's rank differs from that on the other side. */
 const Move = ({ other, rank }: { readonly rank: number; readonly other: number | undefined }) => {
   const by = other === undefined ? undefined : other - rank
-  const text =
+  const [kind, text, sign] =
     by === undefined
-      ? "only here"
+      ? ["move only", "only here", "only here"]
       : by === 0
-        ? "same rank"
+        ? ["move", "same rank", "="]
         : by > 0
-          ? `${by} higher than there`
-          : `${-by} lower than there`
+          ? ["move up", `${by} higher than there`, `↑ ${by}`]
+          : ["move down", `${-by} lower than there`, `↓ ${-by}`]
   return (
-    <span class={by === undefined ? "move only" : by === 0 ? "move" : by > 0 ? "move up" : "move down"} title={text}>
+    <span class={kind} title={text}>
       <span class="unseen">{text}</span>
-      <span aria-hidden="true">
-        {by === undefined ? "only here" : by === 0 ? "=" : by > 0 ? `↑ ${by}` : `↓ ${-by}`}
-      </span>
+      <span aria-hidden="true">{sign}</span>
     </span>
   )
 }
@@ -147,7 +145,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
     (signal) => call<Compared>("POST", "/compare", { body: { ...body, explain: true }, signal }),
     pause
   )
-  const isSlow = useAfter(isLoading, 250)
+  const isSlow = useAfter(isLoading)
   const words = wordsToMark(asked, value?.a)
   return (
     <div class="compare">

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks"
 import { bootstrap, type Interval } from "../measuring/evaluation.ts"
+import { jsonIn } from "./address.ts"
 import { call, query } from "./api.ts"
 import { placeText } from "./Hit.tsx"
 import { useAttempt, useGet, useKeys, useShell } from "./hooks.ts"
@@ -16,14 +17,10 @@ const mostQuestions = 500
 
 /** Questions that were judged in this browser: the server tells the judgements of one that is named. */
 const questions = {
-  get: (): ReadonlyArray<string> => {
-    try {
-      const list = JSON.parse(localStorage.getItem(stored) ?? "[]") as unknown
-      return Array.isArray(list) ? list.filter((each) => typeof each === "string").slice(0, mostQuestions) : []
-    } catch {
-      return []
-    }
-  },
+  get: (): ReadonlyArray<string> =>
+    (jsonIn<ReadonlyArray<unknown>>(localStorage.getItem(stored), Array.isArray) ?? [])
+      .filter((each) => typeof each === "string")
+      .slice(0, mostQuestions),
   add: (question: string): void =>
     localStorage.setItem(
       stored,

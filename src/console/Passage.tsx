@@ -18,11 +18,11 @@ interface Props {
   readonly collection: string
   readonly index: number
   /** What was searched for; its other hits in this document are steps away. */
-  readonly question?: string | undefined
-  readonly settings?: Settings | undefined
+  readonly question: string
+  readonly settings: Settings
   readonly words: ReadonlyArray<string>
   /** What is shown beside it: a hit there may join passages that overlap. */
-  readonly results?: ReadonlyArray<Hit>
+  readonly results: ReadonlyArray<Hit>
   /** The address of another passage of this document. */
   readonly to: (index: number) => string
   /** The address without the panel. */
@@ -30,20 +30,18 @@ interface Props {
 }
 
 /** A passage in its document: the text around it, the span marked. */
-export const Passage = ({ closed, collection, docId, index, question, results = [], settings, to, words }: Props) => {
+export const Passage = ({ closed, collection, docId, index, question, results, settings, to, words }: Props) => {
   const panel = useRef<HTMLElement>(null)
   const before = useRef<Element | null>(null)
   const [isPlain, setPlain] = useState<boolean | undefined>()
   const [wider, widen] = useState({ above: 0, below: 0 })
   const path = `/documents/${encodeURIComponent(docId)}${query({ collection })}`
   const { failure, value: document_ } = useGet<Document>(path)
-  const hits = useLoad<Found>(
-    question === undefined || question === "" ? undefined : JSON.stringify([docId, collection, question, settings]),
-    (signal) =>
-      call<Found>("POST", "/query", {
-        body: { query: question, top_k: mostHits, ...settings, collection, filter: { doc_id: docId } },
-        signal
-      })
+  const hits = useLoad<Found>(JSON.stringify([docId, collection, question, settings]), (signal) =>
+    call<Found>("POST", "/query", {
+      body: { query: question, top_k: mostHits, ...settings, collection, filter: { doc_id: docId } },
+      signal
+    })
   )
 
   useEffect(() => {

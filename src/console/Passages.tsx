@@ -5,7 +5,7 @@ import { placeText } from "./Hit.tsx"
 import { useAttempt, useGet, useKeys } from "./hooks.ts"
 import { count, splitSource } from "./matching.ts"
 import { Panel, Trouble, Waiting } from "./Parts.tsx"
-import { isCode, Markdown } from "./Text.tsx"
+import { PassageText } from "./Text.tsx"
 import type { Passages as Page } from "./wire.ts"
 
 const pageSize = 50
@@ -64,7 +64,7 @@ export const Passages = ({
                 <span>{placeText(passage)}</span>
                 <span>{count(passage.text.length, "character")}</span>
               </p>
-              {isCode(source) ? <pre>{passage.text}</pre> : <Markdown source={passage.text} words={[]} />}
+              <PassageText source={source} text={passage.text} words={[]} />
             </li>
           ))}
         </ol>

@@ -176,7 +176,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
     }),
     pause
   )
-  const isSlow = useAfter(isLoading, 250)
+  const isSlow = useAfter(isLoading)
   const results = value?.results ?? []
   useEffect(() => {
     const fresh = keysOf(results).filter((name) => !seenKeys.includes(name))

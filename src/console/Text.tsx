@@ -68,35 +68,32 @@ export const Runs = ({ start, end, ...given }: Given & TextSpan) => (
 )
 
 const Shown = ({ block, ...given }: Given & { readonly block: Block }) => {
+  const runs = (text: TextSpan) => <Runs {...given} {...text} />
   switch (block.kind) {
     case "heading":
-      return (
-        <p class={`heading h${block.level}`}>
-          <Runs {...given} {...block.text} />
-        </p>
-      )
+      return <p class={`heading h${block.level}`}>{runs(block.text)}</p>
     case "paragraph":
-      return (
-        <p>
-          <Runs {...given} {...block.text} />
-        </p>
-      )
+      return <p>{runs(block.text)}</p>
     case "quote":
-      return (
-        <blockquote>
-          <Runs {...given} {...block.text} />
-        </blockquote>
-      )
+      return <blockquote>{runs(block.text)}</blockquote>
     case "item":
       return (
         <p class={`item depth${block.depth}`} data-mark={/^\d/.test(block.mark) ? block.mark : "•"}>
-          <Runs {...given} {...block.text} />
+          {runs(block.text)}
         </p>
       )
     case "rule":
       return <hr />
-    case "code":
-      return <Code {...given} {...block.text} language={block.language} />
+    case "code": {
+      const { start, end } = block.text
+      return (
+        <pre data-language={block.language === "" ? undefined : block.language.slice(0, 20)} tabIndex={0}>
+          <code>
+            <Marked text={given.source.slice(start, end)} at={start} words={given.words} span={given.span} />
+          </code>
+        </pre>
+      )
+    }
     case "table":
       return (
         <div class="wide" tabIndex={0} role="group" aria-label="A table of the document">
@@ -105,9 +102,7 @@ const Shown = ({ block, ...given }: Given & { readonly block: Block }) => {
               {block.rows.map((row, at) => (
                 <tr key={at} class={at === 0 ? "head" : undefined}>
                   {row.map((cell) => (
-                    <td key={cell.start}>
-                      <Runs {...given} {...cell} />
-                    </td>
+                    <td key={cell.start}>{runs(cell)}</td>
                   ))}
                 </tr>
               ))}
@@ -117,14 +112,6 @@ const Shown = ({ block, ...given }: Given & { readonly block: Block }) => {
       )
   }
 }
-
-const Code = ({ end, language, source, span, start, words }: Given & TextSpan & { readonly language: string }) => (
-  <pre data-language={language === "" ? undefined : language.slice(0, 20)} tabIndex={0}>
-    <code>
-      <Marked text={source.slice(start, end)} at={start} words={words} span={span} />
-    </code>
-  </pre>
-)
 
 /** A document's Markdown as elements, made one by one: no markup of it is ever parsed as HTML. */
 export const Markdown = (given: Given) => {

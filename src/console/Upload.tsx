@@ -200,14 +200,12 @@ export const Upload = ({
       if (entries.length === 0) start(listed(plain))
       else void dropped(entries).then(start, () => announce("What was dropped could not be read"))
     }
-    window.addEventListener("dragover", over)
-    window.addEventListener("dragleave", leave)
-    window.addEventListener("drop", drop)
-    return () => {
-      window.removeEventListener("dragover", over)
-      window.removeEventListener("dragleave", leave)
-      window.removeEventListener("drop", drop)
-    }
+    const mounted = new AbortController()
+    const { signal } = mounted
+    window.addEventListener("dragover", over, { signal })
+    window.addEventListener("dragleave", leave, { signal })
+    window.addEventListener("drop", drop, { signal })
+    return () => mounted.abort()
   }, [collection])
 
   return (

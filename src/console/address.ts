@@ -31,16 +31,13 @@ export const go = (to: string, { replacing = false }: { readonly replacing?: boo
   window.dispatchEvent(new Event(changed))
 }
 
+/** The page's own address, which it follows as long as it is there. */
 export const useAddress = (): Address => {
   const [address, set] = useState(read)
   useEffect(() => {
     const update = () => set(read())
     window.addEventListener("popstate", update)
     window.addEventListener(changed, update)
-    return () => {
-      window.removeEventListener("popstate", update)
-      window.removeEventListener(changed, update)
-    }
   }, [])
   return address
 }
@@ -56,8 +53,8 @@ export const followLinks = (event: MouseEvent): void => {
   go(link.pathname + link.search)
 }
 
-/** JSON from an address, which anybody may have written; undefined if it is not of that form. */
-export const jsonIn = <A>(text: string | undefined, isForm: (value: unknown) => boolean): A | undefined => {
+/** JSON that anybody may have written, as in an address; undefined if it is not of that form. */
+export const jsonIn = <A>(text: string | null | undefined, isForm: (value: unknown) => boolean): A | undefined => {
   try {
     const value = JSON.parse(text ?? "") as unknown
     return isForm(value) ? (value as A) : undefined

@@ -49,8 +49,7 @@ export const useLoad = <A>(
   delay = 0
 ): Loaded<A> & { readonly reload: () => void } => {
   const { pulse } = useShell()
-  const [state, set] = useState<Loaded<A> & { readonly of?: string | undefined }>({
-    isCurrent: false,
+  const [state, set] = useState<Omit<Loaded<A>, "isCurrent"> & { readonly of?: string }>({
     isLoading: asked !== undefined
   })
   const [again, setAgain] = useState(0)
@@ -60,17 +59,17 @@ export const useLoad = <A>(
   useEffect(() => {
     const isRetry = seen.current !== pulse
     seen.current = pulse
-    if (asked === undefined) return set({ isCurrent: false, isLoading: false })
+    if (asked === undefined) return set({ isLoading: false })
     if (isRetry && state.failure === undefined && state.of === asked) return undefined
     const controller = new AbortController()
     set((before) => ({ ...before, isLoading: true, failure: undefined }))
     const run = async () => {
       try {
         const value = await latest.current(controller.signal)
-        if (!controller.signal.aborted) set({ value, isCurrent: true, isLoading: false, of: asked })
+        if (!controller.signal.aborted) set({ value, isLoading: false, of: asked })
       } catch (error) {
         if (controller.signal.aborted || isAbort(error)) return
-        set({ isCurrent: true, isLoading: false, failure: asFailure(error), of: asked })
+        set({ isLoading: false, failure: asFailure(error), of: asked })
       }
     }
     const timer = setTimeout(() => void run(), delay)
@@ -79,7 +78,7 @@ export const useLoad = <A>(
       controller.abort()
     }
   }, [asked, again, pulse])
-  return { ...state, isCurrent: state.isCurrent && state.of === asked, reload: () => setAgain((n) => n + 1) }
+  return { ...state, isCurrent: asked !== undefined && state.of === asked, reload: () => setAgain((n) => n + 1) }
 }
 
 export const useGet = <A>(path: string | undefined, delay?: number) =>
@@ -102,13 +101,13 @@ export const useAttempt = () => {
 }
 
 /** Whether something has been so for longer than people notice. */
-export const useAfter = (is: boolean, ms: number): boolean => {
+export const useAfter = (is: boolean): boolean => {
   const [late, set] = useState(false)
   useEffect(() => {
     if (!is) return set(false)
-    const timer = setTimeout(() => set(true), ms)
+    const timer = setTimeout(() => set(true), 250)
     return () => clearTimeout(timer)
-  }, [is, ms])
+  }, [is])
   return is && late
 }
 
