@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks"
-import { asFailure, call, type Failure, isAbort, query } from "./api.ts"
+import { query } from "./api.ts"
 import { href } from "./address.ts"
-import { useShell } from "./hooks.ts"
+import { useGet } from "./hooks.ts"
 import { count, sentence, splitSource, when } from "./matching.ts"
 import { Empty, Trouble, Waiting } from "./Parts.tsx"
 import type { Listed, ListedDocument } from "./wire.ts"
@@ -31,11 +31,9 @@ interface Props {
 
 /** All documents of a listing, of which only the rows in sight are elements. Pages come as they are scrolled to. */
 export const DocumentList = ({ chosen, listing, onChoose, opened, to, total }: Props) => {
-  const { pulse } = useShell()
   const box = useRef<HTMLDivElement>(null)
   const [rows, setRows] = useState<ReadonlyArray<ListedDocument>>([])
   const [next, setNext] = useState<string | undefined>("")
-  const [failure, fail] = useState<Failure>()
   const [hint, setHint] = useState<string>()
   const [view, setView] = useState({ top: 0, height: 600 })
   const last = useRef<number | undefined>(undefined)
@@ -44,30 +42,17 @@ export const DocumentList = ({ chosen, listing, onChoose, opened, to, total }: P
   const end = Math.ceil((view.top + view.height) / rowHeight) + spare
   const isWanted = next !== undefined && end >= rows.length
 
+  const sort = listing.sort === "source" ? undefined : listing.sort
+  const { failure, value: page } = useGet<Listed>(
+    isWanted ? `/documents${query({ ...listing, sort, limit: pageSize, cursor: next })}` : undefined,
+    rows.length === 0 && listing.source !== "" ? pause : 0
+  )
   useEffect(() => {
-    if (!isWanted) return undefined
-    const controller = new AbortController()
-    const load = async () => {
-      try {
-        const page = await call<Listed>(
-          "GET",
-          `/documents${query({ ...listing, sort: listing.sort === "source" ? undefined : listing.sort, limit: pageSize, cursor: next })}`,
-          { signal: controller.signal }
-        )
-        fail(undefined)
-        setHint(page.hint)
-        setRows((before) => [...before, ...page.documents])
-        setNext(page.next_cursor)
-      } catch (error) {
-        if (!isAbort(error)) fail(asFailure(error))
-      }
-    }
-    const timer = setTimeout(() => void load(), rows.length === 0 && listing.source !== "" ? pause : 0)
-    return () => {
-      clearTimeout(timer)
-      controller.abort()
-    }
-  }, [isWanted, next, pulse])
+    if (page === undefined) return
+    setHint(page.hint)
+    setRows((before) => [...before, ...page.documents])
+    setNext(page.next_cursor)
+  }, [page])
 
   useEffect(() => {
     const element = box.current

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks"
-import { asFailure, begin, call, type Failure, isAbort } from "./api.ts"
+import { asFailure, begin, call, type Failure } from "./api.ts"
 import { useShell } from "./hooks.ts"
 import { count } from "./matching.ts"
 import { Dialog, Progress, Trouble } from "./Parts.tsx"
@@ -149,7 +149,7 @@ export const Upload = ({
           refused: [...now.refused, ...failed, ...skipped]
         })
       } catch (error) {
-        if (isAbort(error) || controller.signal.aborted) break
+        if (controller.signal.aborted) break
         const failure = asFailure(error)
         // A batch that is refused leaves the others.
         if (failure.status === 400 || failure.status === 413 || failure.status === 422) {

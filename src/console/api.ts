@@ -24,8 +24,6 @@ export class Failure extends Error {
 
 export const asFailure = (error: unknown): Failure => (error instanceof Failure ? error : new Failure(0, String(error)))
 
-export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError"
-
 /** Told to the shell, which asks for the key, or says that the server is gone. */
 export const locked = "clew:locked"
 export const gone = "clew:gone"
@@ -65,7 +63,7 @@ export const send = async (
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) })
     })
   } catch (error) {
-    if (isAbort(error)) throw error
+    if (signal?.aborted) throw error
     tell(gone)
     throw new Failure(0, "The server does not answer")
   }

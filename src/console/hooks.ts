@@ -1,6 +1,6 @@
 import { createContext } from "preact"
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
-import { asFailure, call, type Failure, isAbort } from "./api.ts"
+import { asFailure, call, type Failure } from "./api.ts"
 import type { Right, Who } from "./wire.ts"
 
 /** What every part of the page may look at. */
@@ -68,7 +68,7 @@ export const useLoad = <A>(
         const value = await latest.current(controller.signal)
         if (!controller.signal.aborted) set({ value, isLoading: false, of: asked })
       } catch (error) {
-        if (controller.signal.aborted || isAbort(error)) return
+        if (controller.signal.aborted) return
         set({ isLoading: false, failure: asFailure(error), of: asked })
       }
     }
