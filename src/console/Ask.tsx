@@ -144,7 +144,6 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
   const [text, setText] = useState("")
   const [picked, pick] = useState<{ readonly turn: number; readonly index: number }>()
   const running = useRef<AbortController | undefined>(undefined)
-  const field = useRef<HTMLTextAreaElement>(null)
   const collection = given["c"]
   const topK = numberIn(given["k"], 1, 100) ?? 5
   const isRunning = turns.at(-1)?.state === "asking"
@@ -183,7 +182,6 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
     else void start(question, turns)
   }
   const body = askBody(turns.at(-1)?.question ?? first, turns.slice(0, -1), { collection, topK })
-  const { history: _, queries: __, verify: ___, ...searched } = body
   return (
     <div class="ask">
       {turns.length === 0 && (
@@ -204,7 +202,6 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
         <label class="field">
           <span class="unseen">{turns.length === 0 ? "Your question" : "A follow-up question"}</span>
           <textarea
-            ref={field}
             id="search-field"
             rows={2}
             value={text}
@@ -232,7 +229,7 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
               New conversation
             </a>
           )}
-          <CollectionField value={collection} onChange={(c) => go(href("ask", { ...given, c }), { replacing: true })} />
+          <CollectionField value={collection} onChange={(c) => go(href("ask", { ...given, c }), true)} />
           {body.query !== "" && (
             <CopyAs
               request={{
@@ -246,7 +243,7 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
                   String(topK),
                   ...(collection === undefined ? [] : ["--collection", collection])
                 ),
-                mcp: { tool: "get_prompt", arguments: searched },
+                mcp: { tool: "get_prompt", arguments: { query: body.query, top_k: topK, collection } },
                 typescript:
                   inTypeScript("answer", "ask", body)
                     .replace("await ", "")

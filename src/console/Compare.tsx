@@ -131,7 +131,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
   const topK = numberIn(given["k"], 1, 100) ?? 10
   const collection = given["c"]
   const isJudging = given["judge"] !== undefined && mayJudge
-  const change = (more: Given, replacing = false) => go(href("compare", { ...given, ...more }), { replacing })
+  const change = (more: Given, replacing = false) => go(href("compare", { ...given, ...more }), replacing)
 
   const body = {
     query: asked,

@@ -87,7 +87,7 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
   const { reload, value: stats } = useGet<Statistics>(
     isCollections ? undefined : `/stats${query({ collection: collection ?? "default" })}`
   )
-  const change = (more: Given, replacing = false) => go(href("documents", { ...given, ...more }), { replacing })
+  const change = (more: Given, replacing = false) => go(href("documents", { ...given, ...more }), replacing)
   const again = () => {
     choose(new Map())
     setVersion(version + 1)
@@ -175,8 +175,8 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
                 mcp: { tool: "list_sources", arguments: { collection } },
                 typescript: inTypeScript("{ documents }", "listDocuments", {
                   collection,
-                  ...(listing.source === "" ? {} : { source: listing.source }),
-                  ...(listing.sort === "source" ? {} : { sort: listing.sort })
+                  source: listing.source || undefined,
+                  sort: listing.sort === "source" ? undefined : listing.sort
                 })
               }}
             />

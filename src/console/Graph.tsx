@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks"
+import { useEffect, useState } from "preact/hooks"
 import { type Address, go, href } from "./address.ts"
 import { call, type Given, query } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
@@ -197,26 +197,20 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
   }, [path.value])
   const failure = listed.failure ?? entity.failure ?? path.failure
   const hasGraph = name !== undefined || isBetween
-  const request = useMemo(() => {
-    const cli = collection === undefined ? [] : ["--collection", collection]
-    if (isBetween) {
-      return {
+  const cli = collection === undefined ? [] : ["--collection", collection]
+  const request = isBetween
+    ? {
         path: `/graph/path${query({ collection, from, to })}`,
         cli: commandLine("clew", "graph", "path", from, to, ...cli),
-        mcp: {
-          tool: "graph_query",
-          arguments: { name: from, to, collection }
-        },
+        mcp: { tool: "graph_query", arguments: { name: from, to, collection } },
         typescript: inTypeScript("{ steps }", "path", from, to, ...(collection === undefined ? [] : [collection]))
       }
-    }
-    return {
-      path: entityPath(name ?? "", collection),
-      cli: commandLine("clew", "graph", "query", name ?? "", ...cli),
-      mcp: { tool: "graph_query", arguments: { name, collection } },
-      typescript: inTypeScript("entity", "entity", name, ...(collection === undefined ? [] : [{ collection }]))
-    }
-  }, [isBetween, from, to, name, collection])
+    : {
+        path: entityPath(name ?? "", collection),
+        cli: commandLine("clew", "graph", "query", name ?? "", ...cli),
+        mcp: { tool: "graph_query", arguments: { name, collection } },
+        typescript: inTypeScript("entity", "entity", name, ...(collection === undefined ? [] : [{ collection }]))
+      }
 
   return (
     <div class="graph">

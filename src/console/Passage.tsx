@@ -83,7 +83,7 @@ export const Passage = ({ closed, collection, docId, index, question, results, s
   const at = places.indexOf(index)
   const step = (by: number) => {
     const next = places[at + by]
-    if (next !== undefined) go(to(next), { replacing: true })
+    if (next !== undefined) go(to(next), true)
   }
   useKeys({
     Escape: () => go(closed),

@@ -146,7 +146,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   }, [asked])
 
   const change = (more: Given, replacing = false) =>
-    go(href("search", { ...given, open: undefined, in: undefined, n: undefined, ...more }), { replacing })
+    go(href("search", { ...given, open: undefined, in: undefined, n: undefined, ...more }), replacing)
 
   // The question while it is typed is one step of the history; what follows Enter or an opened passage is the next.
   const type = (value: string) => {

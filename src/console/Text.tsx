@@ -162,15 +162,14 @@ export const Excerpt = ({
 }
 
 /** A text with the numbers of its lines, as code is read. */
-export const Lines = ({ source, span, window, words }: Given) => {
-  const part = window ?? { start: 0, end: source.length }
-  const from = source.lastIndexOf("\n", part.start - 1) + 1
+export const Lines = ({ source, span, window, words }: Given & { readonly window: TextSpan }) => {
+  const from = source.lastIndexOf("\n", window.start - 1) + 1
   const first = useMemo(() => source.slice(0, from).split("\n").length, [source, from])
   let at = from
   return (
     <pre class="lines" tabIndex={0}>
       {source
-        .slice(from, part.end)
+        .slice(from, window.end)
         .split("\n")
         .map((line, index) => {
           const start = at

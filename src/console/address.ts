@@ -24,7 +24,7 @@ const read = (): Address => {
 export const href = (view: View, given: Given = {}): string => `/console/${view}${query(given)}`
 
 /** Goes there, as a step of its own for the browser's back key, or in place of the present one. */
-export const go = (to: string, { replacing = false }: { readonly replacing?: boolean } = {}): void => {
+export const go = (to: string, replacing = false): void => {
   if (to === window.location.pathname + window.location.search) return
   if (replacing) window.history.replaceState(null, "", to)
   else window.history.pushState(null, "", to)

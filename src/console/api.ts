@@ -86,6 +86,9 @@ export const query = (parameters: Given): string => {
   return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
 }
 
+/** Asks for a stream of events. */
+export const inEvents = { accept: "text/event-stream" }
+
 /** The events of a stream. */
 export const eventsOf = async function* (response: Response): AsyncGenerator<EventSourceMessage> {
   const texts = response.body!.pipeThrough(new TextDecoderStream())
@@ -103,22 +106,6 @@ export const eventsOf = async function* (response: Response): AsyncGenerator<Eve
 
 export const isOver = ({ state }: Job): boolean => state === "done" || state === "failed" || state === "cancelled"
 
-/** Follows a job until it is over; gives it as it then is. */
-export const follow = async (job: Job, onProgress: (job: Job) => void, signal?: AbortSignal): Promise<Job> => {
-  let latest = job
-  if (isOver(job)) return job
-  const response = await send("GET", `/jobs/${encodeURIComponent(job.id)}`, {
-    signal,
-    headers: { accept: "text/event-stream" }
-  })
-  for await (const { data } of eventsOf(response)) {
-    latest = JSON.parse(data) as Job
-    onProgress(latest)
-    if (isOver(latest)) return latest
-  }
-  return latest
-}
-
 /** Starts work that may take long: a job where the server has them, else its answer. */
 export const begin = async <A>(
   path: string,
@@ -127,10 +114,15 @@ export const begin = async <A>(
   signal?: AbortSignal
 ): Promise<A> => {
   const response = await send("POST", path, { body, signal, headers: { prefer: "respond-async" } })
-  const answer = (await response.json()) as A | Job
-  if (response.status !== 202) return answer as A
-  onProgress(answer as Job)
-  const job = await follow(answer as Job, onProgress, signal)
+  if (response.status !== 202) return (await response.json()) as A
+  let job = (await response.json()) as Job
+  onProgress(job)
+  const address = `/jobs/${encodeURIComponent(job.id)}`
+  for await (const { data } of eventsOf(await send("GET", address, { signal, headers: inEvents }))) {
+    job = JSON.parse(data) as Job
+    onProgress(job)
+    if (isOver(job)) break
+  }
   if (job.state === "done") return job.result as A
   const { detail, errors, status } = job.error ?? {
     status: 0,

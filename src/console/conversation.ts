@@ -1,4 +1,4 @@
-import { eventsOf, Failure, send } from "./api.ts"
+import { eventsOf, Failure, inEvents, send } from "./api.ts"
 import type { AskBody, Citation, Citations, Source } from "./wire.ts"
 
 /** A question and its answer, as far as it has come. */
@@ -44,7 +44,7 @@ export const ask = async (body: AskBody, onChange: (turn: Turn) => void, signal:
   const change = (more: Partial<Turn>) => onChange((turn = { ...turn, ...more }))
   change({})
   try {
-    const response = await send("POST", "/ask", { body, signal, headers: { accept: "text/event-stream" } })
+    const response = await send("POST", "/ask", { body, signal, headers: inEvents })
     for await (const { data, event } of eventsOf(response)) {
       if (event === "source") change({ sources: [...turn.sources, JSON.parse(data) as Source] })
       else if (event === "token") change({ answer: turn.answer + data })
