@@ -7,9 +7,7 @@ const isObject = (value: unknown): value is Json => typeof value === "object" &&
 const mapValues = (value: Json, f: (inner: any, key: string) => unknown): Json =>
   Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, f(inner, key)]))
 
-const isNull = (schema: Json): boolean =>
-  schema["type"] === "null" ||
-  (Array.isArray(schema["enum"]) && schema["enum"].length === 1 && schema["enum"][0] === null)
+const isNull = (schema: Json): boolean => schema["type"] === "null"
 
 /** Null alone: `nullable` counts beside a `type` only. */
 const nothing: Json = { type: "string", nullable: true, enum: [null] }
@@ -18,8 +16,7 @@ const nothing: Json = { type: "string", nullable: true, enum: [null] }
 const alternatives = (members: ReadonlyArray<Json>): Json => {
   const [first, ...more] = members.filter((member) => !isNull(member)).map(schema30)
   const mayBeNull = more.length + 1 < members.length
-  if (more.length === 0 && (!mayBeNull || "type" in first!))
-    return { ...first, ...(mayBeNull ? { nullable: true } : {}) }
+  if (more.length === 0 && "type" in first!) return { ...first, nullable: true }
   return { anyOf: [first, ...more, ...(mayBeNull ? [nothing] : [])] }
 }
 
@@ -47,13 +44,9 @@ const plainTypes: Readonly<Record<string, Json>> = {
  */
 const schema30 = (schema: Json): Json => {
   const { $ref, ...beside } = schema
-  if (typeof $ref === "string") {
-    const plain = plainTypes[$ref]
-    if (plain !== undefined) return { ...plain, ...schema30(beside) }
-    // 3.0 ignores everything beside a $ref.
-    const rest = schema30(beside)
-    return Object.keys(rest).length === 0 ? { $ref } : { allOf: [{ $ref }], ...rest }
-  }
+  // 3.0 ignores everything beside a $ref.
+  if (typeof $ref === "string")
+    return plainTypes[$ref] === undefined ? { $ref } : { ...plainTypes[$ref], ...schema30(beside) }
   const out: Json = {}
   for (const [key, value] of Object.entries(schema)) {
     // Effect titles a refinement by its function: "between(1, 100)".

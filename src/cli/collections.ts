@@ -25,30 +25,6 @@ export const DropReport = Schema.Struct({
   deleted_chunks: Schema.Int
 }).annotations({ identifier: "DropReport" })
 
-const list = Effect.gen(function* () {
-  yield* reading(function* () {
-    const collections = yield* (yield* Store).collections
-    const { out } = yield* Terminal
-    yield* printResult(
-      CollectionsReport,
-      {
-        collections: collections.map(toCollectionInfo)
-      },
-
-      collections.length === 0
-        ? "No collections yet"
-        : collections
-            .map(({ documents, embedder, name, passages }) =>
-              wrapped(
-                out,
-                `${name}  ${count(documents, "document")}, ${count(passages, "passage")}, ${describeEmbedder(embedder)}`
-              )
-            )
-            .join("\n")
-    )
-  })
-})
-
 const nameOf = ([text = ""]: ReadonlyArray<string>) =>
   Either.mapLeft(options.decodeCollection(text), (allowed) =>
     usage(`NAME must be ${allowed}, got ${JSON.stringify(text)}`)
@@ -100,7 +76,21 @@ const drop = define(
 
 export const collections = group(
   define({ name: "collections", summary: "List, create and drop collections", flags: {} }, function* () {
-    yield* list
+    yield* reading(function* () {
+      const collections = yield* (yield* Store).collections
+      const { out } = yield* Terminal
+      const lines = collections.map(({ documents, embedder, name, passages }) =>
+        wrapped(
+          out,
+          `${name}  ${count(documents, "document")}, ${count(passages, "passage")}, ${describeEmbedder(embedder)}`
+        )
+      )
+      yield* printResult(
+        CollectionsReport,
+        { collections: collections.map(toCollectionInfo) },
+        lines.length === 0 ? "No collections yet" : lines.join("\n")
+      )
+    })
   }),
   [create, drop]
 )

@@ -31,7 +31,7 @@ import { Listener } from "./Listener.ts"
 import { clientAddress, clientOf, isLoopback } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
 import { makeAccount } from "./metrics.ts"
-import { encode, isOpenAi, respondOpenAi, errorOf, render, respond } from "./respond.ts"
+import { encode, errorOf, render, respond } from "./respond.ts"
 
 /** A route's template, for metrics and log, and its methods. */
 export interface Route {
@@ -294,7 +294,6 @@ const make = (served: ReadonlySet<string> | undefined) =>
             Option.getOrElse(error, () => (isLate ? shuttingDown : cause)),
             id
           )
-          const answered = isOpenAi(request.url) ? respondOpenAi : respond
           const { defect, inside } = rendered
           const logged =
             defect !== undefined
@@ -302,7 +301,7 @@ const make = (served: ReadonlySet<string> | undefined) =>
               : inside !== undefined && inside !== rendered.body.detail
                 ? Effect.logWarning(inside)
                 : Effect.void
-          return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(answered(rendered)))
+          return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(respond(rendered, request.url)))
         }
 
         let isLate = false

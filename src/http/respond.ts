@@ -102,9 +102,6 @@ export const failed = (cause: Cause.Cause<unknown>, id: string, where?: string):
     }
   })
 
-export const respond = ({ body, headers }: Rendered): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(JSON.stringify(body), { status: body.status, contentType: problemType, headers })
-
 const kinds: Readonly<Record<number, string>> = {
   401: "authentication_error",
   403: "permission_error",
@@ -129,15 +126,14 @@ export const openAiError = ({ body }: Pick<Rendered, "body">): OpenAiError => ({
   }
 })
 
-/** Whether an address has OpenAI's form, whatever is there. */
-export const isOpenAi = (url: string): boolean => /^\/v1(?:[/?]|$)/.test(url)
-
-export const respondOpenAi = (rendered: Rendered): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(JSON.stringify(openAiError(rendered)), {
-    status: rendered.body.status,
-    contentType: "application/json",
-    headers: rendered.headers
-  })
+/** An error as a response, in OpenAI's form at its addresses, whatever is there. */
+export const respond = (rendered: Rendered, url: string): HttpServerResponse.HttpServerResponse => {
+  const { body, headers } = rendered
+  const [shown, contentType] = /^\/v1(?:[/?]|$)/.test(url)
+    ? [openAiError(rendered), "application/json"]
+    : [body, problemType]
+  return HttpServerResponse.text(JSON.stringify(shown), { status: body.status, contentType, headers })
+}
 
 type Encoding = "br" | "gzip"
 

@@ -60,21 +60,12 @@ export const layer = HttpApiBuilder.group(Api, "search", (handlers) =>
   Effect.gen(function* () {
     const search = yield* Search
     const prompt = yield* Prompt
-    return (
-      handlers
-        // It is JSON as its schema has it already, and encoding it once more would take as long as fusing the legs.
-        .handle("query", ({ payload }) =>
-          Effect.map(search.run({ ...payload, ...byContract }), (outcome) =>
-            HttpServerResponse.unsafeJson(toSearchResponse(outcome))
-          )
-        )
-        .handle("similar", ({ payload }) =>
-          Effect.map(search.similar({ ...payload, ...byContract }), (outcome) =>
-            HttpServerResponse.unsafeJson(toSearchResponse(outcome))
-          )
-        )
-        .handle("prompt", ({ payload }) => Effect.map(prompt.run({ ...payload, ...byContract }), toPromptResponse))
-    )
+    // It is JSON as its schema has it already, and encoding it once more would take as long as fusing the legs.
+    const answered = Effect.map((outcome: SearchOutcome) => HttpServerResponse.unsafeJson(toSearchResponse(outcome)))
+    return handlers
+      .handle("query", ({ payload }) => answered(search.run({ ...payload, ...byContract })))
+      .handle("similar", ({ payload }) => answered(search.similar({ ...payload, ...byContract })))
+      .handle("prompt", ({ payload }) => Effect.map(prompt.run({ ...payload, ...byContract }), toPromptResponse))
   })
 )
 

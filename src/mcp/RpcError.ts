@@ -40,11 +40,8 @@ const advice: Readonly<Record<string, string>> = {
     "Nothing was searched or indexed by meaning. A search with hybrid=true still finds by words; indexing must wait until the embedder is back."
 }
 
-/** Errors caused by an argument, with that argument. */
-const blamed: Readonly<Record<string, string>> = {
-  CollectionNotFound: "collection",
-  NotPermitted: "collection"
-}
+/** Errors caused by the argument `collection`. */
+const ofCollection: ReadonlySet<string> = new Set(["CollectionNotFound", "NotPermitted"])
 
 /** A collection of others is a defect to the store, and a wrong argument to who named it. */
 const isNotPermitted = (error: unknown): error is NotPermitted => error instanceof NotPermitted
@@ -77,12 +74,11 @@ export const toRpcError = (cause: Cause.Cause<unknown>): Effect.Effect<RpcError>
     const other = second === undefined ? "" : `; the other is documents[${first}]`
     return Effect.succeed(refuse(path, `${path}: ${say(error)}${other}`))
   }
-  const argument = blamed[tag]
-  if (argument !== undefined) {
+  if (ofCollection.has(tag)) {
     const hint = tag === "CollectionNotFound" ? "; collection_info lists all" : ""
     const reason = say(error)
-    const message = reason.startsWith(`${argument} `) ? reason : `${argument}: ${reason}`
-    return Effect.succeed(refuse(argument, `${message}${hint}`))
+    const message = reason.startsWith("collection ") ? reason : `collection: ${reason}`
+    return Effect.succeed(refuse("collection", `${message}${hint}`))
   }
   const hint = advice[tag]
   const message = hint === undefined ? say(error) : `${say(error)}. ${hint}`
