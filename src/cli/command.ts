@@ -178,29 +178,35 @@ type Needs<S> = [S] extends [never]
 
 const config = CliConfig.make({ isCaseSensitive: true })
 
-/** A command with its handler, which gets its flags, decoded by @effect/cli, and its other arguments. */
-export const define = <const F extends Flags, S extends Step = never>(
-  about: Omit<AnyCommand, "flags" | "subcommands" | "run"> & { readonly flags: F },
-  handler: (flags: Values<F>, positional: ReadonlyArray<string>) => Generator<S, void, never>
-): Command<Failure<S>, Needs<S> | FileSystem.FileSystem> => {
-  const entries = Object.entries(about.flags).map(([key, { options }]) => [key, options] as const)
+/** The values of flags as typed, decoded by @effect/cli. */
+export const decode = <const F extends Flags>(
+  flags: F,
+  given: Given
+): Effect.Effect<Values<F>, UsageError, FileSystem.FileSystem> => {
+  const entries = Object.entries(flags).map(([key, { options }]) => [key, options] as const)
   // It takes a record only if there is something in it.
   const options =
     entries.length === 0 ? Options.map(Options.none, () => ({})) : Options.all(Object.fromEntries(entries))
-  return {
-    ...about,
-    flags: Object.values(about.flags),
-    subcommands: [],
-    run: (given, positional) =>
-      Options.parse(options, given, config).pipe(
-        Effect.mapError(({ error }) => usage(stripVTControlCharacters(HelpDoc.toAnsiText(error)).trim())),
-        // The record has the options of these flags under their keys.
-        Effect.flatMap((flags): Effect.Effect<void, Failure<S>, Needs<S>> =>
-          Effect.gen(() => handler(flags as Values<F>, positional))
-        )
-      )
-  }
+  return Options.parse(options, given, config).pipe(
+    Effect.mapError(({ error }) => usage(stripVTControlCharacters(HelpDoc.toAnsiText(error)).trim())),
+    // The record has the options of these flags under their keys.
+    Effect.map((decoded) => decoded as Values<F>)
+  )
 }
+
+/** A command with its handler, which gets its flags decoded, and its other arguments. */
+export const define = <const F extends Flags, S extends Step = never>(
+  about: Omit<AnyCommand, "flags" | "subcommands" | "run"> & { readonly flags: F },
+  handler: (flags: Values<F>, positional: ReadonlyArray<string>) => Generator<S, void, never>
+): Command<Failure<S>, Needs<S> | FileSystem.FileSystem> => ({
+  ...about,
+  flags: Object.values(about.flags),
+  subcommands: [],
+  run: (given, positional) =>
+    Effect.flatMap(decode(about.flags, given), (flags): Effect.Effect<void, Failure<S>, Needs<S>> =>
+      Effect.gen(() => handler(flags, positional))
+    )
+})
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Child = Command<any, any>

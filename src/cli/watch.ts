@@ -64,7 +64,6 @@ export const WatchLine = Schema.Union(
 export type WatchLine = typeof WatchLine.Type
 
 interface Notice {
-  /** Absent for what only people are told. */
   readonly line: WatchLine | typeof DocumentLine.Type
   /** Absent for what only programs are told. */
   readonly text?: string

@@ -30,49 +30,40 @@ const advice = {
 const ofPart = (name: keyof typeof advice, state: Readiness): Check =>
   state.status === "ok" ? ok(name, "answers") : fail(name, state.reason, advice[name])
 
-const ofCollection = ({ embedder, name, next, passages }: CollectionSummary): ReadonlyArray<Check> => [
-  ...(next === undefined
-    ? []
-    : [
-        warn(
-          "embedder",
-          `collection ${name}: ${next.embedder.model} has made ${next.done} of ${passages} vectors; until it has made all, searches use the old ones`,
-          `POST /collections/${name}/reindex goes on with it`
-        )
-      ]),
-  ...(embedder.making === undefined
-    ? []
-    : [
-        warn(
-          "embedder",
-          `collection ${name}: its vectors, of ${describeEmbedder(embedder)}, are made as an older Clew made them`,
-          `POST /collections/${name}/reindex makes all of them as they are made now`
-        )
-      ])
+const ofCollection = ({ embedder, name, next, passages }: CollectionSummary) => [
+  next &&
+    warn(
+      "embedder",
+      `collection ${name}: ${next.embedder.model} has made ${next.done} of ${passages} vectors; until it has made all, searches use the old ones`,
+      `POST /collections/${name}/reindex goes on with it`
+    ),
+  embedder.making === undefined
+    ? undefined
+    : warn(
+        "embedder",
+        `collection ${name}: its vectors, of ${describeEmbedder(embedder)}, are made as an older Clew made them`,
+        `POST /collections/${name}/reindex makes all of them as they are made now`
+      )
 ]
 
-const ofWatching = ({ failed, held, state }: Watching): ReadonlyArray<Check> => [
-  ...(held.length === 0
-    ? []
-    : [
-        warn(
-          "watch",
-          `${held.join(", ")}: missing, or more than half of the files are gone, so that no document was removed`,
-          "if that is meant, run `clew update --prune`"
-        )
-      ]),
-  ...(failed === 0
-    ? []
-    : [warn("watch", `${failed} files could not be read or indexed`, "the log of the server names them")]),
-  ...(state === "polling"
-    ? [
-        warn(
-          "watch",
-          "the system reports no changes, so files are scanned at intervals",
-          "the log of the server says why"
-        )
-      ]
-    : [])
+const ofWatching = ({ failed, held, state }: Watching) => [
+  held.length === 0
+    ? undefined
+    : warn(
+        "watch",
+        `${held.join(", ")}: missing, or more than half of the files are gone, so that no document was removed`,
+        "if that is meant, run `clew update --prune`"
+      ),
+  failed === 0
+    ? undefined
+    : warn("watch", `${failed} files could not be read or indexed`, "the log of the server names them"),
+  state === "polling"
+    ? warn(
+        "watch",
+        "the system reports no changes, so files are scanned at intervals",
+        "the log of the server says why"
+      )
+    : undefined
 ]
 
 export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
@@ -89,16 +80,16 @@ export const layer = HttpApiBuilder.group(Api, "health", (handlers) =>
     const report = Effect.gen(function* () {
       const { embedder, reranker, store: index } = yield* checks
       const watched = Option.toArray(yield* watcher.status)
-      const found: ReadonlyArray<Check> = [
+      const found = [
         ofPart("store", index),
         ofPart("embedder", embedder),
-        ...(reranker === undefined ? [] : [ofPart("reranker", reranker)]),
+        reranker && ofPart("reranker", reranker),
         ...(yield* store.collections).map(withoutFolders).flatMap(ofCollection),
         ...watched.flatMap(ofWatching),
-        ...(access.isKeyless()
-          ? [warn("access", "the server needs no key", "set SERVICE_API_KEY, or make keys with `clew keys new`")]
-          : [])
-      ]
+        access.isKeyless()
+          ? warn("access", "the server needs no key", "set SERVICE_API_KEY, or make keys with `clew keys new`")
+          : undefined
+      ].filter((check) => check !== undefined)
       return {
         stats: yield* stats(undefined),
         llm: shownLlm((yield* answer.models).used),

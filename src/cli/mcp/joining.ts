@@ -1,3 +1,4 @@
+import type { FileSystem } from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -82,43 +83,29 @@ export const offerOf = Effect.fnUntraced(function* (given: Given) {
   return { offer: { tools, config, name, overview }, watched, writes }
 })
 
-/** The command of a process that joins: the same flags, of which some need a process of its own. */
-const joined = (want: (wanted: Effect.Effect.Success<ReturnType<typeof offerOf>>) => void) =>
-  Cli.group(
-    Cli.define({ name: "clew", summary: "", flags: {} }, function* () {}),
-    [
-      Cli.define({ name: "mcp", summary: "", flags }, function* (given) {
-        const { allowUnauthenticated, host, http, noJoin, port, watch } = given
-        if (http || noJoin || watch.length > 0) return yield* usage("needs a process of its own")
-        if (allowUnauthenticated || host !== undefined || port !== undefined) return yield* usage("is wrong")
-        want(yield* offerOf(given))
-      })
-    ]
-  )
+const nothing = function* () {}
+
+/** The command line of a process that joins. */
+const joining = Cli.group(Cli.define({ name: "clew", summary: "", flags: {} }, nothing), [
+  Cli.define({ name: "mcp", summary: "", flags }, nothing)
+])
 
 /** What processes that join are offered by one that has the index open, which some would have to write. */
 export const offerFor = (canWrite: boolean) =>
   Effect.map(
-    Effect.context<Effect.Effect.Context<ReturnType<ReturnType<typeof joined>["run"]>> | Place>(),
+    Effect.context<Engine | Place | FileSystem>(),
     (context) => (hello: Hello) =>
       Effect.gen(function* () {
-        let wanted: Parameters<Parameters<typeof joined>[0]>[0] | undefined
-        const { globals, path, request } = splitLine(
-          joined((found) => (wanted = found)),
-          hello.args
-        )
+        const { globals, request } = splitLine(joining, hello.args)
         const isSame = (["db", "config"] as const).every((name) => globals[name] === valueOf(hello.args, `--${name}`))
         if (request._tag !== "Run" || !isSame || globals.logLevel !== undefined) return yield* usage("is not the same")
-        yield* path
-          .at(-1)!
-          .run(request.given, request.positional)
-          .pipe(
-            Effect.provideService(Place, { ...Context.get(context, Place), cwd: hello.cwd }),
-            Effect.provide(context)
-          )
-        if (wanted === undefined || (wanted.writes && !canWrite)) return yield* usage("wants to write")
-        return wanted.offer
-      })
+        const given = yield* Cli.decode(flags, request.given)
+        const { allowUnauthenticated, host, http, noJoin, port, watch } = given
+        if (http || noJoin || watch.length > 0) return yield* usage("needs a process of its own")
+        if (allowUnauthenticated || host !== undefined || port !== undefined) return yield* usage("is wrong")
+        const { offer, writes } = yield* offerOf(given)
+        return writes && !canWrite ? yield* usage("wants to write") : offer
+      }).pipe(Effect.provideService(Place, { ...Context.get(context, Place), cwd: hello.cwd }), Effect.provide(context))
   )
 
 /** Lets processes of clew mcp use the engine of a server, unless others do already. */
