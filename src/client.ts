@@ -74,6 +74,12 @@ const transport =
     return apiKey === undefined ? checked : HttpClient.mapRequest(checked, HttpClientRequest.bearerToken(apiKey))
   }
 
+/** The client for what is no plain call: answers in events, and jobs. */
+const sender = (options: ClientOptions) =>
+  Effect.map(HttpClient.HttpClient, (client) =>
+    HttpClient.mapRequest(transport(options)(client), HttpClientRequest.prependUrl(options.url))
+  )
+
 /**
  * A typed client for Effect programs, with a method for each operation. Each error is a `Problem` with a `_tag` such as
  * `CollectionNotFound` or `TooManyRequests`.
@@ -142,10 +148,11 @@ export const ask = (options: ClientOptions) => (request: typeof AskRequest.Encod
   begunWithin(options.timeoutMs)(
     Stream.unwrapScoped(
       Effect.gen(function* () {
-        const client = transport(options)(yield* HttpClient.HttpClient)
         yield* check(AskRequest, request)
-        const url = HttpClientRequest.prependUrl(HttpClientRequest.post("/ask"), options.url)
-        const response = yield* client.execute(HttpClientRequest.bodyUnsafeJson(url, request))
+        const client = yield* sender(options)
+        const response = yield* client.execute(
+          HttpClientRequest.bodyUnsafeJson(HttpClientRequest.post("/ask"), request)
+        )
         if (response.status !== 200) return yield* problemOf(response)
         const events = response.stream.pipe(
           Stream.mapError(() => cut),
@@ -166,14 +173,11 @@ export const ask = (options: ClientOptions) => (request: typeof AskRequest.Encod
  * Asks for long work as a job, which goes on without this client; and follows one until it has ended. For Effect
  * programs, like `make`.
  */
-export const working = (options: ClientOptions) => {
-  const sent = Effect.map(HttpClient.HttpClient, (client) => ({ client: transport(options)(client), url: options.url }))
-  return {
-    begin: (work: LongWork) => Effect.flatMap(sent, (sent) => began(sent, work)),
-    follow: (id: string) =>
-      begunWithin(options.timeoutMs)(Stream.unwrap(Effect.map(sent, (sent) => followed(sent, id))))
-  }
-}
+export const working = (options: ClientOptions) => ({
+  begin: (work: LongWork) => Effect.flatMap(sender(options), (client) => began(client, work)),
+  follow: (id: string) =>
+    begunWithin(options.timeoutMs)(Stream.unwrap(Effect.map(sender(options), (client) => followed(client, id))))
+})
 
 /** A transport failure as a `Problem`, the only error of `connect`: no answer, or not Clew's. */
 const toProblem =

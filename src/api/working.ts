@@ -89,29 +89,23 @@ export const problemOf = (response: HttpClientResponse.HttpClientResponse) =>
     Effect.flatMap((body) => Effect.fail(new Problem(body)))
   )
 
-type Sent<E, R> = { readonly client: HttpClient.HttpClient.With<E, R>; readonly url: string }
-
 /** Asks a server for a job. */
-export const began = <E, R>({ client, url }: Sent<E, R>, work: LongWork) =>
+export const began = <E, R>(client: HttpClient.HttpClient.With<E, R>, work: LongWork) =>
   Effect.scoped(
     Effect.gen(function* () {
       const request = HttpClientRequest.setHeader(yield* requestOf(work), "prefer", "respond-async")
-      const response = yield* client.execute(HttpClientRequest.prependUrl(request, url))
+      const response = yield* client.execute(request)
       if (response.status !== 202) return yield* problemOf(response)
       return yield* Effect.flatMap(response.json, decodeJob)
     })
   )
 
 /** A job as it comes on, until it has ended. */
-export const followed = <E, R>({ client, url }: Sent<E, R>, id: string) =>
+export const followed = <E, R>(client: HttpClient.HttpClient.With<E, R>, id: string) =>
   Stream.unwrapScoped(
     Effect.gen(function* () {
       const path = yield* Effect.mapError(Schema.encode(OfJob)({ id }), invalid)
-      const request = HttpClientRequest.get(`/jobs/${path.id}`).pipe(
-        HttpClientRequest.prependUrl(url),
-        HttpClientRequest.setHeader("accept", "text/event-stream")
-      )
-      const response = yield* client.execute(request)
+      const response = yield* client.get(`/jobs/${path.id}`, { accept: "text/event-stream" })
       if (response.status !== 200) return yield* problemOf(response)
       const events = response.stream.pipe(Stream.decodeText(), Stream.pipeThroughChannel(Sse.makeChannel()))
       return Stream.concat(events, Stream.fail(cut)).pipe(

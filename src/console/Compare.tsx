@@ -133,13 +133,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
   const isJudging = given["judge"] !== undefined && mayJudge
   const change = (more: Given, replacing = false) => go(href("compare", { ...given, ...more }), replacing)
 
-  const body = {
-    query: asked,
-    top_k: topK,
-    collection,
-    a: settingsOf(a),
-    b: settingsOf(b)
-  }
+  const body = { query: asked, top_k: topK, collection, a: settingsOf(a), b: settingsOf(b) }
   const { failure, isCurrent, isLoading, value } = useLoad<Compared>(
     asked === "" ? undefined : JSON.stringify(body),
     (signal) => call<Compared>("POST", "/compare", { body: { ...body, explain: true }, signal }),
@@ -189,15 +183,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
               path: "/compare",
               body,
               cli: `${commandLine("clew", "query", asked, ...flagsOf(a, { topK, collection }))}\n${commandLine("clew", "query", asked, ...flagsOf(b, { topK, collection }))}`,
-              mcp: {
-                tool: "search",
-                arguments: {
-                  query: asked,
-                  top_k: topK,
-                  collection,
-                  ...settingsOf(a)
-                }
-              },
+              mcp: { tool: "search", arguments: { query: asked, top_k: topK, collection, ...settingsOf(a) } },
               typescript: inTypeScript("{ a, b, moves }", "compare", body)
             }}
           />

@@ -3,7 +3,6 @@ import { type Address, go, href, numberIn } from "./address.ts"
 import { call, type Given, query } from "./api.ts"
 import {
   choiceIn,
-  choiceTo,
   type Chosen,
   chosenIn,
   commandLine,
@@ -159,13 +158,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
     committed.current = true
   }
 
-  const body = {
-    query: asked,
-    top_k: topK,
-    ...settingsOf(choice),
-    collection,
-    filter
-  }
+  const body = { query: asked, top_k: topK, ...settingsOf(choice), collection, filter }
   const facets = [...facetsAtFirst, ...seenKeys].slice(0, mostFacets)
   const searchKey = asked === "" ? undefined : JSON.stringify([body, facets])
   const { failure, isCurrent, isLoading, value } = useLoad<Found & { readonly of: string }>(
@@ -278,13 +271,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
           topK={topK}
           collection={collection}
           onClose={() => openDrawer(false)}
-          onChange={(next, k, c) =>
-            change({
-              ...choiceTo(next),
-              k: k === 10 ? undefined : k,
-              c
-            })
-          }
+          onChange={(more) => change(more)}
         />
       )}
       {asked === "" ? (

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks"
-import type { Choice, Mode } from "./asking.ts"
+import type { Given } from "./api.ts"
+import { type Choice, choiceTo, type Mode } from "./asking.ts"
 import { editor, editors } from "./editors.ts"
 import { useGet } from "./hooks.ts"
 import { Choices, Dialog } from "./Parts.tsx"
@@ -138,20 +139,21 @@ export const Drawer = ({
   readonly topK: number
   readonly collection: string | undefined
   readonly onClose: () => void
-  readonly onChange: (choice: Choice, topK: number, collection: string | undefined) => void
+  /** Gets what changes of the address. */
+  readonly onChange: (more: Given) => void
 }) => {
   const [opens, setOpens] = useState(editor.get())
   return (
     <Dialog title="Settings" kind="drawer" onClose={onClose}>
       <div class="fields">
-        <ChoiceFields choice={choice} onChange={(next) => onChange(next, topK, collection)} />
+        <ChoiceFields choice={choice} onChange={(next) => onChange(choiceTo(next))} />
         <Choices
           label="Passages"
           options={numbers.map((each) => [each, each] as const)}
           value={String(topK) as (typeof numbers)[number]}
-          onChange={(each) => onChange(choice, Number(each), collection)}
+          onChange={(k) => onChange({ k: k === "10" ? undefined : k })}
         />
-        <CollectionField value={collection} onChange={(each) => onChange(choice, topK, each)} />
+        <CollectionField value={collection} onChange={(c) => onChange({ c })} />
         <label class="pick">
           <span>Files open in</span>
           <select
