@@ -111,27 +111,23 @@ const engine = Layer.effect(
         })
       )
     const configured = yield* Effect.cached(configuredBy(globals.config, globals.db))
+    const opening = Effect.all([app, configured])
+    const asking = Effect.all([beforehand, configured])
     return {
       settings: Effect.map(configured, ({ settings }) => settings),
       configFile: Effect.map(configured, ({ file }) => file),
-      backups: Layer.unwrapEffect(
-        Effect.flatMap(app, ({ backups }) => Effect.map(configured, (loaded) => backups(loaded)))
-      ),
+      backups: Layer.unwrapEffect(Effect.map(opening, ([{ backups }, loaded]) => backups(loaded))),
       doctor: Layer.unwrapEffect(
-        Effect.gen(function* () {
-          const { doctor } = yield* app
-          const loaded = yield* configured
-          return Layer.provide(doctor(loaded), logging(loaded.settings.log, terminal))
-        })
+        Effect.map(opening, ([{ doctor }, loaded]) =>
+          Layer.provide(doctor(loaded), logging(loaded.settings.log, terminal))
+        )
       ),
-      foundations: Effect.flatMap(Effect.all([app, configured]), ([{ foundations }, loaded]) => foundations(loaded)),
-      exists: Effect.flatMap(Effect.all([beforehand, configured]), ([{ exists }, configured]) => exists(configured)),
-      glance: Effect.map(Effect.all([beforehand, configured]), ([{ glance }, { settings }]) => glance(settings.store)),
+      foundations: Effect.flatMap(opening, ([{ foundations }, loaded]) => foundations(loaded)),
+      exists: Effect.flatMap(asking, ([{ exists }, loaded]) => exists(loaded)),
+      glance: Effect.map(asking, ([{ glance }, { settings }]) => glance(settings.store)),
       serving: (flags) =>
         Layer.unwrapEffect(
-          Effect.gen(function* () {
-            const { serving } = yield* app
-            const { apiKeys, file, settings } = yield* configured
+          Effect.map(opening, ([{ serving }, { apiKeys, file, settings }]) => {
             const read = Effect.map(
               configuredBy(globals.config, globals.db),
               ({ settings }) => settings.server.keys ?? []
