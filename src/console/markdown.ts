@@ -1,16 +1,17 @@
 import type { TextSpan } from "../model/Passage.ts"
 
-/** A block of Markdown, and where it is. */
-export type Block = TextSpan &
-  (
-    | { readonly kind: "heading"; readonly level: number; readonly text: TextSpan }
-    | { readonly kind: "paragraph"; readonly text: TextSpan }
-    | { readonly kind: "quote"; readonly text: TextSpan }
-    | { readonly kind: "item"; readonly depth: number; readonly mark: string; readonly text: TextSpan }
-    | { readonly kind: "code"; readonly language: string; readonly text: TextSpan }
-    | { readonly kind: "rule" }
-    | { readonly kind: "table"; readonly rows: ReadonlyArray<ReadonlyArray<TextSpan>> }
-  )
+/** What a block of Markdown is. */
+type Shape =
+  | { readonly kind: "heading"; readonly level: number; readonly text: TextSpan }
+  | { readonly kind: "paragraph"; readonly text: TextSpan }
+  | { readonly kind: "quote"; readonly text: TextSpan }
+  | { readonly kind: "item"; readonly depth: number; readonly mark: string; readonly text: TextSpan }
+  | { readonly kind: "code"; readonly language: string; readonly text: TextSpan }
+  | { readonly kind: "rule" }
+  | { readonly kind: "table"; readonly rows: ReadonlyArray<ReadonlyArray<TextSpan>> }
+
+/** A block, and where it is. */
+export type Block = TextSpan & Shape
 
 interface Line extends TextSpan {
   readonly text: string
@@ -99,48 +100,35 @@ export const blocksOf = (source: string): ReadonlyArray<Block> => {
     const opening = fenceIn(text)
     const level = heading.exec(text)?.[1]
     const marked = item.exec(text)
-    if (isBlank(text)) at++
-    else if (opening !== undefined) {
+    let to = at + 1
+    let shape: Shape | undefined
+    if (opening !== undefined) {
       const { language, mark } = opening
-      const close = while_(at + 1, (each) => !each.text.trim().startsWith(mark))
-      const last = lines[Math.min(close, lines.length - 1)]!
-      const inside = { start: Math.min(end + 1, source.length), end: close > at + 1 ? lines[close - 1]!.end : end }
-      if (inside.end < inside.start) inside.end = inside.start
-      blocks.push({ kind: "code", language, text: inside, start, end: last.end })
-      at = close + 1
+      const close = while_(to, (each) => !each.text.trim().startsWith(mark))
+      const from = Math.min(end + 1, source.length)
+      shape = { kind: "code", language, text: { start: from, end: Math.max(from, lines[close - 1]!.end) } }
+      to = close + 1
     } else if (level !== undefined) {
       const from = start + text.indexOf(level) + level.length
-      blocks.push({ kind: "heading", level: level.length, text: trimmed(source, from, end), start, end })
-      at++
-    } else if (isRule(text) && marked === null) {
-      blocks.push({ kind: "rule", start, end })
-      at++
-    } else if (text.includes("|") && isDelimiter(lines[at + 1]?.text ?? "")) {
-      const to = while_(at + 2, (each) => each.text.includes("|") && !isBlank(each.text))
-      const rows = [line, ...lines.slice(at + 2, to)].map((row) => cellsOf(source, row))
-      blocks.push({ kind: "table", rows, start, end: lines[to - 1]!.end })
-      at = to
+      shape = { kind: "heading", level: level.length, text: trimmed(source, from, end) }
+    } else if (isRule(text) && marked === null) shape = { kind: "rule" }
+    else if (text.includes("|") && isDelimiter(lines[to]?.text ?? "")) {
+      to = while_(at + 2, (each) => each.text.includes("|") && !isBlank(each.text))
+      shape = { kind: "table", rows: [line, ...lines.slice(at + 2, to)].map((row) => cellsOf(source, row)) }
     } else if (marked !== null) {
-      const to = while_(at + 1, (each) => !begins(each.text))
-      const from = start + marked[0].length
-      const piece = trimmed(source, from, lines[to - 1]!.end)
+      to = while_(to, (each) => !begins(each.text))
       const depth = Math.min(4, Math.floor(marked[1]!.length / 2))
-      blocks.push({ kind: "item", depth, mark: marked[2]!, text: piece, start, end: lines[to - 1]!.end })
-      at = to
+      const piece = trimmed(source, start + marked[0].length, lines[to - 1]!.end)
+      shape = { kind: "item", depth, mark: marked[2]!, text: piece }
     } else if (text.startsWith(">")) {
-      const to = while_(at + 1, (each) => !isBlank(each.text) && each.text.startsWith(">"))
-      blocks.push({
-        kind: "quote",
-        text: { start: start + 1, end: lines[to - 1]!.end },
-        start,
-        end: lines[to - 1]!.end
-      })
-      at = to
-    } else {
-      const to = while_(at + 1, (each) => !begins(each.text))
-      blocks.push({ kind: "paragraph", text: { start, end: lines[to - 1]!.end }, start, end: lines[to - 1]!.end })
-      at = to
+      to = while_(to, (each) => each.text.startsWith(">"))
+      shape = { kind: "quote", text: { start: start + 1, end: lines[to - 1]!.end } }
+    } else if (!isBlank(text)) {
+      to = while_(to, (each) => !begins(each.text))
+      shape = { kind: "paragraph", text: { start, end: lines[to - 1]!.end } }
     }
+    if (shape !== undefined) blocks.push({ ...shape, start, end: lines[Math.min(to, lines.length) - 1]!.end })
+    at = to
   }
   return blocks
 }
