@@ -128,6 +128,9 @@ const installFlags = {
 
 type Installing = Cli.Values<typeof installFlags>
 
+/** What is for a server that the client starts. */
+const ofServer = ["filter", "readOnly", "description", "watch", "allowWrite"] as const
+
 const isGiven = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : (value ?? false) !== false)
 
 const flagOf = (key: string): string => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
@@ -235,8 +238,7 @@ const remoteOf = Effect.fnUntraced(function* (client: Client, given: Installing)
   const { note } = yield* Terminal
   if (client.remote === undefined) return yield* usage(`${client.title} takes no server over HTTP: leave out --http`)
   const needless =
-    (["filter", "readOnly", "description", "watch", "allowWrite"] as const).find((key) => isGiven(given[key])) ??
-    (["db", "config"] as const).find((key) => globals[key] !== undefined)
+    ofServer.find((key) => isGiven(given[key])) ?? (["db", "config"] as const).find((key) => globals[key] !== undefined)
   if (needless !== undefined) {
     return yield* usage(`${flagOf(needless)} is for a server that the client starts: give it to the server at --http`)
   }
@@ -287,9 +289,7 @@ export const install = Cli.define(
     const section = sectionOf(client, scope, cwd)
     const name = given.name ?? "clew"
     if (given.uninstall) {
-      const needless = (["filter", "readOnly", "description", "watch", "allowWrite", "http"] as const).find((key) =>
-        isGiven(given[key])
-      )
+      const needless = ([...ofServer, "http"] as const).find((key) => isGiven(given[key]))
       if (needless !== undefined) {
         return yield* usage(`${flagOf(needless)} is for setting up a server, and --uninstall removes one`)
       }
