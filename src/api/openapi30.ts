@@ -44,9 +44,13 @@ const plainTypes: Readonly<Record<string, Json>> = {
  */
 const schema30 = (schema: Json): Json => {
   const { $ref, ...beside } = schema
-  // 3.0 ignores everything beside a $ref.
-  if (typeof $ref === "string")
-    return plainTypes[$ref] === undefined ? { $ref } : { ...plainTypes[$ref], ...schema30(beside) }
+  if (typeof $ref === "string") {
+    const plain = plainTypes[$ref]
+    if (plain !== undefined) return { ...plain, ...schema30(beside) }
+    // 3.0 ignores everything beside a $ref.
+    const rest = schema30(beside)
+    return Object.keys(rest).length === 0 ? { $ref } : { allOf: [{ $ref }], ...rest }
+  }
   const out: Json = {}
   for (const [key, value] of Object.entries(schema)) {
     // Effect titles a refinement by its function: "between(1, 100)".
