@@ -1,10 +1,8 @@
 import * as Effect from "effect/Effect"
 import type { Place, Snapshot } from "./Snapshot.ts"
-import { byScore, falling } from "../model/Passage.ts"
+import { type Scored, byScore, falling } from "../model/Passage.ts"
 
-interface Candidate {
-  readonly key: number
-  readonly score: number
+interface Candidate extends Scored {
   /** Decides between equal scores, before the position does. */
   readonly second?: number
 }
@@ -13,14 +11,14 @@ interface Candidate {
  * Passages that share their score with a neighbour, from a list by falling scores, for runs that begin before `until`.
  */
 export const tied = (sorted: ReadonlyArray<Candidate>, until: number): ReadonlyArray<number> => {
-  const keys: Array<number> = []
+  const ids: Array<number> = []
   for (let from = 0; from < Math.min(until, sorted.length);) {
     let to = from + 1
     while (to < sorted.length && isTie(sorted[to]!, sorted[from]!)) to++
-    if (to - from > 1) for (let i = from; i < to; i++) keys.push(sorted[i]!.key)
+    if (to - from > 1) for (let i = from; i < to; i++) ids.push(sorted[i]!.id)
     from = to
   }
-  return keys
+  return ids
 }
 
 const isTie = (a: Candidate, b: Candidate): boolean => a.score === b.score && a.second === b.second
@@ -64,5 +62,5 @@ export class TieOrder<E> {
   }
 
   readonly best = (a: Candidate, b: Candidate): number =>
-    byScore(a, b) || falling(a.second ?? 0, b.second ?? 0) || this.compare(a.key, b.key)
+    byScore(a, b) || falling(a.second ?? 0, b.second ?? 0) || this.compare(a.id, b.id)
 }
