@@ -39,8 +39,7 @@ const modelOf = Effect.fnUntraced(function* (config: Config.LlmConfig["Type"]) {
       return yield* (yield* Effect.promise(() => import("../Llm/Auto.ts"))).make(config)
     case "openai": {
       const { make } = yield* Effect.promise(() => import("../Llm/OpenAi.ts"))
-      const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-      return yield* Effect.provide(make({ ...config, keyVariable: keyVariables.llm }), layer)
+      return make({ ...config, keyVariable: keyVariables.llm })
     }
     default:
       return (yield* Effect.promise(() => import("../Llm/Ollama.ts"))).make(config)
@@ -68,8 +67,7 @@ export const reranker = Layer.unwrapEffect(
       return Layer.scoped(Reranker, make({ ...config, folder: config.model! }))
     }
     const { make } = yield* Effect.promise(() => import("../Reranker/OpenAi.ts"))
-    const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-    return Layer.effect(Reranker, make({ ...config, keyVariable: keyVariables.rerank })).pipe(Layer.provide(layer))
+    return Layer.sync(Reranker, () => make({ ...config, keyVariable: keyVariables.rerank }))
   })
 )
 

@@ -1,6 +1,6 @@
 import { limits } from "../model/Limits.ts"
 import { byScore } from "../model/Passage.ts"
-import type { Hit, SearchExplanation } from "../model/SearchResult.ts"
+import { type Hit, type SearchExplanation, passageKey } from "../model/SearchResult.ts"
 
 /** How many places of each query's list are fused: a short list is then the head of a longer one. */
 export const placesOfEach = 50
@@ -14,14 +14,11 @@ export const mostPlacesOfEach = limits.topK.max + limits.offset.max
  */
 const k = 1
 
-const keyOf = ({ collection, document, passage }: Pick<Hit, "collection" | "document" | "passage">): string =>
-  JSON.stringify([collection, document.docId, passage.ordinal])
-
 /** The passages that a hit shows or stands for. */
 const keysOf = (hit: Hit): ReadonlyArray<string> => [
-  keyOf(hit),
-  ...(hit.spans ?? []).map((passage) => keyOf({ ...hit, passage })),
-  ...(hit.similar ?? []).map(keyOf)
+  passageKey(hit),
+  ...(hit.spans ?? []).map((passage) => passageKey({ ...hit, passage })),
+  ...(hit.similar ?? []).map(passageKey)
 ]
 
 interface Place {

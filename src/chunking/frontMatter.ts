@@ -1,7 +1,6 @@
-/** A document's front matter: `[start, end)` includes both fences and the line end after the last. */
+/** A document's front matter: up to `end`, which is after the line end after the second fence. */
 export interface FrontMatter {
   readonly kind: "yaml" | "toml"
-  readonly start: number
   readonly end: number
   /** The text between the fences, unparsed. */
   readonly body: string
@@ -47,5 +46,5 @@ export const frontMatterSpan = (content: string): FrontMatter | undefined => {
   const body = content.slice(open[0].length, close.index)
   const lines = body.split(/\r\n|\n|\r/)
   if (!(kind === "yaml" ? isYaml(lines) : isToml(lines))) return undefined
-  return { kind, start: 0, end: close.index + close[0].length, body }
+  return { kind, end: close.index + close[0].length, body }
 }

@@ -1,7 +1,7 @@
 import { formatOfName } from "../chunking/format.ts"
 import { eachSentence } from "../chunking/sentences.ts"
 import { wellFormed } from "../model/kinds.ts"
-import type { Hit } from "../model/SearchResult.ts"
+import { documentKey, type Hit } from "../model/SearchResult.ts"
 import { functionWords } from "../terms/languages.ts"
 import { queryTerms, terms } from "../terms/terms.ts"
 
@@ -215,7 +215,7 @@ export const gathered = (hits: ReadonlyArray<Hit>, most: number): ReadonlyArray<
   for (const { hit, ranks } of apart.sort((a, b) => a.ranks[0]! - b.ranks[0]!)) {
     const own = ranks.map((rank) => hits[rank]!)
     const best = own[0]!
-    const key = documentOf(best)
+    const key = documentKey(best)
     byDocument.set(key, [
       ...(byDocument.get(key) ?? []),
       own.length === 1
@@ -241,13 +241,11 @@ export const gathered = (hits: ReadonlyArray<Hit>, most: number): ReadonlyArray<
 const optionally = <K extends string, V>(key: K, values: ReadonlyArray<V>) =>
   (values.length === 0 ? {} : { [key]: values }) as { readonly [P in K]?: ReadonlyArray<V> }
 
-const documentOf = ({ collection, document }: Hit): string => `${collection}\n${document.docId}`
-
 /** The hits, with consecutive passages of a document joined, each at its best rank. */
 export const stretchesOf = (hits: ReadonlyArray<Hit>): ReadonlyArray<Stretch> => {
   const byDocument = new Map<string, Array<Stretch>>()
   for (const [rank, hit] of hits.entries()) {
-    const key = documentOf(hit)
+    const key = documentKey(hit)
     const own = byDocument.get(key) ?? []
     own.push({ ranks: [rank], hit })
     byDocument.set(key, own)

@@ -1,6 +1,6 @@
 import { defaultCollection } from "../model/Collection.ts"
 import { fragment } from "../model/Locator.ts"
-import { headingPath, type Hit, type Similar } from "../model/SearchResult.ts"
+import { documentKey, headingPath, type Hit, type Similar } from "../model/SearchResult.ts"
 import { isCode, type Stretch, stretchesOf, withoutMarks } from "./citations.ts"
 
 const cells = /(?<!\\)\|/
@@ -158,9 +158,6 @@ const fullHeader = (number: number, hit: Hit, isScored = true): string => {
   return `[${number}] (${told.join(", ")}${state(hit)})`
 }
 
-const sameDocument = (a: Similar, b: Similar): boolean =>
-  a.collection === b.collection && a.document.docId === b.document.docId
-
 const quotedUnder = (
   headers: ReadonlyArray<string>,
   hit: Hit,
@@ -169,7 +166,7 @@ const quotedUnder = (
   { before, more = "" }: Pick<EntryStyle, "before"> & { readonly more?: string } = {}
 ): string => {
   const title = titleOf(hit)
-  const isAgain = before !== undefined && sameDocument(before, hit)
+  const isAgain = before !== undefined && documentKey(before) === documentKey(hit)
   const quoted = [
     `source: ${citation(hit, isAgain ? lastName : name)}`,
     ...(title === "" || (isAgain && title === titleOf(before)) ? [] : [`title: ${title}`]),

@@ -7,7 +7,7 @@ import { Collections, orEmpty } from "../Collections.ts"
 import { similarSources } from "../filterHint.ts"
 import { find } from "../find.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
-import { type Hit, ownPassage } from "../model/SearchResult.ts"
+import { type Hit, ownPassage, passageKey } from "../model/SearchResult.ts"
 import { indexedSince } from "../model/Since.ts"
 import { suggested } from "../model/Suggestion.ts"
 import type { WhyReport } from "../model/Why.ts"
@@ -17,7 +17,7 @@ import { recorded, toWhyReport, why } from "../Why.ts"
 import { withoutInside, withoutPaths } from "./respond.ts"
 import { byContract, toSearchResponse } from "./search.ts"
 
-const rankOf = (hit: Hit): string => JSON.stringify([hit.collection, hit.document.docId, ownPassage(hit).ordinal])
+const rankOf = (hit: Hit): string => passageKey({ ...hit, passage: ownPassage(hit) })
 
 /** The passages of two lists with their ranks, by the better rank; and the share of the longer list that both have. */
 const between = (a: ReadonlyArray<Hit>, b: ReadonlyArray<Hit>): Pick<CompareResponse, "moves" | "overlap"> => {

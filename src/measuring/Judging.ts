@@ -4,7 +4,7 @@ import type { CollectionName } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
 import type { Filter } from "../model/Filter.ts"
 import type { SearchRequest } from "../model/Query.ts"
-import type { Hit, Similar } from "../model/SearchResult.ts"
+import { type Hit, type Similar, passageKey } from "../model/SearchResult.ts"
 import type { ListedDocument } from "../model/Stored.ts"
 import type { Judgement } from "../model/Judgement.ts"
 import { Search } from "../Search.ts"
@@ -117,7 +117,7 @@ export class Judging extends Effect.Service<Judging>()("clew/Judging", {
       for (const mode of judgedModes) {
         const { hits } = yield* search.run({ ...requests[mode], ...where, query, topK: most })
         for (const [at, hit] of hits.entries()) {
-          const key = JSON.stringify([hit.collection, hit.document.docId, hit.passage.ordinal])
+          const key = passageKey(hit)
           const known = found.get(key) ?? { hit, ranks: {} }
           known.ranks[mode] = at + 1
           found.set(key, known)

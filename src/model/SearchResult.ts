@@ -230,6 +230,13 @@ export interface Similar {
   }
 }
 
+/** Tells documents apart, those of other collections too. */
+export const documentKey = ({ collection, document }: Pick<Similar, "collection" | "document">): string =>
+  JSON.stringify([collection, document.docId])
+
+/** Tells their passages apart. */
+export const passageKey = (place: Similar): string => `${documentKey(place)} ${place.passage.ordinal}`
+
 /** A statement of passage `n`, with n from 1, quoted as an answer. */
 export interface Quote {
   readonly n: number

@@ -54,13 +54,10 @@ export const isLongerThan = (text: string, most: number): boolean =>
   text.length > most && (text.length > most * 2 || codePoints(text) > most)
 
 /** Whether a text has no lone surrogates, which UTF-8 cannot represent. */
-export const isWellFormed = (text: string): boolean =>
-  // Known to Node 20 and browsers, not yet to the types.
-  (text as string & { isWellFormed(): boolean }).isWellFormed()
+export const isWellFormed = (text: string): boolean => text.isWellFormed()
 
 /** A text that UTF-8 can represent: a lone surrogate becomes U+FFFD, which keeps the length, and with it every offset. */
-export const wellFormed = (text: string): string =>
-  isWellFormed(text) ? text : text.replace(/\p{Surrogate}/gu, "\ufffd")
+export const wellFormed = (text: string): string => text.toWellFormed()
 
 /** The message for a text with a lone surrogate. */
 export const notWellFormed = (name: string): string => `${name} must not contain half a surrogate pair`

@@ -5,7 +5,7 @@ import * as fs from "node:fs/promises"
 import { EmbedderUnavailable } from "../Embedder.ts"
 import { packagedModelFolder } from "./model.ts"
 import { once } from "../runtime/once.ts"
-import { parseFile, type Tokenizer as Loaded } from "../tokenizer/tokenizer.ts"
+import { parse, type Tokenizer as Loaded } from "../tokenizer/tokenizer.ts"
 
 /** As the build packs it for its own version of Node (scripts/build.mjs). */
 const packedFile = `${packagedModelFolder}tokenizer.${process.versions.modules}.packed`
@@ -22,7 +22,7 @@ const read = Effect.gen(function* () {
       })
   })
   return yield* Either.mapLeft(
-    parseFile(packagedTokenizerFile, bytes),
+    parse(packagedTokenizerFile, bytes),
     ({ reason }) => new EmbedderUnavailable({ reason: `${packagedTokenizerFile}: ${reason}` })
   )
 })

@@ -20,7 +20,7 @@ import type { Language } from "../terms/languages.ts"
 import { isLoneCharacter } from "../terms/scan.ts"
 import { termsVersion, weighted } from "../terms/terms.ts"
 import { Arena } from "./Arena.ts"
-import { type Segment, type SegmentStore, State, postingsFormat } from "./SegmentStore.ts"
+import { type Segment, type SegmentStore, State, livingIn, postingsFormat } from "./SegmentStore.ts"
 import { type KeywordRow, buildSegment } from "./build.ts"
 import { languagesOf, learned, listOf, passagesIn } from "./languages.ts"
 import { loadPostings, loadSegments } from "./load.ts"
@@ -168,7 +168,7 @@ const best = Effect.fnUntraced(function* <E>(
     readonly isCancelled: () => boolean
   }
 ) {
-  const alive = segments.reduce((sum, { dead, passages }) => sum + passages - dead, 0)
+  const alive = livingIn(segments)
   if (options.passages !== undefined && alive !== options.passages) {
     damaged(
       segments.length === 0

@@ -44,6 +44,10 @@ export interface Segment {
   readonly languages: string
 }
 
+/** How many passages of segments are not deleted. */
+export const livingIn = (segments: ReadonlyArray<Pick<Segment, "dead" | "passages">>): number =>
+  segments.reduce((sum, { dead, passages }) => sum + passages - dead, 0)
+
 /** A new segment; the store gives it its id. */
 interface NewSegment extends Pick<
   Segment,

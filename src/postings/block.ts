@@ -93,11 +93,6 @@ export class BlockWriter {
     if (this.out.length >= blockBytes) this.close()
   }
 
-  /** The last term added. */
-  get through(): Buffer {
-    return Buffer.from(this.last.subarray(0, this.lastLength))
-  }
-
   close(): void {
     if (this.out.length > 0) this.blocks.push({ first: this.first, data: this.out.take() })
   }

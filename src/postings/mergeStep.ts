@@ -2,7 +2,7 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import { sumAll } from "effect/Number"
 import { parsed } from "../model/Damaged.ts"
-import { type Segment, type SegmentStore, State } from "./SegmentStore.ts"
+import { type Segment, type SegmentStore, State, livingIn } from "./SegmentStore.ts"
 import { BlockReader, BlockWriter, type Head, blockOf, compareTerms, maxTermBytes } from "./block.ts"
 import { ByteReader, ByteWriter, skipFrequencies } from "./bytes.ts"
 import { listOf, passagesIn } from "./languages.ts"
@@ -20,7 +20,8 @@ const beforeAll = new Uint8Array(0)
 class Input {
   /** The block to supply next. */
   block = 0
-  private entry: BlockReader | undefined
+  /** The current entry; undefined: it waits for its next block, or has ended. */
+  current: BlockReader | undefined
 
   constructor(
     readonly segment: number,
@@ -28,29 +29,21 @@ class Input {
     readonly places: Places
   ) {}
 
-  /** The current entry; undefined: it waits for its next block, or has ended. */
-  get current(): BlockReader | undefined {
-    return this.entry
-  }
-
   get waits(): boolean {
-    return this.entry === undefined && this.block < this.blocks
+    return this.current === undefined && this.block < this.blocks
   }
 
   /** Takes the next block, and moves to its first entry after a term. */
   take(data: Uint8Array, after: Uint8Array = beforeAll): void {
     this.block++
-    this.entry = new BlockReader(data)
-    this.advance()
-    while (this.isUpTo(after)) this.advance()
-  }
-
-  private isUpTo(term: Uint8Array): boolean {
-    return this.entry !== undefined && compareTerms(this.entry.term, this.entry.termLength, term, term.length) <= 0
+    const entry = new BlockReader(data)
+    this.current = entry
+    do this.advance()
+    while (this.current !== undefined && compareTerms(entry.term, entry.termLength, after, after.length) <= 0)
   }
 
   advance(): void {
-    if (this.entry?.next() !== true) this.entry = undefined
+    if (this.current?.next() !== true) this.current = undefined
   }
 }
 
@@ -186,15 +179,11 @@ const runningOn = (store: object): Map<number, Running> => {
 const inputsOf = (segment: Segment): ReadonlyArray<number> =>
   parsed<Array<number>>(segment.inputs ?? "[]", () => `the plan of segment ${segment.id}`)
 
-/** Passages that are not deleted. */
-const total = (segments: ReadonlyArray<Segment>): number =>
-  sumAll(segments.map(({ dead, passages }) => passages - dead))
-
 /** Begins a merge, and fixes where each passage goes; later deletions are carried over at the end. */
 const start = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, inputs: ReadonlyArray<Segment>) {
   const found = yield* store.heads(inputs.map(({ id }) => id))
   const ids = new RunsBuilder()
-  const lengths = new Uint32Array(total(inputs))
+  const lengths = new Uint32Array(livingIn(inputs))
   const sources: Array<Input> = []
   for (const input of inputs) {
     const head = found.get(input.id)!
@@ -368,7 +357,7 @@ export const mergeStep = Effect.fn("Store.mergeStep")(function* <E>(
     if (chosen.length === 0) continue
     yield* start(store, chosen)
     began = true
-    if (total(chosen) >= options.largePassages) return true
+    if (livingIn(chosen) >= options.largePassages) return true
     break
   }
   const [next] = (yield* store.inState(State.building)).toSorted((a, b) => a.passages - b.passages)

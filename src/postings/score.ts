@@ -1,6 +1,6 @@
 import { type Mask, type Scored, byScoreAndId } from "../model/Passage.ts"
 import type { Arena, Loaded } from "./Arena.ts"
-import type { Segment } from "./SegmentStore.ts"
+import { type Segment, livingIn } from "./SegmentStore.ts"
 import { type Needle, needleKey } from "./load.ts"
 import type { Runs } from "./runs.ts"
 import { isDead } from "./tombstones.ts"
@@ -127,7 +127,7 @@ export const score = (
   { also, depth, mask }: SearchOptions,
   isCancelled: () => boolean
 ): Matching | undefined => {
-  const passages = total(segments, ({ dead, passages }) => passages - dead)
+  const passages = livingIn(segments)
   const { base, gain, slope } = norm(
     passages,
     total(segments, ({ dead_terms, terms }) => terms - dead_terms)

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { rising } from "../model/Damaged.ts"
-import type { Segment, SegmentStore } from "./SegmentStore.ts"
+import { type Segment, type SegmentStore, livingIn } from "./SegmentStore.ts"
 import { BlockReader, type Head, compareTerms, maxTermBytes } from "./block.ts"
 import { type KeywordRow, buildSegment } from "./build.ts"
 import { ByteReader, forEachPosting } from "./bytes.ts"
@@ -88,7 +88,7 @@ export const verify = Effect.fn("Store.verifyKeyword")(function* <E>(
     if (found.length < most) found.push(what)
   }
   const segments = yield* store.live(collection)
-  const alive = segments.reduce((sum, { dead, passages }) => sum + passages - dead, 0)
+  const alive = livingIn(segments)
   if (alive !== stored.passages) say(`the index has ${alive} passages, the collection ${stored.passages}`)
 
   const hold = Effect.fnUntraced(function* (segment: Segment) {

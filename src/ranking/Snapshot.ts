@@ -124,7 +124,7 @@ export interface Snapshot<E> {
   readonly expand: (
     asked: Searched,
     graph: NonNullable<RankRequest["graph"]>,
-    hits: ReadonlyArray<{ readonly key: number; readonly score: number }>
+    hits: ReadonlyArray<Scored>
   ) => Effect.Effect<Ways, E>
 
   /** The documents that collections' masks leave, counted by facets; with `filter`, the masks are made by it alone. */

@@ -41,31 +41,31 @@ const mean = (
  */
 export const inContext = Effect.fnUntraced(function* <E>(
   snapshot: Pick<Snapshot<E>, "beside">,
-  order: ReadonlyArray<Fused<number>>,
-  scoreIn: (leg: Leg, key: number) => number | undefined,
+  order: ReadonlyArray<Fused>,
+  scoreIn: (leg: Leg, id: number) => number | undefined,
   similarity: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, E>,
   ties: TieOrder<E>,
   kind: keyof typeof shares
 ) {
   const share = shares[kind]
   const [head, tail] = [order.slice(0, lookedAt), order.slice(lookedAt)]
-  const neighbours = yield* snapshot.beside(head.map(({ key }) => key))
+  const neighbours = yield* snapshot.beside(head.map(({ id }) => id))
   const wanted = share.vector === 0 ? [] : [...neighbours.values()].flat()
-  const unknown = new Set(wanted.filter((key) => scoreIn("vector", key) === undefined))
+  const unknown = new Set(wanted.filter((id) => scoreIn("vector", id) === undefined))
   const near = new Map<number, number>()
   for (const { id, score } of yield* similarity([...unknown])) near.set(id, score)
   const beside = new Map<number, Record<Leg, number | undefined>>()
-  for (const { key } of head) {
-    const ids = neighbours.get(key) ?? []
-    beside.set(key, {
+  for (const { id } of head) {
+    const ids = neighbours.get(id) ?? []
+    beside.set(id, {
       vector: share.vector === 0 ? undefined : mean(ids, (id) => scoreIn("vector", id) ?? near.get(id)),
       keyword: mean(ids, (id) => scoreIn("keyword", id) ?? 0)
     })
   }
 
   const units = { vector: unitOf("vector", order, scoreIn), keyword: unitOf("keyword", order, scoreIn) }
-  const risen = head.map((hit): Fused<number> => {
-    const around = present(beside.get(hit.key), () => `passage ${hit.key}`)
+  const risen = head.map((hit): Fused => {
+    const around = present(beside.get(hit.id), () => `passage ${hit.id}`)
     const partOf = (leg: Leg) =>
       around[leg] === undefined
         ? hit.parts[leg]
@@ -81,24 +81,22 @@ export const inContext = Effect.fnUntraced(function* <E>(
 /** How much a leg's score of 1 adds to the fused score. */
 const unitOf = (
   leg: Leg,
-  order: ReadonlyArray<Fused<number>>,
-  scoreIn: (leg: Leg, key: number) => number | undefined
+  order: ReadonlyArray<Fused>,
+  scoreIn: (leg: Leg, id: number) => number | undefined
 ): number => {
-  const some = order.find(({ key, parts }) => parts[leg] !== 0 && scoreIn(leg, key))
-  return some === undefined ? 0 : some.parts[leg] / scoreIn(leg, some.key)!
+  const some = order.find(({ id, parts }) => parts[leg] !== 0 && scoreIn(leg, id))
+  return some === undefined ? 0 : some.parts[leg] / scoreIn(leg, some.id)!
 }
 
 /** Hits with their scores scaled to stay below the last one before them. */
-const below = (last: Fused<number> | undefined, hits: ReadonlyArray<Fused<number>>): ReadonlyArray<Fused<number>> => {
+const below = (last: Fused | undefined, hits: ReadonlyArray<Fused>): ReadonlyArray<Fused> => {
   const first = hits[0]
   if (first === undefined || last === undefined || first.score <= Math.max(0, last.score)) return hits
   const factor = Math.max(0, last.score) / first.score
-  return hits.map(({ key, keyword, parts, score, second, vector }) => ({
-    key,
-    score: score * factor,
-    second: second * factor,
-    vector,
-    keyword,
-    parts: { vector: parts.vector * factor, keyword: parts.keyword * factor }
+  return hits.map((hit) => ({
+    ...hit,
+    score: hit.score * factor,
+    second: hit.second * factor,
+    parts: { vector: hit.parts.vector * factor, keyword: hit.parts.keyword * factor }
   }))
 }

@@ -37,7 +37,7 @@ export class Stages {
 }
 
 /** A leg's own score of any passage that it was asked about. */
-export type ScoreIn = (leg: "vector" | "keyword", key: number) => number | undefined
+export type ScoreIn = (leg: "vector" | "keyword", id: number) => number | undefined
 
 const occurrences = (found: ReadonlyArray<string>, { isPrefix, term }: { isPrefix: boolean; term: string }) =>
   found.filter((other) => (isPrefix ? other.startsWith(term) : other === term)).length
@@ -47,7 +47,7 @@ export const explain = Effect.fnUntraced(function* <E>(
   snapshot: Snapshot<E>,
   asked: ReadonlyArray<Searched>,
   request: Pick<RankRequest, "keyword">,
-  best: ReadonlyArray<Fused<number>>,
+  best: ReadonlyArray<Fused>,
   hits: ReadonlyArray<Hit>,
   {
     ages,
@@ -71,11 +71,11 @@ export const explain = Effect.fnUntraced(function* <E>(
       ? { terms: [], total: 0 }
       : yield* snapshot.terms(asked, request.keyword, {
           near,
-          passages: best.map(({ key }) => key),
+          passages: best.map(({ id }) => id),
           most: explainedTerms
         })
   const isNear = new Set(near.map(({ term }) => term))
-  return best.map(({ key, keyword: byWords, parts, vector }, at): Explanation => {
+  return best.map(({ id, keyword: byWords, parts, vector }, at): Explanation => {
     const { document, passage } = hits[at]!
     const language = languages[at]!
     const fields = {
@@ -83,12 +83,12 @@ export const explain = Effect.fnUntraced(function* <E>(
       heading: terms(searchedHeading(passage), language),
       text: terms(passage.text, language)
     }
-    const score = scoreIn("keyword", key)
-    const gain = gains.get(key) ?? 0
-    const around = beside?.get(key)
-    const age = ages?.get(key)
+    const score = scoreIn("keyword", id)
+    const gain = gains.get(id) ?? 0
+    const around = beside?.get(id)
+    const age = ages?.get(id)
     const found = shown.flatMap((want) => {
-      const own = want.scores.get(key)
+      const own = want.scores.get(id)
       return own === undefined
         ? []
         : [
@@ -102,7 +102,7 @@ export const explain = Effect.fnUntraced(function* <E>(
             }
           ]
     })
-    const similarity = scoreIn("vector", key)
+    const similarity = scoreIn("vector", id)
     const others = (score ?? 0) / (1 + gain) - found.reduce((sum, term) => sum + term.score, 0)
     return {
       ...(similarity === undefined && parts.vector === 0

@@ -1,5 +1,5 @@
 import { limits } from "../model/Limits.ts"
-import type { Hit, Similar } from "../model/SearchResult.ts"
+import { type Hit, type Similar, documentKey, passageKey } from "../model/SearchResult.ts"
 import type { Listing } from "../model/Stored.ts"
 import { type Sketch, Seen, sketch } from "./resemblance.ts"
 
@@ -44,9 +44,6 @@ export const relevantTo =
   (hit: Hit): boolean =>
     least <= 0 || relevanceOf(hit) >= least
 
-const idOf = ({ collection, document, passage }: Hit): string =>
-  JSON.stringify([collection, document.docId, passage.ordinal])
-
 /**
  * A list with those of `led`, where the graph leads, best first, from the sixth to the tenth place that repeat nothing
  * there. Each keeps the place that it has, or takes, best first, an empty one, else of what is at most as relevant the
@@ -59,8 +56,8 @@ export const withLed = (
 ): ReadonlyArray<Hit> => {
   const listed = plain.slice(0, end)
   if (led.length === 0 || listed.length < first) return plain
-  const placeOf = new Map(listed.map((hit, at) => [idOf(hit), at - first]))
-  const others = new Set(led.filter((hit) => !placeOf.has(idOf(hit))))
+  const placeOf = new Map(listed.map((hit, at) => [passageKey(hit), at - first]))
+  const others = new Set(led.filter((hit) => !placeOf.has(passageKey(hit))))
   const { folds, open } = folded([...listed, ...others], { ...listing, limit: listed.length + others.size })
   const saying = new Set(folds.slice(0, open).map(({ hit }) => hit))
   const places: Array<Hit | undefined> = Array.from({ length: end - first }, (_, place) => plain[first + place])
@@ -71,14 +68,14 @@ export const withLed = (
       .filter((place) => (relevances[place] ?? 0) <= relevance)
       .sort((a, b) => (relevances[b] ?? 1) - (relevances[a] ?? 1))[0]
   for (const hit of led) {
-    const own = placeOf.get(idOf(hit))
+    const own = placeOf.get(passageKey(hit))
     const place = own ?? (saying.has(hit) ? fitting(hit.relevance) : undefined)
     if (place === undefined || !free.delete(place)) continue
     places[place] = own === undefined ? hit : { ...places[place]!, relevance: hit.relevance, via: hit.via }
   }
   const tail = places.filter((hit) => hit !== undefined)
-  const taken = new Set(tail.map(idOf))
-  const rest = plain.slice(first).filter((hit) => !taken.has(idOf(hit)))
+  const taken = new Set(tail.map(passageKey))
+  const rest = plain.slice(first).filter((hit) => !taken.has(passageKey(hit)))
   return [...plain.slice(0, first), ...tail, ...rest].slice(0, listing.places)
 }
 
@@ -117,8 +114,6 @@ interface Open {
 }
 
 const alone = (hit: Hit): Open => ({ hit, overlapping: [], similar: [] })
-
-const documentOf = ({ collection, document }: Hit): string => JSON.stringify([collection, document.docId])
 
 /** Whether two passages of one document overlap word for word, under the same headings and on the same page. */
 const isOverlapping = ({ passage: a }: Hit, { passage: b }: Hit): boolean => {
@@ -184,7 +179,7 @@ export const folded = (hits: ReadonlyArray<Hit>, { filled, fold, limit, perDocum
   const seen = new Seen()
   for (const hit of hits) {
     if (open.length === limit) break
-    const name = documentOf(hit)
+    const name = documentKey(hit)
     const own = ofDocument.get(name) ?? []
     if (fold) {
       const beside = own.find((other) => isOverlapping(other.hit, hit))
@@ -240,8 +235,8 @@ const joined = (hits: ReadonlyArray<Hit>): Hit["passage"] => {
 const places = (similar: ReadonlyArray<Hit>): ReadonlyArray<Similar> => {
   const groups: Array<Array<Hit>> = []
   for (const hit of similar) {
-    const name = documentOf(hit)
-    const group = groups.find((all) => documentOf(all[0]!) === name && all.some((other) => isOverlapping(other, hit)))
+    const name = documentKey(hit)
+    const group = groups.find((all) => documentKey(all[0]!) === name && all.some((other) => isOverlapping(other, hit)))
     if (group === undefined) groups.push([hit])
     else group.push(hit)
   }

@@ -1,19 +1,13 @@
-import { byScore, falling } from "../model/Passage.ts"
+import { type Scored, byScore, falling } from "../model/Passage.ts"
 
-/** A candidate of one leg with the leg's own score. */
-export interface Ranked<K> {
-  readonly key: K
-  readonly score: number
-}
-
-/** One leg's candidates, best first, each key once. */
-export interface Leg<K> {
-  readonly ranked: ReadonlyArray<Ranked<K>>
+/** One leg's candidates with its own scores, best first, each passage once. */
+export interface Leg {
+  readonly ranked: ReadonlyArray<Scored>
   /** The leg's score of a candidate that only the other leg found; default, or if undefined: 0. */
-  readonly scoreOf?: ((key: K) => number | undefined) | undefined
+  readonly scoreOf?: ((id: number) => number | undefined) | undefined
 }
 
-export interface FusionOptions<K> {
+export interface FusionOptions {
   /** Weight of the vector leg, 0 to 1; a leg of weight 0 adds no candidates. */
   readonly alpha: number
   /** By reciprocal ranks, or by scores divided by their maximum. */
@@ -21,7 +15,7 @@ export interface FusionOptions<K> {
   /** RRF's constant, default 10. */
   readonly k?: number | undefined
   /** Order of candidates with equal scores, in both methods. */
-  readonly tieOrder: (a: K, b: K) => number
+  readonly tieOrder: (a: number, b: number) => number
 }
 
 /** A leg's place for a candidate: rank from 1, and the leg's own score. */
@@ -31,9 +25,7 @@ export interface Place {
 }
 
 /** A fused candidate; a place is missing if the leg did not rank it. */
-export interface Fused<K> {
-  readonly key: K
-  readonly score: number
+export interface Fused extends Scored {
   /**
    * Decides between equal scores: for reciprocal ranks, the score-fused score, as far as the legs' rankings provide it.
    */
@@ -44,45 +36,48 @@ export interface Fused<K> {
   readonly parts: { readonly vector: number; readonly keyword: number }
 }
 
-/** A key and its places in the legs. */
-interface Candidate<K> {
-  readonly key: K
+/** A passage and its places in the legs. */
+interface Candidate {
+  readonly id: number
   readonly vector: Place | undefined
   keyword: Place | undefined
 }
 
-const candidatesOf = <K>(vector: ReadonlyArray<Ranked<K>>, keyword: ReadonlyArray<Ranked<K>>) => {
-  const all: Array<Candidate<K>> = vector.map(({ key, score }, at) => ({
-    key,
+const candidatesOf = (vector: ReadonlyArray<Scored>, keyword: ReadonlyArray<Scored>) => {
+  const all: Array<Candidate> = vector.map(({ id, score }, at) => ({
+    id,
     vector: { rank: at + 1, score },
     keyword: undefined
   }))
-  const known = new Map<K, Candidate<K>>()
-  for (const candidate of all) known.set(candidate.key, candidate)
+  const known = new Map<number, Candidate>()
+  for (const candidate of all) known.set(candidate.id, candidate)
   let rank = 0
-  for (const { key, score } of keyword) {
+  for (const { id, score } of keyword) {
     const place = { rank: ++rank, score }
-    const candidate = known.get(key)
-    if (candidate === undefined) all.push({ key, vector: undefined, keyword: place })
+    const candidate = known.get(id)
+    if (candidate === undefined) all.push({ id, vector: undefined, keyword: place })
     else candidate.keyword = place
   }
   return all
 }
 
-const reciprocal = (place: Place | undefined, k: number): number =>
+/** RRF's constant where none is given. */
+export const usualK = 10
+
+const reciprocal = (place: Pick<Place, "rank"> | undefined, k: number): number =>
   place === undefined ? 0 : (k + 1) / (k + place.rank)
 
 /** Scores divided by their maximum; unchanged if none is positive, since dividing would reverse their order. */
-const normalised = <K>(
-  { scoreOf }: Leg<K>,
-  candidates: ReadonlyArray<Candidate<K>>,
-  placeIn: (candidate: Candidate<K>) => Place | undefined
+const normalised = (
+  { scoreOf }: Leg,
+  candidates: ReadonlyArray<Candidate>,
+  placeIn: (candidate: Candidate) => Place | undefined
 ): Float64Array => {
   const scores = new Float64Array(candidates.length)
   let max = 0
   for (let at = 0; at < scores.length; at++) {
     const one = candidates[at]!
-    scores[at] = placeIn(one)?.score ?? scoreOf?.(one.key) ?? 0
+    scores[at] = placeIn(one)?.score ?? scoreOf?.(one.id) ?? 0
     if (scores[at]! > max) max = scores[at]!
   }
   if (max > 0) for (let at = 0; at < scores.length; at++) scores[at]! /= max
@@ -93,9 +88,9 @@ const normalised = <K>(
  * Combines rankings with incomparable scores, each best first, into one: a candidate's score depends on its rank, 1 for
  * the first of each.
  */
-export const byRank = <K>(rankings: ReadonlyArray<ReadonlyArray<Ranked<K>>>, k = 10): Array<Ranked<K>> =>
+export const byRank = (rankings: ReadonlyArray<ReadonlyArray<Scored>>): Array<Scored> =>
   rankings
-    .flatMap((ranking) => ranking.map(({ key }, index) => ({ key, score: (k + 1) / (k + index + 1) })))
+    .flatMap((ranking) => ranking.map(({ id }, index) => ({ id, score: reciprocal({ rank: index + 1 }, usualK) })))
     .sort(byScore)
 
 /**
@@ -104,21 +99,21 @@ export const byRank = <K>(rankings: ReadonlyArray<ReadonlyArray<Ranked<K>>>, k =
  * weighted); ties by the legs' scores. `score`: alpha·cos/max(cos) + (1 - alpha)·bm25/max(bm25), the maxima over all
  * candidates.
  */
-export const fuse = <K>(vector: Leg<K>, keyword: Leg<K>, options: FusionOptions<K>): ReadonlyArray<Fused<K>> => {
-  const { alpha, k = 10, method, tieOrder } = options
+export const fuse = (vector: Leg, keyword: Leg, options: FusionOptions): ReadonlyArray<Fused> => {
+  const { alpha, k = usualK, method, tieOrder } = options
   const candidates = candidatesOf(alpha > 0 ? vector.ranked : [], alpha < 1 ? keyword.ranked : [])
   const vectorScores = normalised(vector, candidates, (one) => one.vector)
   const keywordScores = normalised(keyword, candidates, (one) => one.keyword)
   return (
     candidates
-      .map(({ key, keyword, vector }, at): Fused<K> => {
+      .map(({ id, keyword, vector }, at): Fused => {
         const weighted = { vector: alpha * vectorScores[at]!, keyword: (1 - alpha) * keywordScores[at]! }
         const parts =
           method === "score"
             ? weighted
             : { vector: alpha * reciprocal(vector, k), keyword: (1 - alpha) * reciprocal(keyword, k) }
         return {
-          key,
+          id,
           score: parts.vector + parts.keyword,
           second: weighted.vector + weighted.keyword,
           vector,
@@ -128,7 +123,7 @@ export const fuse = <K>(vector: Leg<K>, keyword: Leg<K>, options: FusionOptions<
       })
       // In place: a comparator for lists of all kinds would make an object of each score.
       .sort((a, b) =>
-        a.score > b.score ? -1 : a.score < b.score ? 1 : falling(a.second, b.second) || tieOrder(a.key, b.key)
+        a.score > b.score ? -1 : a.score < b.score ? 1 : falling(a.second, b.second) || tieOrder(a.id, b.id)
       )
   )
 }

@@ -17,7 +17,7 @@ import type { Compared, Searched, Snapshot, Ways } from "./Snapshot.ts"
 import { inContext } from "./context.ts"
 import { type ScoreIn, Stages, explain } from "./explain.ts"
 import { listed, relevantTo, wantedFor, withLed } from "./folding.ts"
-import { type Fused, type Leg, type Ranked, byRank, fuse } from "./fusion.ts"
+import { type Fused, type Leg, byRank, fuse, usualK } from "./fusion.ts"
 import { byRecency } from "./recency.ts"
 import { judging, unscaled } from "./relevance.ts"
 import { TieOrder, tied } from "./ties.ts"
@@ -31,32 +31,27 @@ export const without = (some: ReadonlyArray<Scored>, others: ReadonlyArray<Score
   return idsOf(some).filter((id) => !known.has(id))
 }
 
-/** By falling scores. */
-const toCandidates = (scored: ReadonlyArray<Scored>): Array<Ranked<number>> =>
-  scored.map(({ id, score }) => ({ key: id, score })).sort(byScore)
-
 /** The best `depth` passages of a leg as its ranking; the others keep their scores, for fusion by score. */
 const toLeg = (
-  sorted: ReadonlyArray<Ranked<number>>,
+  sorted: ReadonlyArray<Scored>,
   others: ReadonlyArray<Scored>,
   depth: number
-): Leg<number> & { readonly scoreOf: (id: number) => number | undefined } => {
+): Leg & { readonly scoreOf: (id: number) => number | undefined } => {
   const scores = lazily(() => {
     const all = new Map<number, number>()
-    for (const { id, score } of others) all.set(id, score)
-    for (const { key, score } of sorted) all.set(key, score)
+    for (const some of [others, sorted]) for (const { id, score } of some) all.set(id, score)
     return all
   })
   return { ranked: sorted.slice(0, depth), scoreOf: (id) => scores().get(id) }
 }
 
 /** The ranking of the only leg. */
-export const alone = (name: "vector" | "keyword", leg: Leg<number>): ReadonlyArray<Fused<number>> =>
-  leg.ranked.map(({ key, score }, index) => {
+export const alone = (name: "vector" | "keyword", leg: Leg): ReadonlyArray<Fused> =>
+  leg.ranked.map(({ id, score }, index) => {
     const place = { rank: index + 1, score }
     return name === "vector"
-      ? { key, score, second: score, vector: place, keyword: undefined, parts: { vector: score, keyword: 0 } }
-      : { key, score, second: score, vector: undefined, keyword: place, parts: { vector: 0, keyword: score } }
+      ? { id, score, second: score, vector: place, keyword: undefined, parts: { vector: score, keyword: 0 } }
+      : { id, score, second: score, vector: undefined, keyword: place, parts: { vector: 0, keyword: score } }
   })
 
 const noWays: Ways = new Map()
@@ -78,18 +73,18 @@ const along = Effect.fnUntraced(function* <E>(
   snapshot: Snapshot<E>,
   asked: ReadonlyArray<Searched>,
   { graph }: Pick<RankRequest, "graph">,
-  ranked: ReadonlyArray<Fused<number>>
+  ranked: ReadonlyArray<Fused>
 ) {
   if (graph === undefined || ranked.length < limits.graph.first) return { led: [], ways: noWays }
   const head = ranked.slice(0, limits.graph.first)
-  const homes = asked.length === 1 ? undefined : yield* snapshot.homes(head.map(({ key }) => key))
-  const home = asked.find(({ id }) => homes === undefined || id === homes.get(head[0]!.key))
-  const walked = present(home, () => `the document of passage ${head[0]!.key}`)
-  const hits = homes === undefined ? head : head.filter(({ key }) => homes.get(key) === walked.id)
+  const homes = asked.length === 1 ? undefined : yield* snapshot.homes(idsOf(head))
+  const home = asked.find(({ id }) => homes === undefined || id === homes.get(head[0]!.id))
+  const walked = present(home, () => `the document of passage ${head[0]!.id}`)
+  const hits = homes === undefined ? head : head.filter(({ id }) => homes.get(id) === walked.id)
   const ways = yield* snapshot.expand(walked, graph, hits)
   if (ways.size === 0) return { led: [], ways }
-  const known = new Map(ranked.map((hit) => [hit.key, hit]))
-  return { led: Array.from(ways.keys(), (key): Fused<number> => known.get(key) ?? { key, ...unranked }), ways }
+  const known = new Map(ranked.map((hit) => [hit.id, hit]))
+  return { led: Array.from(ways.keys(), (id): Fused => known.get(id) ?? { id, ...unranked }), ways }
 })
 
 /** The best `limit` passages over all requested collections, and where the graph leads from them. */
@@ -138,9 +133,9 @@ const order = Effect.fnUntraced(function* <E>(
   const nearToo = unseen.length === 0 ? [] : yield* stages.during("vector", scoresOf(snapshot, asked, unseen))
 
   const ties = new TieOrder(snapshot)
-  const legs = nearest.map(toCandidates)
+  const legs = nearest.map((leg) => leg.toSorted(byScore))
   const { gains, ranked: matched } =
-    keyword === undefined ? unnamed([]) : yield* naming(snapshot, keyword, toCandidates(matching))
+    keyword === undefined ? unnamed([]) : yield* naming(snapshot, keyword, matching.toSorted(byScore))
   const ranked = both ? depth : limit
   yield* ties.learn([...legs, matched].flatMap((leg) => tied(leg, ranked)))
   const together = legs.length > 1 ? byRank(legs.map((leg) => leg.sort(ties.best).slice(0, depth))) : (legs[0] ?? [])
@@ -157,7 +152,7 @@ const order = Effect.fnUntraced(function* <E>(
     : asks
       ? alone("vector", vectorLeg)
       : alone("keyword", keywordLeg)
-  const scoreIn: ScoreIn = (name, key) => (name === "vector" ? vectorLeg : keywordLeg).scoreOf(key)
+  const scoreIn: ScoreIn = (name, id) => (name === "vector" ? vectorLeg : keywordLeg).scoreOf(id)
   const { beside, order: placed } =
     crosswise && request.context === true
       ? yield* stages.during(
@@ -173,7 +168,7 @@ const order = Effect.fnUntraced(function* <E>(
   const { led, ways } = yield* spanning(along(snapshot, asked, request, timely), "Store.graph")
   const best = timely.slice(0, limit)
   const strangers = hasVectors
-    ? [...best, ...led].flatMap(({ key }) => (scoreIn("vector", key) === undefined ? [key] : []))
+    ? [...best, ...led].flatMap(({ id }) => (scoreIn("vector", id) === undefined ? [id] : []))
     : []
   const others = new Map(
     strangers.length === 0 ? [] : (yield* scoresOf(snapshot, asked, strangers)).map(({ id, score }) => [id, score])
@@ -184,12 +179,12 @@ const order = Effect.fnUntraced(function* <E>(
     ways,
     near,
     rarity,
-    similarity: (key: number) => scoreIn("vector", key) ?? others.get(key),
+    similarity: (id: number) => scoreIn("vector", id) ?? others.get(id),
     details: { scoreIn, gains, ages, beside, near },
     report: {
       depth,
       candidates: { vector: vectorLeg.ranked.length, keyword: keywordLeg.ranked.length },
-      ...(both ? { alpha, ...(method === "rrf" ? { rrf_k: rrfK ?? 10 } : {}) } : {})
+      ...(both ? { alpha, ...(method === "rrf" ? { rrf_k: rrfK ?? usualK } : {}) } : {})
     }
   }
 })
@@ -202,16 +197,16 @@ const read = Effect.fnUntraced(function* <E>(
   stages: Stages
 ) {
   const all = [...best, ...led]
-  const shown = yield* stages.during("read", snapshot.shown(all.map(({ key }) => key)))
+  const shown = yield* stages.during("read", snapshot.shown(idsOf(all)))
   return all.map((ranked, at) => {
-    const { key, keyword, score, vector } = ranked
-    const what = present(shown.get(key), () => `passage ${key}, or its document,`)
+    const { id, keyword, score, vector } = ranked
+    const what = present(shown.get(id), () => `passage ${id}, or its document,`)
     const { name: collection } = present(
-      asked.find(({ id }) => id === what.collection),
-      () => `the collection of passage ${key}`
+      asked.find((each) => each.id === what.collection),
+      () => `the collection of passage ${id}`
     )
-    const via = at < best.length ? undefined : ways.get(key)
-    const alike = similarity(key)
+    const via = at < best.length ? undefined : ways.get(id)
+    const alike = similarity(id)
     const hit: Hit = {
       score,
       vector,
@@ -315,23 +310,19 @@ const risen = (alpha: number, share: number): number => {
 /** The best of the keyword leg that are checked for names; they can only rise. */
 const lookedAt = 30
 
-const unnamed = (ranked: ReadonlyArray<Ranked<number>>) => ({
+const unnamed = (ranked: ReadonlyArray<Scored>) => ({
   ranked: [...ranked],
   gains: new Map<number, number>()
 })
 
 /** Moves passages up that contain the query's names literally, those that define them first. */
-const naming = Effect.fnUntraced(function* <E>(
-  snapshot: Snapshot<E>,
-  query: string,
-  sorted: ReadonlyArray<Ranked<number>>
-) {
+const naming = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, query: string, sorted: ReadonlyArray<Scored>) {
   const names = namesIn(query)
   const best = sorted.slice(0, lookedAt)
   if (names.length === 0 || best.length < 2) return unnamed(sorted)
-  const rows = yield* snapshot.texts(best.map(({ key }) => key))
+  const rows = yield* snapshot.texts(idsOf(best))
   const gains = new Map(rows.map((row) => [row.id, namesGain(names, row)]))
-  const risen = best.map(({ key, score }) => ({ key, score: score * (1 + (gains.get(key) ?? 0)) }))
+  const risen = best.map(({ id, score }) => ({ id, score: score * (1 + (gains.get(id) ?? 0)) }))
   return { ranked: [...risen.sort(byScore), ...sorted.slice(lookedAt)], gains }
 })
 

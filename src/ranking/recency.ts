@@ -69,22 +69,22 @@ export type Ages = ReadonlyMap<number, Aged>
  */
 export const byRecency = Effect.fnUntraced(function* <E>(
   snapshot: Pick<Snapshot<E>, "metadata">,
-  order: ReadonlyArray<Fused<number>>,
+  order: ReadonlyArray<Fused>,
   { halfLifeDays, key, now }: Recency,
   ties: TieOrder<E>,
   limit: number
 ) {
   const values = yield* snapshot.metadata(
-    order.map((hit) => hit.key),
+    order.map((hit) => hit.id),
     key
   )
   const ages = new Map<number, Aged>()
-  const aged = order.map((hit): Fused<number> => {
-    const time = timeOf(values.get(hit.key))
+  const aged = order.map((hit): Fused => {
+    const time = timeOf(values.get(hit.id))
     if (time === undefined) return hit
     const ageDays = ageInDays(time, now)
     const contribution = -Math.abs(hit.score) * (1 - decay(ageDays, halfLifeDays))
-    ages.set(hit.key, { ageDays, contribution })
+    ages.set(hit.id, { ageDays, contribution })
     return { ...hit, score: hit.score + contribution }
   })
   aged.sort(ties.best)

@@ -1,10 +1,9 @@
 import * as Effect from "effect/Effect"
+import { byCodePoint } from "../model/units.ts"
 import type { Place, Snapshot } from "./Snapshot.ts"
-import { byScore, falling } from "../model/Passage.ts"
+import { type Scored, byScore, falling } from "../model/Passage.ts"
 
-interface Candidate {
-  readonly key: number
-  readonly score: number
+interface Candidate extends Scored {
   /** Decides between equal scores, before the position does. */
   readonly second?: number
 }
@@ -13,34 +12,21 @@ interface Candidate {
  * Passages that share their score with a neighbour, from a list by falling scores, for runs that begin before `until`.
  */
 export const tied = (sorted: ReadonlyArray<Candidate>, until: number): ReadonlyArray<number> => {
-  const keys: Array<number> = []
+  const ids: Array<number> = []
   for (let from = 0; from < Math.min(until, sorted.length);) {
     let to = from + 1
     while (to < sorted.length && isTie(sorted[to]!, sorted[from]!)) to++
-    if (to - from > 1) for (let i = from; i < to; i++) keys.push(sorted[i]!.key)
+    if (to - from > 1) for (let i = from; i < to; i++) ids.push(sorted[i]!.id)
     from = to
   }
-  return keys
+  return ids
 }
 
 const isTie = (a: Candidate, b: Candidate): boolean => a.score === b.score && a.second === b.second
 
 /**
- * By code points, which is also the order of UTF-8: a store may have to choose between equals too, and uses that order.
- */
-const byText = (a: string, b: string): number => {
-  if (a === b) return 0
-  let at = 0
-  while (at < a.length && a[at] === b[at]) at++
-  return rankOf(a.charCodeAt(at)) - rankOf(b.charCodeAt(at))
-}
-
-/** Surrogates sort after every other code unit; the end of a text sorts first. */
-const rankOf = (unit: number): number =>
-  Number.isNaN(unit) ? -1 : unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit
-
-/**
- * The order of passages with equal scores: by doc_id, then collection and ordinal. A passage's position is only read
+ * The order of passages with equal scores: by doc_id, then collection and ordinal. A store may have to choose between
+ * equals too, and uses that order. A passage's position is only read
  * when needed.
  */
 export class TieOrder<E> {
@@ -60,9 +46,9 @@ export class TieOrder<E> {
   readonly compare = (a: number, b: number): number => {
     const [x, y] = [this.places.get(a), this.places.get(b)]
     if (x === undefined || y === undefined) return a - b
-    return byText(x.doc_id, y.doc_id) || byText(x.collection, y.collection) || x.ordinal - y.ordinal
+    return byCodePoint(x.doc_id, y.doc_id) || byCodePoint(x.collection, y.collection) || x.ordinal - y.ordinal
   }
 
   readonly best = (a: Candidate, b: Candidate): number =>
-    byScore(a, b) || falling(a.second ?? 0, b.second ?? 0) || this.compare(a.key, b.key)
+    byScore(a, b) || falling(a.second ?? 0, b.second ?? 0) || this.compare(a.id, b.id)
 }

@@ -1,8 +1,6 @@
 /** Turns one piece of normalised text into tokens. */
 export interface Model {
   readonly unknownId: number | undefined
-  /** The same, if it is left out. */
-  readonly omitted: number | undefined
   /** Pushes the ids of the piece's tokens, in order, and returns the piece's size in tokens. */
   readonly tokenize: (piece: string, ids: Array<number>) => number
 }

@@ -93,7 +93,6 @@ export const unigram = (spec: Unigram, vocabulary: Vocabulary, whole: boolean): 
 
   return {
     unknownId,
-    omitted: whole ? undefined : unknownId,
     tokenize: (text, ids) => {
       const { end: length, utf8 } = encode(text, 0)
       search(utf8, length)
@@ -145,7 +144,6 @@ export const wordPiece = (spec: WordPiece, vocabulary: Vocabulary, whole: boolea
 
   return {
     unknownId,
-    omitted: whole ? undefined : unknownId,
     tokenize: (word, ids) => {
       const before = ids.length
       const characters = charactersOf(word)
@@ -249,7 +247,6 @@ export const bpe = (spec: Bpe, vocabulary: Vocabulary, whole: boolean): Model =>
 
   return {
     unknownId: unknownId === -1 ? undefined : unknownId,
-    omitted: whole || unknownId === -1 ? undefined : unknownId,
     tokenize: (piece, ids) => {
       if (spec.ignore_merges) {
         const { end, utf8 } = encode(piece, 0)

@@ -1,3 +1,4 @@
+import { escape } from "effect/RegExp"
 import {
   type Behavior,
   type Metaspace,
@@ -5,8 +6,6 @@ import {
   type PreTokenizer,
   UnsupportedTokenizer
 } from "./TokenizerJson.ts"
-
-const escaped = (literal: string): string => literal.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")
 
 /** The characters of Oniguruma's `\w`, for use inside a class. */
 const word = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\xb2\xb3\xb9\xbc-\xbe`
@@ -73,7 +72,7 @@ const translated = (source: string): string => {
 
 /** The pattern as a global Unicode regular expression; throws UnsupportedTokenizer if JavaScript has no equivalent. */
 export const regExpOf = (pattern: Pattern): RegExp => {
-  if ("String" in pattern) return new RegExp(escaped(pattern.String), "gu")
+  if ("String" in pattern) return new RegExp(escape(pattern.String), "gu")
   try {
     return new RegExp(translated(withoutFlags(pattern.Regex)), "gu")
   } catch {

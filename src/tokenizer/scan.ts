@@ -1,3 +1,4 @@
+import { escape } from "effect/RegExp"
 import { copying } from "../model/units.ts"
 import type { AddedToken, BertNormalizer } from "./TokenizerJson.ts"
 import { hashSeed, hashSlot, hashStep, type Model, type Scan, type TokenIds } from "./model.ts"
@@ -118,10 +119,8 @@ export const addedTokens = (
 ): ((text: string) => ReadonlyArray<AddedMatch>) | undefined => {
   const byContent = new Map(tokens.filter((token) => token.content !== "").map((token) => [token.content, token]))
   if (byContent.size === 0) return undefined
-  const alternatives = [...byContent.keys()]
-    .sort((a, b) => b.length - a.length)
-    .map((content) => content.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
-  const pattern = new RegExp(alternatives.join("|"), "g")
+  const longestFirst = [...byContent.keys()].sort((a, b) => b.length - a.length)
+  const pattern = new RegExp(longestFirst.map(escape).join("|"), "g")
 
   return (text) => {
     const matches: Array<AddedMatch> = []
@@ -147,12 +146,16 @@ export const addedTokens = (
   }
 }
 
-/** For any pipeline: the whole range is normalised, then split, then each piece is tokenised or found in the cache. */
+/**
+ * For any pipeline: the whole range is normalised, then split, then each piece is tokenised or found in the cache. An
+ * added token with the id `omitted` is left out.
+ */
 export const scanPieces = (
   normalize: Normalize,
   findAdded: ((text: string) => ReadonlyArray<AddedMatch>) | undefined,
   preTokenize: PreTokenize,
-  model: Model
+  model: Model,
+  omitted: number | undefined
 ): Scan => {
   const cache = new PieceCache()
   const units = new Uint16Array(longestPiece)
@@ -195,7 +198,7 @@ export const scanPieces = (
     for (const match of findAdded?.(normalized) ?? []) {
       if (match.start > at)
         size += scanSplit(normalized.slice(at, match.start), () => at === 0 && startsAsOriginal(), out)
-      if (match.id !== model.omitted) out?.push(match.id)
+      if (match.id !== omitted) out?.push(match.id)
       size++
       at = match.end
     }

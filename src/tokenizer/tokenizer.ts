@@ -83,6 +83,7 @@ const templatesOf = (spec: PostProcessor): Pick<WholeTokenizer, "single" | "pair
 
 const build = (spec: TokenizerJson, vocabulary: Vocabulary, whole: boolean): Tokenizer => {
   const model = models(spec.model, vocabulary, whole)
+  const omitted = whole ? undefined : model.unknownId
   const normalize = spec.normalizer === null ? (text: string) => text : normalizer(spec.normalizer)
   const preTokenize = spec.pre_tokenizer === null ? (text: string) => [text] : preTokenizer(spec.pre_tokenizer)
   const findRaw = addedTokens(spec.added_tokens.filter((token) => !token.normalized))
@@ -95,7 +96,7 @@ const build = (spec: TokenizerJson, vocabulary: Vocabulary, whole: boolean): Tok
     spec.pre_tokenizer?.type === "BertPreTokenizer" &&
     findNormalized === undefined
       ? scanBert(spec.normalizer, normalize, preTokenize, model)
-      : scanPieces(normalize, findNormalized, preTokenize, model)
+      : scanPieces(normalize, findNormalized, preTokenize, model, omitted)
 
   const run = (text: string, out?: TokenIds): number => {
     let size = 0
@@ -103,7 +104,7 @@ const build = (spec: TokenizerJson, vocabulary: Vocabulary, whole: boolean): Tok
     if (findRaw !== undefined) {
       for (const match of findRaw(text)) {
         size += scan(text, at, match.start, out) + 1
-        if (match.id !== model.omitted) out?.push(match.id)
+        if (match.id !== omitted) out?.push(match.id)
         at = match.end
       }
     }
@@ -160,13 +161,9 @@ const attempt = <A>(make: () => A): Either.Either<A, UnsupportedTokenizer> =>
 
 /**
  * The tokenizer described by a Hugging Face tokenizer.json in UTF-8: WordPiece, Unigram or BPE. It leaves unknown tokens
- * out.
+ * out. The build may have packed the file (vocabulary.ts), which its name says.
  */
-export const parse = (json: Uint8Array): Either.Either<Tokenizer, UnsupportedTokenizer> =>
-  attempt(() => fromBytes(json))
-
-/** The same, of a file that the build may have packed (vocabulary.ts), which its name says. */
-export const parseFile = (name: string, file: Uint8Array): Either.Either<Tokenizer, UnsupportedTokenizer> =>
+export const parse = (name: string, file: Uint8Array): Either.Either<Tokenizer, UnsupportedTokenizer> =>
   attempt(() => fromBytes(file, { isPacked: name.endsWith(".packed") }))
 
 const decodePostProcessor = Schema.decodeUnknownEither(PostProcessor)

@@ -1,4 +1,3 @@
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
@@ -30,7 +29,7 @@ const make = (url: string, more: Partial<OpenAi.OpenAiOptions> = {}) =>
         apiKey: Option.some(Redacted.make("secret")),
         ...more
       })
-  ).pipe(Effect.provide(FetchHttpClient.layer))
+  )
 
 embedderContract(
   "OpenAI-compatible",

@@ -8,7 +8,7 @@ import { document, embedder } from "../contracts/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { ranked } from "../ranked.ts"
 
-const candidates = (...scores: ReadonlyArray<number>) => scores.map((score, key) => ({ key, score }))
+const candidates = (...scores: ReadonlyArray<number>) => scores.map((score, id) => ({ id, score }))
 
 it("finds the ties that begin before the end of what is wanted", () => {
   assert.deepStrictEqual(tied([], 5), [])

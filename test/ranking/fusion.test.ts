@@ -1,27 +1,28 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { fuse, type FusionOptions, type Leg, type Ranked } from "../../src/ranking/fusion.ts"
+import { fuse, type FusionOptions, type Leg } from "../../src/ranking/fusion.ts"
+import type { Scored } from "../../src/model/Passage.ts"
 
 const byNumber = (a: number, b: number) => a - b
-const options = (over: Partial<FusionOptions<number>> = {}): FusionOptions<number> => ({
+const options = (over: Partial<FusionOptions> = {}): FusionOptions => ({
   alpha: 0.4,
   method: "rrf",
   tieOrder: byNumber,
   ...over
 })
-const ranked = (...pairs: ReadonlyArray<readonly [number, number]>): ReadonlyArray<Ranked<number>> =>
-  pairs.map(([key, score]) => ({ key, score }))
-const none: Leg<number> = { ranked: [] }
-const keysOf = (fused: ReadonlyArray<{ readonly key: number }>) => fused.map(({ key }) => key)
+const ranked = (...pairs: ReadonlyArray<readonly [number, number]>): ReadonlyArray<Scored> =>
+  pairs.map(([id, score]) => ({ id, score }))
+const none: Leg = { ranked: [] }
+const keysOf = (fused: ReadonlyArray<{ readonly id: number }>) => fused.map(({ id }) => id)
 
-/** A leg of positive scores, best first, each key once, that knows no more than its ranking. */
+/** A leg of positive scores, best first, each id once, that knows no more than its ranking. */
 const leg = FastCheck.uniqueArray(FastCheck.integer({ min: 0, max: 40 }), { maxLength: 30 }).chain((keys) =>
   FastCheck.array(FastCheck.double({ min: 0.001, max: 50, noNaN: true }), {
     minLength: keys.length,
     maxLength: keys.length
-  }).map((scores): Leg<number> => {
+  }).map((scores): Leg => {
     const sorted = scores.toSorted((a, b) => b - a)
-    return { ranked: keys.map((key, i) => ({ key, score: sorted[i] ?? 0 })) }
+    return { ranked: keys.map((id, i) => ({ id, score: sorted[i] ?? 0 })) }
   })
 )
 const method = FastCheck.constantFrom("rrf" as const, "score" as const)
@@ -37,8 +38,8 @@ describe("fuse", () => {
   })
 
   it("breaks ties of ranks by the scores before it asks for the order", () => {
-    const vector: Leg<number> = { ranked: ranked([1, 0.9], [2, 0.2]) }
-    const keyword: Leg<number> = { ranked: ranked([2, 10], [1, 9]) }
+    const vector: Leg = { ranked: ranked([1, 0.9], [2, 0.2]) }
+    const keyword: Leg = { ranked: ranked([2, 10], [1, 9]) }
     assert.deepStrictEqual(keysOf(fuse(vector, keyword, options({ alpha: 0.5, tieOrder: (a, b) => b - a }))), [1, 2])
   })
 
@@ -51,8 +52,8 @@ describe("fuse", () => {
   })
 
   it("adds scores over their maximum, asking each leg for what only the other found", () => {
-    const vector: Leg<number> = { ranked: ranked([1, 0.8], [2, 0.4]), scoreOf: (key) => (key === 3 ? 0.2 : undefined) }
-    const keyword: Leg<number> = { ranked: ranked([3, 10], [1, 5]), scoreOf: (key) => (key === 2 ? 1 : undefined) }
+    const vector: Leg = { ranked: ranked([1, 0.8], [2, 0.4]), scoreOf: (id) => (id === 3 ? 0.2 : undefined) }
+    const keyword: Leg = { ranked: ranked([3, 10], [1, 5]), scoreOf: (id) => (id === 2 ? 1 : undefined) }
     const fused = fuse(vector, keyword, options({ method: "score", alpha: 0.5 }))
     assert.deepStrictEqual(keysOf(fused), [1, 3, 2])
     assert.closeTo(fused[0]?.score ?? 0, 0.5 * 1 + 0.5 * 0.5, 1e-12)
@@ -62,10 +63,10 @@ describe("fuse", () => {
   })
 
   it("takes the maximum over all candidates, also where the other leg's is the greatest", () => {
-    const vector: Leg<number> = { ranked: ranked([1, 0.5]), scoreOf: () => 1 }
+    const vector: Leg = { ranked: ranked([1, 0.5]), scoreOf: () => 1 }
     const fused = fuse(vector, { ranked: ranked([2, 4]) }, options({ method: "score", alpha: 0.5 }))
     assert.deepStrictEqual(
-      fused.map(({ key, score }) => [key, score]),
+      fused.map(({ id, score }) => [id, score]),
       [
         [2, 1],
         [1, 0.25]
@@ -74,13 +75,13 @@ describe("fuse", () => {
   })
 
   it("keeps the order of cosines of which none is positive", () => {
-    const vector: Leg<number> = { ranked: ranked([1, -0.1], [2, -0.5], [3, -0.9]) }
+    const vector: Leg = { ranked: ranked([1, -0.1], [2, -0.5], [3, -0.9]) }
     assert.deepStrictEqual(keysOf(fuse(vector, none, options({ method: "score", alpha: 1 }))), [1, 2, 3])
   })
 
   it("orders equal scores as it is told", () => {
-    const vector: Leg<number> = { ranked: ranked([5, 1]) }
-    const keyword: Leg<number> = { ranked: ranked([4, 1]) }
+    const vector: Leg = { ranked: ranked([5, 1]) }
+    const keyword: Leg = { ranked: ranked([4, 1]) }
     const both = (tieOrder: (a: number, b: number) => number) =>
       keysOf(fuse(vector, keyword, options({ alpha: 0.5, tieOrder })))
     assert.deepStrictEqual(both(byNumber), [4, 5])
@@ -95,7 +96,7 @@ describe("fuse", () => {
     [leg, leg, method],
     ([v, w, m]) => {
       const fused = fuse(v, w, options({ method: m, alpha: 0.4 }))
-      const expected = new Set([...v.ranked, ...w.ranked].map(({ key }) => key))
+      const expected = new Set([...v.ranked, ...w.ranked].map(({ id }) => id))
       assert.deepStrictEqual(new Set(keysOf(fused)), expected)
       assert.strictEqual(fused.length, expected.size)
       for (const [i, { score }] of fused.entries()) {
@@ -111,17 +112,17 @@ describe("fuse", () => {
       [1, v],
       [0, w]
     ] as const) {
-      const keys = only.ranked.map(({ key }) => key)
+      const keys = only.ranked.map(({ id }) => id)
       assert.deepStrictEqual(keysOf(fuse(v, w, options({ alpha: weight }))), keys)
       const fused = fuse(v, w, options({ method: "score", alpha: weight }))
       assert.deepStrictEqual(new Set(keysOf(fused)), new Set(keys))
-      const scores = new Map(only.ranked.map(({ key, score }) => [key, score]))
+      const scores = new Map(only.ranked.map(({ id, score }) => [id, score]))
       fused.reduce(
         (before, hit) => {
-          assert.isAtLeast(scores.get(before.key) ?? 0, scores.get(hit.key) ?? 0)
+          assert.isAtLeast(scores.get(before.id) ?? 0, scores.get(hit.id) ?? 0)
           return hit
         },
-        fused[0] ?? { key: -1 }
+        fused[0] ?? { id: -1 }
       )
     }
   })
@@ -130,8 +131,8 @@ describe("fuse", () => {
     const one = fuse(v, w, options({ alpha: 0.5, method: m }))
     const other = fuse(w, v, options({ alpha: 0.5, method: m }))
     assert.deepStrictEqual(
-      one.map(({ key, score }) => [key, score]),
-      other.map(({ key, score }) => [key, score])
+      one.map(({ id, score }) => [id, score]),
+      other.map(({ id, score }) => [id, score])
     )
   })
 
@@ -142,17 +143,17 @@ describe("fuse", () => {
       const lower = v.ranked[place + 1]
       if (lower === undefined) return
       const before = fuse(v, w, options({ alpha: a }))
-      const swapped = v.ranked.with(place, lower).with(place + 1, v.ranked[place] as Ranked<number>)
+      const swapped = v.ranked.with(place, lower).with(place + 1, v.ranked[place] as Scored)
       const after = fuse({ ranked: swapped }, w, options({ alpha: a }))
-      const scoreIn = (fused: typeof before) => fused.find(({ key }) => key === lower.key)?.score ?? 0
+      const scoreIn = (fused: typeof before) => fused.find(({ id }) => id === lower.id)?.score ?? 0
       if (a === 0) assert.strictEqual(scoreIn(after), scoreIn(before))
       else assert.isAtLeast(scoreIn(after), scoreIn(before))
     }
   )
 
   it.prop("gives the same order whatever order ties come in", [leg, leg, method], ([v, w, m]) => {
-    const tied = (from: Leg<number>): ReadonlyArray<Ranked<number>> => from.ranked.map(({ key }) => ({ key, score: 1 }))
-    const fused = (a: ReadonlyArray<Ranked<number>>) =>
+    const tied = (from: Leg): ReadonlyArray<Scored> => from.ranked.map(({ id }) => ({ id, score: 1 }))
+    const fused = (a: ReadonlyArray<Scored>) =>
       keysOf(fuse({ ranked: a }, { ranked: tied(w) }, options({ method: m === "rrf" ? "score" : m })))
     assert.deepStrictEqual(fused(tied(v)), fused(tied(v).toReversed()))
   })

@@ -1,25 +1,30 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
-import { parse, parseFile, parseWhole, type Template, type Tokenizer } from "../../src/tokenizer/tokenizer.ts"
+import { parse, parseWhole, type Template, type Tokenizer } from "../../src/tokenizer/tokenizer.ts"
 import { pack } from "../../src/tokenizer/vocabulary.ts"
 import { wordPieceJson } from "../Embedder/modelFolder.ts"
 import library from "../fixtures/tokenizers/cases.json" with { type: "json" }
 
 const tokenizerOf = (json: unknown): Tokenizer =>
-  Either.getOrThrow(parse(new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json))))
+  Either.getOrThrow(
+    parse("tokenizer.json", new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json)))
+  )
 
 const refusal = (json: unknown): string =>
-  Either.match(parse(new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json))), {
-    onLeft: ({ reason }) => reason,
-    onRight: () => "no refusal"
-  })
+  Either.match(
+    parse("tokenizer.json", new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json))),
+    {
+      onLeft: ({ reason }) => reason,
+      onRight: () => "no refusal"
+    }
+  )
 
 describe("gives the ids of the library tokenizers, also packed", () => {
   for (const { ids, name, tokenizer: json } of library.cases) {
     it(name, () => {
       const plain = tokenizerOf(json)
-      const packed = Either.getOrThrow(parseFile("a.packed", pack(new TextEncoder().encode(JSON.stringify(json)))))
+      const packed = Either.getOrThrow(parse("a.packed", pack(new TextEncoder().encode(JSON.stringify(json)))))
       // Twice: the second time from the cache.
       for (const { encode } of [plain, plain, packed]) {
         for (const [i, text] of library.texts.entries())
@@ -230,7 +235,7 @@ describe("a tokenizer that is not supported is refused by name", () => {
     }
     const packed = pack(new TextEncoder().encode(whole))
     for (let length = 1; length < packed.length; length += 9973) {
-      const parsed = parseFile("a.packed", packed.subarray(0, length))
+      const parsed = parse("a.packed", packed.subarray(0, length))
       assert.match(Either.isLeft(parsed) ? parsed.left.reason : "no refusal", /^it is damaged/)
     }
   })

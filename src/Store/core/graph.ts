@@ -184,7 +184,7 @@ export interface Walking {
   readonly question: string
   readonly auto: boolean
   /** The best hits, best first, with non-negative scores. */
-  readonly hits: ReadonlyArray<{ readonly key: number; readonly score: number }>
+  readonly hits: ReadonlyArray<Scored>
 }
 
 /**
@@ -223,7 +223,7 @@ export const expandBy = Effect.fnUntraced(function* <E>(
   })
   if (auto) {
     // Titles, be they their own: such documents are about what they name, and lead to each other.
-    const best = (yield* readMentions(hits.map(({ key }) => key))).map(mentioned)
+    const best = (yield* readMentions(hits.map(({ id }) => id))).map(mentioned)
     const titles = yield* reads.titled(best.flat())
     if (best.filter((named) => named.some((entity) => titles.has(entity))).length < namingWanted) return nothing
   }
@@ -240,7 +240,7 @@ export const expandBy = Effect.fnUntraced(function* <E>(
   const { allowed } = reads
 
   const top = hits[0]?.score ?? 0
-  const seeds = hits.map(({ key, score }) => [key, top > 0 ? Math.max(0, score) / top : 1] as const)
+  const seeds = hits.map(({ id, score }) => [id, top > 0 ? Math.max(0, score) / top : 1] as const)
   const walk = new Walk(seeds, documents)
 
   const pushes = starting.map((hash) => ({
@@ -259,7 +259,7 @@ export const expandBy = Effect.fnUntraced(function* <E>(
     yield* compare(walk.reached(next, entity, allowed))
     walk.push(next, entity, similarity, allowed)
   }
-  const best = walk.best(reservedPlaces, new Set(hits.map(({ key }) => key)), similarity)
+  const best = walk.best(reservedPlaces, new Set(hits.map(({ id }) => id)), similarity)
   return yield* waysOf(reads, new Map(best.map((passage) => [passage, walk.wayTo(passage)])))
 })
 

@@ -114,7 +114,7 @@ interface Expansion {
   readonly auto: boolean
   readonly asked: Searched
   readonly within: Within
-  readonly hits: ReadonlyArray<{ readonly key: number; readonly score: number }>
+  readonly hits: ReadonlyArray<Scored>
   readonly scored: (asked: Compared, ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, Failed | Moved>
 }
 

@@ -31,16 +31,14 @@ type Sign =
       readonly table?: boolean
     }
 
-interface Markup {
-  /** `above` are the lines of the open paragraph. */
-  readonly sign: (line: Line, above: ReadonlyArray<Line>) => Sign | undefined
-}
+/** `above` are the lines of the open paragraph. */
+type Markup = (line: Line, above: ReadonlyArray<Line>) => Sign | undefined
 
 /** Most preceding lines that a sign may read: a title with its overline. */
 const remembered = 3
 
 /** Reads a text line by line, as far as passages need it: headings, paragraphs, items, and verbatim blocks. */
-export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): void => {
+export const scanMarkup = (text: string, signOf: Markup, sink: MarkdownSink): void => {
   const walker = new LineWalker(text, 0)
   let kind: Block["kind"] = "paragraph"
   let start = -1
@@ -96,7 +94,7 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
       }
       close()
     }
-    const found = sign({ ...line, first: start < 0 }, lines <= remembered ? above : [])
+    const found = signOf({ ...line, first: start < 0 }, lines <= remembered ? above : [])
     const left = found?.is === "underline" ? [] : within.filter((each) => each.ends(line))
     if (left.length > 0) {
       close()
@@ -169,28 +167,26 @@ const underline = (line: Line, above: ReadonlyArray<Line>): Sign | undefined => 
 }
 
 /** AsciiDoc's titles in both forms, its lists, and its blocks between delimiters. */
-export const asciidoc: Markup = {
-  sign: (line, above) => {
-    if (line.indent === 0) {
-      const under = underline(line, above)
-      if (under !== undefined) return under
-      const opens = line.first || (above.length > 0 && bare(above).length === 0)
-      const [marked, marks] = (opens ? atx.exec(line.text) : null) ?? []
-      if (marked !== undefined) {
-        const title = [line.start + marked.length, endOfTitle(line, marks!)] as const
-        return { is: line.first ? "heading" : "underline", level: marks!.length, title }
-      }
-      const open = repeated(line.text, 4)
-      if ((open !== undefined && verbatim.has(open)) || fence.test(line.text)) {
-        const end = fence.exec(line.text)?.[0] ?? line.text
-        return { is: "verbatim", ends: sameLine(end), table: end === "|===" }
-      }
+export const asciidoc: Markup = (line, above) => {
+  if (line.indent === 0) {
+    const under = underline(line, above)
+    if (under !== undefined) return under
+    const opens = line.first || (above.length > 0 && bare(above).length === 0)
+    const [marked, marks] = (opens ? atx.exec(line.text) : null) ?? []
+    if (marked !== undefined) {
+      const title = [line.start + marked.length, endOfTitle(line, marks!)] as const
+      return { is: line.first ? "heading" : "underline", level: marks!.length, title }
     }
-    // Consecutive terms share one meaning.
-    if (term.test(line.text))
-      return above.length > 0 && above.every(({ text }) => term.test(text)) ? undefined : { is: "item" }
-    return asciidocItem.test(line.text) ? { is: "item" } : undefined
+    const open = repeated(line.text, 4)
+    if ((open !== undefined && verbatim.has(open)) || fence.test(line.text)) {
+      const end = fence.exec(line.text)?.[0] ?? line.text
+      return { is: "verbatim", ends: sameLine(end), table: end === "|===" }
+    }
   }
+  // Consecutive terms share one meaning.
+  if (term.test(line.text))
+    return above.length > 0 && above.every(({ text }) => term.test(text)) ? undefined : { is: "item" }
+  return asciidocItem.test(line.text) ? { is: "item" } : undefined
 }
 
 const heading = /^(\*{1,8})[ \t]+(?=\S)/
@@ -199,26 +195,24 @@ const block = /^#\+begin_(\w{1,40})/i
 const orgItem = /^(?:[+-]|\d{1,4}[.)])[ \t]+\S/
 
 /** Org mode's headings, its title, its lists and its blocks. */
-export const org: Markup = {
-  sign: (line) => {
-    const [named] = title.exec(line.text) ?? []
-    if (named !== undefined) return { is: "heading", level: 1, title: [line.start + named.length, line.end] }
-    const [starred, stars] = (line.indent === 0 ? heading.exec(line.text) : null) ?? []
-    if (starred !== undefined) {
-      return { is: "heading", level: stars!.length + 1, title: [line.start + starred.length, line.end] }
-    }
-    const name = block.exec(line.text)?.[1]?.toLowerCase()
-    if (name !== undefined && name !== "quote" && name !== "verse") {
-      return {
-        is: "verbatim",
-        ends: ({ text }) => (text.toLowerCase().startsWith(`#+end_${name}`) ? "with" : undefined)
-      }
-    }
-    if (line.first && line.text.startsWith("|")) {
-      return { is: "verbatim", ends: ({ text }) => (text.startsWith("|") ? undefined : "before"), table: true }
-    }
-    return orgItem.test(line.text) ? { is: "item" } : undefined
+export const org: Markup = (line) => {
+  const [named] = title.exec(line.text) ?? []
+  if (named !== undefined) return { is: "heading", level: 1, title: [line.start + named.length, line.end] }
+  const [starred, stars] = (line.indent === 0 ? heading.exec(line.text) : null) ?? []
+  if (starred !== undefined) {
+    return { is: "heading", level: stars!.length + 1, title: [line.start + starred.length, line.end] }
   }
+  const name = block.exec(line.text)?.[1]?.toLowerCase()
+  if (name !== undefined && name !== "quote" && name !== "verse") {
+    return {
+      is: "verbatim",
+      ends: ({ text }) => (text.toLowerCase().startsWith(`#+end_${name}`) ? "with" : undefined)
+    }
+  }
+  if (line.first && line.text.startsWith("|")) {
+    return { is: "verbatim", ends: ({ text }) => (text.startsWith("|") ? undefined : "before"), table: true }
+  }
+  return orgItem.test(line.text) ? { is: "item" } : undefined
 }
 
 /** The frame of a grid table. */
@@ -310,27 +304,25 @@ export const restructured = (): Markup => {
     if (line.text.length < Math.min(4, [...title.text].length)) return undefined
     return { is: "underline", level: levelOf(over ? mark + mark : mark), title: [title.start, title.end] }
   }
-  return {
-    sign: (line, above) => {
-      const under = underline(line, above)
-      if (under !== undefined) return under
-      const table = tableSign(line)
-      if (table !== undefined) return table
-      if (listing.test(line.text)) return { is: "verbatim", ends: deeper(line.indent) }
-      if (line.first && line.text.startsWith(">>> ")) {
-        return { is: "verbatim", ends: (next) => (next.indent < line.indent ? "before" : undefined) }
-      }
-      const [directive] = described.exec(line.text) ?? []
-      if (directive !== undefined) {
-        return {
-          is: "heading",
-          level: 7 + Math.min(40, line.indent),
-          title: [line.start + directive.length, line.end],
-          ends: (next) => next.indent <= line.indent && !between.test(next.text)
-        }
-      }
-      if (definition.test(line.text) || restructuredItem.test(line.text)) return { is: "item" }
-      return undefined
+  return (line, above) => {
+    const under = underline(line, above)
+    if (under !== undefined) return under
+    const table = tableSign(line)
+    if (table !== undefined) return table
+    if (listing.test(line.text)) return { is: "verbatim", ends: deeper(line.indent) }
+    if (line.first && line.text.startsWith(">>> ")) {
+      return { is: "verbatim", ends: (next) => (next.indent < line.indent ? "before" : undefined) }
     }
+    const [directive] = described.exec(line.text) ?? []
+    if (directive !== undefined) {
+      return {
+        is: "heading",
+        level: 7 + Math.min(40, line.indent),
+        title: [line.start + directive.length, line.end],
+        ends: (next) => next.indent <= line.indent && !between.test(next.text)
+      }
+    }
+    if (definition.test(line.text) || restructuredItem.test(line.text)) return { is: "item" }
+    return undefined
   }
 }

@@ -1,3 +1,4 @@
+import { countBefore } from "../../model/numbers.ts"
 import { plainHeading } from "./headings.ts"
 import { addCode, addTable } from "./lineUnits.ts"
 import { type Block, columns, type Heading, type MarkdownSink } from "./markdown.ts"
@@ -195,14 +196,9 @@ export const openItems = (text: string) => {
     },
     /** The terms of the innermost items of which a span is a part, outermost first. */
     around: (start: number, end: number): ReadonlyArray<string> => {
-      let first = 0
-      for (let to = all.length; first < to;) {
-        const middle = (first + to) >> 1
-        if (all[middle]!.start <= start) first = middle + 1
-        else to = middle
-      }
+      const last = all[countBefore(all.length, (at) => all[at]!.start <= start) - 1]
       const terms: Array<string> = []
-      for (let item = all[first - 1]; item !== undefined && terms.length < mostTerms; item = item.outer) {
+      for (let item = last; item !== undefined && terms.length < mostTerms; item = item.outer) {
         if (start < item.end && (item.start < start || end < item.end)) terms.push(item.term)
       }
       return terms.reverse()

@@ -91,7 +91,7 @@ export const open = Effect.fn("model2vec.open")(function* (folder: string, makin
   const json = yield* read(tokenizerPath)
   const tokenizer = inFile(
     tokenizerPath,
-    Either.mapLeft(parseTokenizer(json), ({ reason }) => reason)
+    Either.mapLeft(parseTokenizer(tokenizerFile, json), ({ reason }) => reason)
   )
   const { model, weights } = yield* load(folder, tokenizer, making)
   return { model, hash: createHash("sha256").update(weights).update(json).digest("hex").slice(0, 8) }

@@ -91,7 +91,7 @@ const worked = (n: number) =>
           question,
           vector: undefined,
           mask: undefined,
-          hits: passages.map((key) => ({ key, score: 1 }))
+          hits: passages.map((id) => ({ id, score: 1 }))
         }
       )
       asked[question] = read() - before
