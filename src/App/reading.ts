@@ -39,7 +39,8 @@ const modelOf = Effect.fnUntraced(function* (config: Config.LlmConfig["Type"]) {
       return yield* (yield* Effect.promise(() => import("../Llm/Auto.ts"))).make(config)
     case "openai": {
       const { make } = yield* Effect.promise(() => import("../Llm/OpenAi.ts"))
-      return make({ ...config, keyVariable: keyVariables.llm })
+      const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
+      return yield* Effect.provide(make({ ...config, keyVariable: keyVariables.llm }), layer)
     }
     default:
       return (yield* Effect.promise(() => import("../Llm/Ollama.ts"))).make(config)
@@ -67,7 +68,8 @@ export const reranker = Layer.unwrapEffect(
       return Layer.scoped(Reranker, make({ ...config, folder: config.model! }))
     }
     const { make } = yield* Effect.promise(() => import("../Reranker/OpenAi.ts"))
-    return Layer.sync(Reranker, () => make({ ...config, keyVariable: keyVariables.rerank }))
+    const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
+    return Layer.effect(Reranker, make({ ...config, keyVariable: keyVariables.rerank })).pipe(Layer.provide(layer))
   })
 )
 

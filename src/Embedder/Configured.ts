@@ -65,10 +65,25 @@ interface Shared {
 
 type RemoteConfig = EmbeddingConfig["Type"] & Shared
 
+interface Options extends Omit<RemoteConfig, "dimensions"> {
+  readonly dimensions: number | undefined
+  readonly model: string
+  readonly prefixes: Embedders.Prefixes
+}
+
 /** The remote embedders, by their names in `embedding.backend` and in collections. Each client is loaded on demand. */
-const remotes: Readonly<Record<"ollama" | "openai", () => Promise<Pick<typeof import("./OpenAi.ts"), "make">>>> = {
-  ollama: () => import("./Ollama.ts"),
-  openai: () => import("./OpenAi.ts")
+const remotes = {
+  ollama: (options: Options): Effect.Effect<Service, never, Scope.Scope> =>
+    Effect.flatMap(
+      Effect.promise(() => import("./Ollama.ts")),
+      ({ make }) => make(options)
+    ),
+  openai: (options: Options): Effect.Effect<Service, never, Scope.Scope> =>
+    Effect.gen(function* () {
+      const { make } = yield* Effect.promise(() => import("./OpenAi.ts"))
+      const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
+      return yield* Effect.provide(make(options), layer)
+    })
 }
 
 type RemoteName = keyof typeof remotes
@@ -92,14 +107,12 @@ export const remote = (
       name: `${backend} ${model}${width}`,
       patience: Math.min(queryTimeout, config.timeoutMs),
       // A collection keeps its recorded dimensions.
-      embedder: Effect.flatMap(Effect.promise(remotes[backend]), ({ make }) =>
-        make({
-          ...config,
-          model,
-          prefixes: prefixesOf(model, given),
-          dimensions: config.dimensions === undefined ? undefined : given.dimensions
-        })
-      )
+      embedder: remotes[backend]({
+        ...config,
+        model,
+        prefixes: prefixesOf(model, given),
+        dimensions: config.dimensions === undefined ? undefined : given.dimensions
+      })
     })
   })
 

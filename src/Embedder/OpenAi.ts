@@ -1,3 +1,4 @@
+import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -14,41 +15,46 @@ const Embeddings = Schema.Struct({
 })
 
 /** Embeddings by any server that speaks OpenAI's `/v1/embeddings`: llama.cpp, vLLM, LM Studio and others. */
-export const make = (options: OpenAiOptions): Effect.Effect<typeof Embedder.Service, never, Scope.Scope> => {
-  const { dimensions, model, url } = options
-  const answer = answerOf(
-    endpoint(url, "embeddings"),
-    Embeddings,
-    "sent something that is not a list of embeddings; check embedding.url"
-  )
-  // A server whose model cannot reduce dimensions refuses the field; its vectors must still have the configured
-  // width.
-  let asksWidth = dimensions !== undefined
-  const request = (input: ReadonlyArray<string>): Effect.Effect<HttpClientResponse.HttpClientResponse, OpenAiError> =>
-    post(options, "embeddings", {
-      model,
-      input,
-      encoding_format: "float",
-      ...(asksWidth ? { dimensions } : {})
-    }).pipe(
-      Effect.catchIf(
-        ({ reason, status }) => asksWidth && (status === 400 || status === 422) && /dimension|matryoshka/i.test(reason),
-        () => {
-          asksWidth = false
-          return request(input)
-        }
-      )
+export const make = (
+  options: OpenAiOptions
+): Effect.Effect<typeof Embedder.Service, never, HttpClient.HttpClient | Scope.Scope> =>
+  Effect.flatMap(HttpClient.HttpClient, (http) => {
+    const { dimensions, model, url } = options
+    const answer = answerOf(
+      endpoint(url, "embeddings"),
+      Embeddings,
+      "sent something that is not a list of embeddings; check embedding.url"
     )
-  return makeRemote({
-    ...options,
-    backend: "openai",
-    embed: (input) =>
-      request(input).pipe(
-        Effect.flatMap(answer),
-        Effect.map(({ data, usage }) => ({
-          vectors: [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding),
-          tokens: usage?.prompt_tokens
-        }))
+    // A server whose model cannot reduce dimensions refuses the field; its vectors must still have the configured
+    // width.
+    let asksWidth = dimensions !== undefined
+    const request = (input: ReadonlyArray<string>): Effect.Effect<HttpClientResponse.HttpClientResponse, OpenAiError> =>
+      post(options, "embeddings", {
+        model,
+        input,
+        encoding_format: "float",
+        ...(asksWidth ? { dimensions } : {})
+      }).pipe(
+        Effect.provideService(HttpClient.HttpClient, http),
+        Effect.catchIf(
+          ({ reason, status }) =>
+            asksWidth && (status === 400 || status === 422) && /dimension|matryoshka/i.test(reason),
+          () => {
+            asksWidth = false
+            return request(input)
+          }
+        )
       )
+    return makeRemote({
+      ...options,
+      backend: "openai",
+      embed: (input) =>
+        request(input).pipe(
+          Effect.flatMap(answer),
+          Effect.map(({ data, usage }) => ({
+            vectors: [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding),
+            tokens: usage?.prompt_tokens
+          }))
+        )
+    })
   })
-}

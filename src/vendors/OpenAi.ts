@@ -121,7 +121,7 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
     Effect.mapError(unreachable(server.url))
   )
   return response.status >= 200 && response.status < 300 ? response : yield* refused(server, path, response)
-}, Effect.provide(FetchHttpClient.layer))
+})
 
 /** The answer of an address as the schema has it; `wrong` is what to say of it if it is something else. */
 export const answerOf = <A, I>(

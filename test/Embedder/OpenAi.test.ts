@@ -1,3 +1,4 @@
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
@@ -29,7 +30,7 @@ const make = (url: string, more: Partial<OpenAi.OpenAiOptions> = {}) =>
         apiKey: Option.some(Redacted.make("secret")),
         ...more
       })
-  )
+  ).pipe(Effect.provide(FetchHttpClient.layer))
 
 embedderContract(
   "OpenAI-compatible",

@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import * as Fiber from "effect/Fiber"
@@ -22,7 +23,7 @@ const about = (url: string, more: Partial<Parameters<typeof OpenAi.make>[0]> = {
     keyVariable: "TEST_API_KEY",
     apiKey: Option.some(Redacted.make("secret")),
     ...more
-  })
+  }).pipe(Effect.provide(FetchHttpClient.layer))
 const make = (url: string, timeoutMs = 5000, key?: string) =>
   about(url, {
     contextTokens: 2048,
@@ -39,11 +40,11 @@ it.scopedLive("streams the fragments in order, with the key, from a url with or 
   Effect.gen(function* () {
     const answer = Array.from({ length: 300 }, (_, n) => `${n}é\n`)
     const { asked, faults, url } = yield* startOpenAi(answer)
-    assert.deepStrictEqual(yield* collect(make(url, 5000, "secret")), answer)
+    assert.deepStrictEqual(yield* collect(yield* make(url, 5000, "secret")), answer)
     assert.strictEqual(asked[0]!.authorization, "Bearer secret")
     assert.deepInclude(asked[0]!.body, { model: "local", stream: true, max_tokens: 100, temperature: 0.2 })
     faults.withoutDone = true
-    assert.deepStrictEqual(yield* collect(make(`${url}/v1/`)), answer)
+    assert.deepStrictEqual(yield* collect(yield* make(`${url}/v1/`)), answer)
     assert.isUndefined(asked[1]!.authorization)
   })
 )
@@ -51,12 +52,12 @@ it.scopedLive("streams the fragments in order, with the key, from a url with or 
 it.scopedLive("gives the server's own words when it refuses", () =>
   Effect.gen(function* () {
     const { faults, url } = yield* startOpenAi()
-    const llm = make(url)
+    const llm = yield* make(url)
     faults.refuse = { status: 401, body: JSON.stringify({ error: { message: "Incorrect API key", code: "x" } }) }
     const refused = yield* reasonOf(llm)
     assert.include(refused, `${url}/v1/chat/completions answered 401: Incorrect API key`)
     assert.include(refused, "set TEST_API_KEY in the environment")
-    assert.include(yield* reasonOf(make(url, 5000, "wrong")), "check TEST_API_KEY in the environment")
+    assert.include(yield* reasonOf(yield* make(url, 5000, "wrong")), "check TEST_API_KEY in the environment")
     faults.refuse = { status: 404, body: JSON.stringify({ error: "no such model" }) }
     assert.include(
       yield* reasonOf(llm),
@@ -70,7 +71,7 @@ it.scopedLive("gives the server's own words when it refuses", () =>
 it.scopedLive("says so when the answer is no stream", () =>
   Effect.gen(function* () {
     const { faults, url } = yield* startOpenAi()
-    const llm = make(url)
+    const llm = yield* make(url)
     const whole = JSON.stringify({ choices: [{ message: { role: "assistant", content: "Hello" } }] })
     for (const page of [
       { type: "text/html; charset=utf-8", body: "<html>welcome</html>" },
@@ -106,7 +107,7 @@ it.scopedLive("its check follows no redirect, which would have the headers", () 
 it.scopedLive("never takes an answer that was broken off for a whole one", () =>
   Effect.gen(function* () {
     const { faults, url } = yield* startOpenAi(["one", "two", "three"])
-    const llm = make(url)
+    const llm = yield* make(url)
     const broken = [
       { fault: { cutAfter: 2 }, says: "failed in the middle" },
       { fault: { endAfter: 2 }, says: "ended the stream before the answer was complete" },
@@ -139,7 +140,7 @@ it.scopedLive("takes null for what a server leaves out, and a character in two f
       fragment: 2,
       data: '{"choices":[{"delta":null}],"error":null,"usage":{"prompt_tokens":null}}\n\ndata: {"choices":null}'
     }
-    assert.deepStrictEqual(yield* collect(make(url)), ["one ", "🐝 two"])
+    assert.deepStrictEqual(yield* collect(yield* make(url)), ["one ", "🐝 two"])
   })
 )
 
@@ -148,7 +149,7 @@ it.scopedLive("says whether the answer was cut at llm.max_tokens, and takes none
     for (const withoutDone of [false, true]) {
       const { faults, url } = yield* startOpenAi(["one", "two"])
       faults.withoutDone = withoutDone
-      const llm = make(url)
+      const llm = yield* make(url)
       const isCut = Effect.gen(function* () {
         const { fragments, isCut } = yield* llm.answer(question)
         yield* Stream.runDrain(fragments)
@@ -160,9 +161,9 @@ it.scopedLive("says whether the answer was cut at llm.max_tokens, and takes none
     }
     const { faults, url } = yield* startOpenAi([])
     faults.finishReason = "length"
-    assert.match(yield* reasonOf(make(url)), /100 tokens.*raise llm\.max_tokens/)
+    assert.match(yield* reasonOf(yield* make(url)), /100 tokens.*raise llm\.max_tokens/)
     faults.finishReason = "stop"
-    assert.include(yield* reasonOf(make(url)), "without an answer")
+    assert.include(yield* reasonOf(yield* make(url)), "without an answer")
   })
 )
 
@@ -170,7 +171,7 @@ it.scopedLive("gives up on silence, and closes the connection when nobody listen
   Effect.gen(function* () {
     const { asked, faults, state, url } = yield* startOpenAi(["a", "b"])
     faults.silent = true
-    assert.include(yield* reasonOf(make(url, 50)), "sent nothing for 50 ms")
+    assert.include(yield* reasonOf(yield* make(url, 50)), "sent nothing for 50 ms")
     yield* eventually("the connection is closed", () => state.closed === 1)
 
     for (const fault of [{ silent: true }, { silent: false, stopAt: 1 }]) {
@@ -178,7 +179,7 @@ it.scopedLive("gives up on silence, and closes the connection when nobody listen
       const { closed } = state
       const { length } = asked
       let begun = 0
-      const fragments = fragmentsOf(make(url))
+      const fragments = fragmentsOf(yield* make(url))
       const fiber = yield* Effect.fork(Stream.runForEach(fragments, () => Effect.sync(() => begun++)))
       yield* eventually("it was asked", () => asked.length === length + 1)
       if (!fault.silent) yield* eventually("it says something", () => begun > 0)
@@ -191,7 +192,7 @@ it.scopedLive("gives up on silence, and closes the connection when nobody listen
 it.scopedLive("says so when nobody answers there", () =>
   Effect.gen(function* () {
     const { url } = yield* Effect.scoped(startOpenAi())
-    const reason = yield* reasonOf(make(url))
+    const reason = yield* reasonOf(yield* make(url))
     assert.include(reason, `no answer from ${url}`)
     assert.include(reason, "ECONNREFUSED")
   })
@@ -213,12 +214,12 @@ it.scopedLive("takes its address as it is given, and sends the headers and what 
       ]
     ] as const
     for (const [given, path] of addresses) {
-      const llm = about(`${url}${given}`, { headers: { "api-key": "hidden", Authorization: "Basic x" } })
+      const llm = yield* about(`${url}${given}`, { headers: { "api-key": "hidden", Authorization: "Basic x" } })
       yield* collect(llm)
       assert.strictEqual(asked.at(-1)!.path, path)
       assert.deepInclude(asked.at(-1)!.headers, { "api-key": "hidden", authorization: "Basic x" })
     }
-    yield* collect(about(url, { seed: 7, stop: ["END"], systemPrompt: "Answer in French." }))
+    yield* collect(yield* about(url, { seed: 7, stop: ["END"], systemPrompt: "Answer in French." }))
     const { body } = asked.at(-1)!
     assert.deepInclude(body, { seed: 7, stop: ["END"], stream_options: { include_usage: true } })
     assert.deepStrictEqual(body.messages[0], { role: "system", content: "Cite.\n\nAnswer in French." })
@@ -234,7 +235,7 @@ it.scopedLive("asks otherwise where a server refuses a field, and keeps to that"
       stream_options: "Unrecognized request argument supplied: stream_options"
     }
     faults.refusesSystem = true
-    const llm = about(url)
+    const llm = yield* about(url)
     assert.deepStrictEqual(yield* collect(llm), ["Hello"])
     assert.strictEqual(asked.length, 5)
     assert.deepStrictEqual(asked.at(-1)!.body, {
@@ -248,7 +249,7 @@ it.scopedLive("asks otherwise where a server refuses a field, and keeps to that"
     // Who asks for a temperature is told that there is none.
     faults.refusesFields = { temperature: "'temperature' is not supported" }
     faults.refusesSystem = false
-    const other = about(url)
+    const other = yield* about(url)
     const { fragments } = yield* other.answer({ ...question, temperature: 1 })
     assert.include((yield* Effect.flip(Stream.runDrain(fragments))).reason, "'temperature' is not supported")
   })
@@ -259,7 +260,7 @@ it.scoped("waits as long as a server asks, and no longer than anybody would", ()
     const { asked, faults, url } = yield* startOpenAi(["Hello"])
     faults.refuse = { status: 429, body: '{"error":{"message":"Rate limit"}}', times: 1 }
     faults.retryAfter = "2"
-    const answer = yield* Effect.fork(collect(about(url)))
+    const answer = yield* Effect.fork(collect(yield* about(url)))
     yield* asleepFor(2000)
     assert.strictEqual(asked.length, 1)
     yield* TestClock.adjust("2 seconds")
@@ -267,13 +268,13 @@ it.scoped("waits as long as a server asks, and no longer than anybody would", ()
     assert.strictEqual(asked.length, 2)
     faults.refuse = { status: 503, body: '{"error":{"message":"Overloaded"}}' }
     faults.retryAfter = "3600"
-    const reason = yield* reasonOf(about(url))
+    const reason = yield* reasonOf(yield* about(url))
     assert.include(reason, "503: Overloaded")
     assert.include(reason, "asks for a pause of 3600 s")
     assert.strictEqual(asked.length, 3)
     // One that always asks for a little is busy, and not silent.
     faults.retryAfter = "2"
-    const busy = yield* Effect.fork(Effect.flip(collect(about(url, { timeoutMs: 3000 }))))
+    const busy = yield* Effect.fork(Effect.flip(collect(yield* about(url, { timeoutMs: 3000 }))))
     yield* asleepFor(2000)
     yield* TestClock.adjust("2 seconds")
     yield* asleepFor(1000)
@@ -287,7 +288,7 @@ it.scoped("waits as long as a server asks, and no longer than anybody would", ()
 it.scopedLive("knows what the server counted, and does not wait for one that counts nothing", () =>
   Effect.gen(function* () {
     const { faults, url } = yield* startOpenAi(["Hello"])
-    const llm = about(url)
+    const llm = yield* about(url)
     const used = Effect.gen(function* () {
       const { fragments, usage } = yield* llm.answer(question)
       yield* Stream.runDrain(fragments)

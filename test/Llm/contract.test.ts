@@ -1,3 +1,4 @@
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Extractive from "../../src/Llm/Extractive.ts"
@@ -42,12 +43,12 @@ llmContract(
   "OpenAI",
   Effect.gen(function* () {
     const server = yield* startOpenAi(fragments)
-    const llm = OpenAi.make({
+    const llm = yield* OpenAi.make({
       ...options,
       url: server.url,
       keyVariable: "TEST_API_KEY",
       apiKey: Option.none()
-    })
+    }).pipe(Effect.provide(FetchHttpClient.layer))
     return { llm, ...upstream(server) }
   })
 )

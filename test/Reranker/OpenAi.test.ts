@@ -1,3 +1,4 @@
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,20 +15,20 @@ const at = (url: string, more: Partial<Parameters<typeof make>[0]> = {}) =>
     top: 20,
     timeoutMs: 10_000,
     ...more
-  })
+  }).pipe(Effect.provide(FetchHttpClient.layer))
 
 const texts = ["bread", "the spring tide is high", "a tide"]
 
 it.scopedLive("gives a score for each text in their order, by the documented protocol", () =>
   Effect.gen(function* () {
     const { asked, url } = yield* startRerank
-    const { rerank } = at(url, { model: "bge" })
+    const { rerank } = yield* at(url, { model: "bge" })
     assert.deepStrictEqual(yield* rerank("spring tide", texts), [-3.5, -1.5, -2.5])
     assert.deepStrictEqual(asked, [
       { body: { model: "bge", query: "spring tide", documents: texts, top_n: 3 }, authorization: "Bearer sesame" }
     ])
     assert.deepStrictEqual(yield* rerank("spring tide", []), [])
-    const { rerank: plain } = at(`${url}/v1/`)
+    const { rerank: plain } = yield* at(`${url}/v1/`)
     yield* plain("tide", ["x"])
     assert.notProperty(asked.at(-1)!.body, "model")
     assert.lengthOf(asked, 2)
@@ -38,7 +39,7 @@ it.scopedLive("says what is wrong with an answer", () =>
   Effect.gen(function* () {
     const { faults, url } = yield* startRerank
     const reason = Effect.gen(function* () {
-      const { rerank } = at(url)
+      const { rerank } = yield* at(url)
       return (yield* Effect.flip(rerank("tide", texts))).reason
     })
     const one = { index: 0, relevance_score: 1 }
@@ -60,7 +61,7 @@ it.scopedLive("says what is wrong with an answer", () =>
     assert.match(yield* reason, /answered 401: no key; check CLEW_RERANK_API_KEY/)
     faults.status = undefined
     faults.silent = true
-    const { rerank } = at(url, { timeoutMs: 50 })
+    const { rerank } = yield* at(url, { timeoutMs: 50 })
     assert.match((yield* Effect.flip(rerank("tide", texts))).reason, /no answer from .* within 50 ms/)
   })
 )
@@ -74,14 +75,14 @@ it.scopedLive("leaves a server alone that has failed, for longer each time, and 
       currentTimeMillis: Effect.sync(() => now)
     })
     yield* Effect.gen(function* () {
-      const { rerank } = at(url)
+      const { rerank } = yield* at(url)
       const failure = Effect.map(Effect.flip(rerank("tide", texts)), ({ reason }) => reason)
       faults.status = { status: 500, body: "broken" }
       assert.match(yield* failure, /answered 500: broken$/)
       assert.match(yield* failure, /answered 500: broken; the next retry is in 1 s/)
       assert.lengthOf(asked, 1)
       // Ten at once have failed once.
-      const other = at(url)
+      const other = yield* at(url)
       yield* Effect.forEach(Array(10), () => Effect.flip(other.rerank("tide", texts)), { concurrency: "unbounded" })
       assert.match((yield* Effect.flip(other.rerank("tide", texts))).reason, /the next retry is in 1 s/)
       assert.lengthOf(asked.splice(1), 10)
