@@ -10,14 +10,13 @@ import { Disk, DiskFailure, type Entry, inWords, type FileTree } from "./Walker/
 import {
   emptyScope,
   enter,
-  extend,
   type Folder,
-  found,
   join,
   open,
   type Opened,
   type Scope,
   scopeAbove,
+  scopeIn,
   unreadable,
   verdictOn
 } from "./Walker/folder.ts"
@@ -356,8 +355,8 @@ interface Judged {
 }
 
 const judgeFolder = Effect.fnUntraced(function* (disk: FileTree, scope: Scope, folder: string) {
-  const { events, found: brought } = yield* found(disk, folder)
-  return { scope: extend(scope, brought), reason: undefined, isKnown: events.length === 0 } satisfies Judged
+  const own = yield* scopeIn(disk, folder, scope)
+  return { scope: own.scope, reason: undefined, isKnown: own.events.length === 0 } satisfies Judged
 })
 
 /** Why a walk from the root skips a file below it, by names and ignore files alone; reads each ignore file once. */
