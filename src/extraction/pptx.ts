@@ -1,3 +1,4 @@
+import { posix } from "node:path"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 import { coreOf, partsOf, relations } from "./archive.ts"
@@ -139,7 +140,7 @@ export const pptx = (bytes: Uint8Array): Extracted => {
     const tree = child(child(slide, "p:cSld"), "p:spTree")
     const title = all(tree, "p:sp").find((shape) => ["title", "ctrTitle"].includes(placeholder(shape) ?? ""))
     writer.heading(2, title === undefined ? "" : all(title, "a:p").map(paragraphText).join(" "))
-    const rels = part(`${name.slice(0, name.lastIndexOf("/"))}/_rels/${name.slice(name.lastIndexOf("/") + 1)}.rels`)
+    const rels = part(`${posix.dirname(name)}/_rels/${posix.basename(name)}.rels`)
     const related = relations(rels, "ppt/slides")
     writeTree(writer, tree, (id) => part(related.get(id)?.target ?? ""))
     const notes = [...related.values()].find(({ type }) => type.endsWith("/notesSlide"))
