@@ -13,3 +13,15 @@ export const copying = (kept: number): ((text: string, start: number, end: numbe
     return units
   }
 }
+
+/** Compares by code point, which is also the order of UTF-8. */
+export const byCodePoint = (a: string, b: string): number => {
+  if (a === b) return 0
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  return rankOf(a.charCodeAt(at)) - rankOf(b.charCodeAt(at))
+}
+
+/** Surrogates sort after every other code unit; the end of a text sorts first. */
+const rankOf = (unit: number): number =>
+  Number.isNaN(unit) ? -1 : unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit

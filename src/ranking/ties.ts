@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { Place, Snapshot } from "./Snapshot.ts"
 import { byScore, falling } from "../model/Passage.ts"
+import { byCodePoint } from "../model/units.ts"
 
 interface Candidate {
   readonly key: number
@@ -26,22 +27,8 @@ export const tied = (sorted: ReadonlyArray<Candidate>, until: number): ReadonlyA
 const isTie = (a: Candidate, b: Candidate): boolean => a.score === b.score && a.second === b.second
 
 /**
- * By code points, which is also the order of UTF-8: a store may have to choose between equals too, and uses that order.
- */
-const byText = (a: string, b: string): number => {
-  if (a === b) return 0
-  let at = 0
-  while (at < a.length && a[at] === b[at]) at++
-  return rankOf(a.charCodeAt(at)) - rankOf(b.charCodeAt(at))
-}
-
-/** Surrogates sort after every other code unit; the end of a text sorts first. */
-const rankOf = (unit: number): number =>
-  Number.isNaN(unit) ? -1 : unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit
-
-/**
- * The order of passages with equal scores: by doc_id, then collection and ordinal. A passage's position is only read
- * when needed.
+ * The order of passages with equal scores: by doc_id, then collection and ordinal. A store may have to choose between
+ * equals too, and uses that order. A passage's position is only read when needed.
  */
 export class TieOrder<E> {
   private readonly places = new Map<number, Place>()
@@ -60,7 +47,7 @@ export class TieOrder<E> {
   readonly compare = (a: number, b: number): number => {
     const [x, y] = [this.places.get(a), this.places.get(b)]
     if (x === undefined || y === undefined) return a - b
-    return byText(x.doc_id, y.doc_id) || byText(x.collection, y.collection) || x.ordinal - y.ordinal
+    return byCodePoint(x.doc_id, y.doc_id) || byCodePoint(x.collection, y.collection) || x.ordinal - y.ordinal
   }
 
   readonly best = (a: Candidate, b: Candidate): number =>

@@ -5,7 +5,7 @@ import * as Fs from "node:fs"
 import { statSync } from "node:fs"
 import * as Path from "node:path"
 import { Disk, DiskFailure } from "../../src/files/Walker/Disk.ts"
-import { byCodePoint } from "../../src/files/Walker/folder.ts"
+import { byCodePoint } from "../../src/model/units.ts"
 import { filesBelow, tree, walked } from "./Walker/tree.ts"
 
 describe("walk", () => {
