@@ -1,4 +1,5 @@
 import * as Effect from "effect/Effect"
+import * as Iterable from "effect/Iterable"
 import * as Stream from "effect/Stream"
 import { extension, formatOfName } from "../../chunking/format.ts"
 import type { Entry } from "../../entries/Entry.ts"
@@ -43,11 +44,7 @@ const xmlList = (text: string): Iterable<Entry> | undefined => {
   const [root] = xmlEntries(text, 0, text.length)
   if (root?.inside === undefined) return undefined
   const { body, read } = root.inside
-  const names: Array<string> = []
-  for (const entry of read(text, body, text.length, 0)) {
-    names.push(nameOf(entry))
-    if (names.length === peeked) break
-  }
+  const names = Array.from(Iterable.take(read(text, body, text.length, 0), peeked), nameOf)
   // A single element is not a list.
   if (names.length < 2 || names.some((name) => name !== names[0])) return undefined
   return read(text, body, text.length, 0)
@@ -58,12 +55,8 @@ const hasText = (text: string, entry: Entry): boolean => {
   const tag = text.slice(entry.from, Math.min(entry.value, entry.from + 4000))
   if (/\s(?:text|content) ?= ?["']/.test(tag)) return true
   if (entry.inside === undefined) return false
-  let count = 0
-  for (const inner of entry.inside.read(text, entry.inside.body, text.length, 0)) {
-    if (/^(?:text|content)$/.test(nameOf(inner))) return true
-    if (++count === peeked) return false
-  }
-  return false
+  const within = Iterable.take(entry.inside.read(text, entry.inside.body, text.length, 0), peeked)
+  return Iterable.some(within, (inner) => /^(?:text|content)$/.test(nameOf(inner)))
 }
 
 const deepest = 60
