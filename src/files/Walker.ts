@@ -261,8 +261,6 @@ interface Frame extends Opened {
   readonly opened: Map<Found, Opened>
 }
 
-const frame = (opened: Opened): Frame => ({ ...opened, next: 0, found: [], turn: 0, opened: new Map() })
-
 /**
  * The files below the given paths, each once: first the files among the paths, then each folder's entries by code point,
  * then the targets of symbolic links. Memory does not grow with the number of files. docs/loading.md has the rules.
@@ -281,7 +279,7 @@ export const walk = (options: WalkOptions): Stream.Stream<WalkEvent> =>
 
       const push = (opened: Opened, out: Array<WalkEvent>) => {
         out.push(...opened.events)
-        stack.push(frame(opened))
+        stack.push({ ...opened, next: 0, found: [], turn: 0, opened: new Map() })
       }
 
       const openNext = Effect.fnUntraced(function* (top: Frame) {
