@@ -43,7 +43,7 @@ const table = [
   // Extraction of documents is a package of its own: bytes in, Markdown with marks out.
   {
     places: ["extraction/"],
-    may: "extraction/ csv-parse/sync fflate fzstd hucre node:zlib parse5 postal-mime saxes unpdf word-extractor/lib/*"
+    may: "extraction/ csv-parse/sync fflate fzstd hucre node:path node:zlib parse5 postal-mime saxes unpdf word-extractor/lib/*"
       .split(" ")
       .map((name, i) => (i === 0 ? name : `npm:${name}`)),
     only: true

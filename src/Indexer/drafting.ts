@@ -1,22 +1,13 @@
 import { createHash } from "node:crypto"
 import { judgingFormat, stretches } from "../chunking/format.ts"
-import { DocumentId, type Format, type Metadata } from "../model/Document.ts"
+import { DocumentId, type Format } from "../model/Document.ts"
 import type { Draft } from "../model/Draft.ts"
-import type { Mark } from "../model/Locator.ts"
 import { wellFormed } from "../model/kinds.ts"
 import type { Steps } from "../runtime/EventLoop.ts"
 
 /** The input of a draft. */
-export interface Input {
-  readonly content: string
-  readonly source?: string | undefined
-  readonly title?: string | undefined
-  readonly metadata: Metadata
-  readonly docId?: DocumentId | undefined
+export interface Input extends Omit<Draft, "derivedId" | "fingerprint" | "format"> {
   readonly format?: Format | undefined
-  readonly origin?: string | undefined
-  readonly line?: number | undefined
-  readonly marks?: ReadonlyArray<Mark> | undefined
 }
 
 /** The lines that its passages are cited by, where they are not those of the text. */

@@ -14,7 +14,6 @@ import type { Passage, Vector } from "../model/Passage.ts"
 import type { PreparedDocument } from "../model/Stored.ts"
 import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 import { documentLanguage } from "../terms/detect.ts"
-import type { Language } from "../terms/languages.ts"
 
 /** Makes ready to be stored what changed of a batch. */
 export const preparing = Effect.gen(function* () {
@@ -47,7 +46,7 @@ export const preparing = Effect.gen(function* () {
     for (let times = 0; times < 3; times++) {
       let most = 0
       for (const some of Arr.chunksOf(passages, counted)) {
-        most = Math.max(most, ...(yield* fill([...textsOf([draft], [some])])))
+        most = Math.max(most, ...(yield* fill(some.map((passage) => embeddedText(draft.title, passage)))))
       }
       if (most <= 1) break
       share *= 0.9 / most
@@ -60,30 +59,24 @@ export const preparing = Effect.gen(function* () {
     const changed = batch.filter(({ status }) => status !== "unchanged")
     const drafts = changed.map(({ draft }) => draft)
     if (drafts.length === 0) return []
-    const cut: Array<ReadonlyArray<Passage>> = []
-    const languages: Array<Language> = []
+    const cut: Array<Pick<PreparedDocument, "language"> & { draft: Draft; passages: ReadonlyArray<Passage> }> = []
     let until = performance.now() + turnMs
     const embedder = yield* embedders.forCollection(collection, "patient")
     const fill = embedder.fill ?? (embedders.meanwhile && embedders.configured.fill)
-    for (const next of drafts) {
-      const passages = located(yield* fitting(next, fill), next.marks)
-      cut.push(passages)
-      languages.push(documentLanguage(passages))
+    for (const draft of drafts) {
+      const passages = located(yield* fitting(draft, fill), draft.marks)
+      cut.push({ draft, passages, language: documentLanguage(passages) })
       if (performance.now() < until) continue
       yield* nextTurn
       until = performance.now() + turnMs
     }
     const before = yield* embeddedBefore(collection, changed)
-    const vectors = yield* embedAll(
-      embedder,
-      textsOf(drafts, cut, collection.embedder.making),
-      before,
-      placesOf(drafts, cut)
-    )
+    const pieces = cut.flatMap(({ draft, passages }) => passages.map((passage) => ({ draft, passage })))
+    const vectors = yield* embedAll(embedder, pieces, collection.embedder.making, before)
     let at = 0
-    return drafts.map((next, index): PreparedDocument => {
-      const passages = cut[index]!.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
-      return { ...next, language: languages[index]!, passages }
+    return cut.map(({ draft, language, passages }): PreparedDocument => {
+      const embedded = passages.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
+      return { ...draft, language, passages: embedded }
     })
   })
 })
@@ -97,66 +90,38 @@ const counted = 64
 /** Texts passed to the embedder at once; all texts of a long document would need its size in memory again. */
 const window = 2048
 
-/** The texts to embed of each document, in order. */
-export function* textsOf(
-  drafts: ReadonlyArray<{ readonly title?: string | undefined }>,
-  cut: ReadonlyArray<ReadonlyArray<Passage>>,
-  making?: number
-): Generator<string> {
-  for (const [index, { title }] of drafts.entries()) {
-    for (const passage of cut[index]!) yield embeddedText(title, passage, making)
-  }
+interface Piece {
+  readonly draft: Draft
+  readonly passage: Passage
 }
 
-/** Names a text of the sequence by its document and lines. */
-export const placesOf =
-  (
-    drafts: ReadonlyArray<{ readonly source?: string | undefined; readonly origin?: string | undefined }>,
-    cut: ReadonlyArray<ReadonlyArray<Passage>>
-  ) =>
-  (at: number): string => {
-    let left = at
-    for (const [index, { origin, source }] of drafts.entries()) {
-      const passage = cut[index]![left]
-      if (passage === undefined) {
-        left -= cut[index]!.length
-        continue
-      }
-      const lines = `${passage.startLine}${passage.endLine > passage.startLine ? `-${passage.endLine}` : ""}`
-      return `${source ?? origin ?? "a document"}:${lines}`
-    }
-    return "a document"
-  }
+/** Names a passage by its document and lines. */
+const placeOf = ({ draft: { origin, source }, passage: { endLine, startLine } }: Piece): string =>
+  `${source ?? origin ?? "a document"}:${startLine}${endLine > startLine ? `-${endLine}` : ""}`
 
 /**
- * A vector for each text, in order; known ones are not embedded again. Truncated and refused texts are logged with file
- * and lines.
+ * A vector for each passage, in order; known texts are not embedded again. Truncated and refused ones are logged with
+ * file and lines.
  */
-export const embedAll = Effect.fnUntraced(function* (
+const embedAll = Effect.fnUntraced(function* (
   { embedPassages }: typeof Embedder.Service,
-  texts: Iterator<string>,
-  known: ReadonlyMap<string, Vector>,
-  placeOf: (at: number) => string
+  pieces: ReadonlyArray<Piece>,
+  making: number | undefined,
+  known: ReadonlyMap<string, Vector>
 ) {
   const vectors: Array<Option.Option<Vector>> = []
-  for (;;) {
-    const some: Array<string> = []
-    while (some.length < window) {
-      const next = texts.next()
-      if (next.done === true) break
-      some.push(next.value)
-    }
-    const first = vectors.length
+  for (const some of Arr.chunksOf(pieces, window)) {
+    const texts = some.map(({ draft, passage }) => embeddedText(draft.title, passage, making))
     // To look a text up is to hash all of it.
-    const kept = some.map((text) => (known.size === 0 ? undefined : known.get(text)))
-    const places: Array<number> = []
-    const unknown = some.filter((_, index) => kept[index] === undefined && places.push(first + index))
-    const told = (index: number, what: string) => Effect.logWarning(`${placeOf(places[index]!)}: ${what}`)
-    const embedded = unknown.length === 0 ? [] : yield* embedPassages(unknown, told)
+    const kept = texts.map((text) => (known.size === 0 ? undefined : known.get(text)))
+    const unknown = some.filter((_, index) => kept[index] === undefined)
+    const told = (index: number, what: string) => Effect.logWarning(`${placeOf(unknown[index]!)}: ${what}`)
+    const fresh = texts.filter((_, index) => kept[index] === undefined)
+    const embedded = fresh.length === 0 ? [] : yield* embedPassages(fresh, told)
     let at = 0
     for (const vector of kept) {
       vectors.push(vector === undefined ? (embedded[at++] ?? Option.none()) : Option.some(vector))
     }
-    if (some.length < window) return vectors
   }
+  return vectors
 })

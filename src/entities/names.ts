@@ -355,7 +355,6 @@ const addRun = (
   let last = from
   for (let i = from + 1; i < all.length && all.goesOn(i); i++) {
     const word = all.at(i)
-    // The next cell of a table.
     // "Active 13 April".
     if (last === i - 1 && number.test(all.at(last).text) && common.has(word.lower)) {
       last--

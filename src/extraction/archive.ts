@@ -1,5 +1,6 @@
 import { Unzip, UnzipInflate, UnzipPassThrough } from "fflate"
 import { Decompress } from "fzstd"
+import { posix } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { oneLine } from "./MarkdownWriter.ts"
@@ -144,11 +145,4 @@ export const relations = (
   )
 
 /** Resolves a path within the archive against a folder. */
-export const resolve = (folder: string, target: string): string => {
-  const parts = target.startsWith("/") ? [] : folder.split("/").filter((part) => part !== "")
-  for (const part of target.split("/")) {
-    if (part === "..") parts.pop()
-    else if (part !== "." && part !== "") parts.push(part)
-  }
-  return parts.join("/")
-}
+export const resolve = (folder: string, target: string): string => posix.resolve("/", folder, target).slice(1)

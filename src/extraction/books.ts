@@ -1,3 +1,4 @@
+import { posix } from "node:path"
 import { parse } from "parse5"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
@@ -5,8 +6,6 @@ import { about, partsOf, resolve } from "./archive.ts"
 import { render } from "./html.ts"
 import { find, textOf } from "./html/inline.ts"
 import { all, child, childrenOf, textIn, xml, type XmlElement } from "./xml.ts"
-
-const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")))
 
 const decoded = (href: string): string => {
   try {
@@ -24,7 +23,7 @@ const titlesOf = (
 ): ReadonlyMap<string, string> => {
   const titles = new Map<string, string>()
   const add = (base: string, href: string, title: string) => {
-    const name = resolve(folderOf(base), decoded(href.split("#")[0]!))
+    const name = resolve(posix.dirname(base), decoded(href.split("#")[0]!))
     if (!titles.has(name) && title.trim() !== "") titles.set(name, oneLine(title))
   }
   for (const item of items) {
@@ -52,7 +51,7 @@ export const epub = (bytes: Uint8Array): Extracted => {
   const source = opf === undefined ? undefined : part(opf)
   if (opf === undefined || source === undefined) throw new NotExtracted("not a book: it has no list of its files")
   const book = xml(source)
-  const folder = folderOf(opf)
+  const folder = posix.dirname(opf)
   const items = all(child(book, "manifest"), "item")
   const byId = new Map(items.map((item) => [item.attributes["id"], item]))
   const titles = titlesOf(part, items, folder)

@@ -94,14 +94,9 @@ const numbered = (numbering: XmlElement | undefined) => {
 }
 
 /** Numbers notes in the order of their references, as readers see them; the file numbers footnotes and endnotes separately. */
-class Notes {
-  readonly ids: Array<string> = []
-
-  numberOf(kind: string, id: string): number {
-    const key = `${kind}/${id}`
-    const at = this.ids.indexOf(key)
-    return at < 0 ? this.ids.push(key) : at + 1
-  }
+const numberOf = (notes: Array<string>, note: string): number => {
+  const at = notes.indexOf(note)
+  return at < 0 ? notes.push(note) : at + 1
 }
 
 /** Whether the properties say that a paragraph's end, a row or a cell is deleted or moved away. */
@@ -156,7 +151,7 @@ const formula = (element: XmlElement): string => {
 
 /** What a run's text is read with. */
 interface Reading {
-  readonly notes: Notes
+  readonly notes: Array<string>
   readonly places: ReadonlyMap<string, Place>
   /** Text boxes anchored in what was read, which follow it. */
   readonly boxes: Array<XmlElement>
@@ -192,9 +187,8 @@ const runText = (element: XmlElement, reading: Reading, before = ""): string => 
     case "w:noBreakHyphen":
       return "-"
     case "w:footnoteReference":
-      return `[^${notes.numberOf("w:footnote", element.attributes["w:id"] ?? "")}]`
     case "w:endnoteReference":
-      return `[^${notes.numberOf("w:endnote", element.attributes["w:id"] ?? "")}]`
+      return `[^${numberOf(notes, `${element.name.replace("Reference", "")}/${element.attributes["w:id"] ?? ""}`)}]`
     case "w:txbxContent":
       boxes.push(element)
       return ""
@@ -217,7 +211,7 @@ const writeNotes = (
   parts: Readonly<Record<string, XmlElement | undefined>>
 ): void => {
   const textOf = (note: XmlElement): string => {
-    const reading: Reading = { notes: new Notes(), places, boxes: [] }
+    const reading: Reading = { notes: [], places, boxes: [] }
     const paragraphs = [runText(note, reading)]
     // A box may hold others, which join the list.
     for (const box of reading.boxes) for (const part of paragraphsOf(box)) paragraphs.push(runText(part, reading))
@@ -231,7 +225,7 @@ const writeNotes = (
       all(part, name).map((note) => [`${name}/${note.attributes["w:id"] ?? ""}`, textOf(note)] as const)
     )
   )
-  notes.ids.forEach((id, index) => {
+  notes.forEach((id, index) => {
     const text = texts.get(id) ?? ""
     if (text !== "") writer.paragraph(`[^${index + 1}]: ${text}`)
   })
@@ -286,7 +280,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
   const isCode = codeStyles(styles)
   const isNumbered = numbered(part("word/numbering.xml"))
   const writer = new MarkdownWriter()
-  const reading: Reading = { notes: new Notes(), places: placesOf(styles), boxes: [] }
+  const reading: Reading = { notes: [], places: placesOf(styles), boxes: [] }
   let inList = false
   /** The items of each list so far, by level. */
   const counters = new Map<string, Array<number>>()

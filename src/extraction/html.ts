@@ -404,13 +404,12 @@ export const html = (source: string): Extracted => {
   }
   const writer = new MarkdownWriter()
   const main = mainOf(document)
-  render({ writer, length: textOf(main).length }, main)
-  const { links } = textsOf(main, textOf(main).length)
+  const { length } = textOf(main)
+  render({ writer, length }, main)
+  const { links } = textsOf(main, length)
   const isLinks = links.length >= manyLinks && wordsIn(links.join(" ")) > onlyLinks * wordsIn(writer.text)
   const head = find(document, "head")
-  const title = head === undefined ? undefined : find(head, "title")
-  const heading = find(main, "h1")
-  const named =
-    oneLine(title === undefined ? "" : textOf(title)) || oneLine(heading === undefined ? "" : textOf(heading))
-  return { text: writer.text, title: named === "" ? undefined : named, metadata, marks: writer.marks, isLinks }
+  const said = (element: Element | undefined) => (element === undefined ? "" : oneLine(textOf(element)))
+  const title = said(head && find(head, "title")) || said(find(main, "h1")) || undefined
+  return { text: writer.text, title, metadata, marks: writer.marks, isLinks }
 }

@@ -4,7 +4,7 @@ import { MarkdownWriter, oneLine } from "./MarkdownWriter.ts"
 import { outlineKey, styleOf, writeColumn } from "./pdf/blocks.ts"
 import { linesOf, readingOrder } from "./pdf/layout.ts"
 import { letterless, withLetters } from "./pdf/letters.ts"
-import { drawnFromRight, glyphsOf, type Item, type Line, rightToLeft, withoutFoundSpaces } from "./pdf/line.ts"
+import { drawnFromRight, glyphsOf, isBlank, type Item, type Line, rightToLeft, withoutFoundSpaces } from "./pdf/line.ts"
 
 /** The parts of a pdf.js annotation that describe a form field or a text written on the page. */
 interface Annotation {
@@ -315,8 +315,7 @@ const runningLines = (pages: ReadonlyArray<{ readonly height: number; readonly l
   }
 }
 
-const isScanned = (pages: ReadonlyArray<PageText>): boolean =>
-  pages.reduce((sum, { items }) => sum + items.reduce((length, { text }) => length + text.trim().length, 0), 0) === 0
+const isScanned = (pages: ReadonlyArray<PageText>): boolean => pages.every(({ items }) => items.every(isBlank))
 
 /** A PDF in reading order, with each page marked; headings by outline and size, without running lines. */
 export const pdf = async (bytes: Uint8Array, cmaps = (): Uint8Array => new Uint8Array()): Promise<Extracted> => {

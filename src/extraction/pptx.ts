@@ -1,3 +1,4 @@
+import { posix } from "node:path"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 import { coreOf, partsOf, relations } from "./archive.ts"
@@ -21,6 +22,8 @@ const paragraphText = (paragraph: XmlElement): string =>
     return before + placed(unbroken(textIn(child(run, "a:t"))), place, before)
   }, "")
 
+const wordsIn = (element: XmlElement | undefined): string => all(element, "a:p").map(paragraphText).join(" ")
+
 const placeholder = (shape: XmlElement): string | undefined => {
   const mark = all(shape, "p:ph")[0]
   return mark === undefined ? undefined : (mark.attributes["type"] ?? "body")
@@ -41,9 +44,7 @@ const writeShape = (writer: MarkdownWriter, shape: XmlElement): void => {
 }
 
 const writeTable = (writer: MarkdownWriter, table: XmlElement): void =>
-  writer.table(
-    all(table, "a:tr").map((row) => all(row, "a:tc").map((cell) => all(cell, "a:p").map(paragraphText).join(" ")))
-  )
+  writer.table(all(table, "a:tr").map((row) => all(row, "a:tc").map(wordsIn)))
 
 const valuesIn = (element: XmlElement | undefined): string => all(element, "c:v").map(textIn).join(" ")
 
@@ -74,17 +75,13 @@ const categoriesOf = (element: XmlElement | undefined, from1904: boolean): Reado
 
 /** A diagram as a list of what its shapes say. */
 const writeDiagram = (writer: MarkdownWriter, diagram: XmlElement | undefined): void => {
-  const texts = all(diagram, "dgm:pt").map((point) => all(point, "a:p").map(paragraphText).join(" "))
+  const texts = all(diagram, "dgm:pt").map(wordsIn)
   for (const [at, text] of texts.filter((text) => text.trim() !== "").entries()) writer.item(text, 0, "-", at === 0)
 }
 
 /** A chart as the table of its data: a row for each category, a column for each series. */
 const writeChart = (writer: MarkdownWriter, chart: XmlElement | undefined): void => {
-  writer.paragraph(
-    all(child(child(chart, "c:chart"), "c:title"), "a:p")
-      .map(paragraphText)
-      .join(" ")
-  )
+  writer.paragraph(wordsIn(child(child(chart, "c:chart"), "c:title")))
   const series = all(chart, "c:ser").slice(0, mostSeries)
   const values = series.map((one) => pointsOf(child(one, "c:val") ?? child(one, "c:yVal")))
   const from1904 = /^(?:1|true)$/.test(child(chart, "c:date1904")?.attributes["val"] ?? "")
@@ -138,8 +135,8 @@ export const pptx = (bytes: Uint8Array): Extracted => {
     writer.at({ locator: { _tag: "Slide", slide: index + 1 } })
     const tree = child(child(slide, "p:cSld"), "p:spTree")
     const title = all(tree, "p:sp").find((shape) => ["title", "ctrTitle"].includes(placeholder(shape) ?? ""))
-    writer.heading(2, title === undefined ? "" : all(title, "a:p").map(paragraphText).join(" "))
-    const rels = part(`${name.slice(0, name.lastIndexOf("/"))}/_rels/${name.slice(name.lastIndexOf("/") + 1)}.rels`)
+    writer.heading(2, wordsIn(title))
+    const rels = part(`${posix.dirname(name)}/_rels/${posix.basename(name)}.rels`)
     const related = relations(rels, "ppt/slides")
     writeTree(writer, tree, (id) => part(related.get(id)?.target ?? ""))
     const notes = [...related.values()].find(({ type }) => type.endsWith("/notesSlide"))

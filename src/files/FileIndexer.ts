@@ -176,21 +176,27 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
 
       type FileBatch = Effect.Effect.Success<ReturnType<typeof toBatch>>
 
+      /** Deletes what is left of files, except what was met. */
+      const forgetIn = (paths: ReadonlyArray<string>, met?: ReadonlySet<DocumentId>) =>
+        collection === undefined || seenBy === undefined
+          ? Effect.map(
+              Effect.forEach(paths, (path) => wouldForget(run.collection, path, met)),
+              (each) => each.reduce(add, none)
+            )
+          : pruneAll(store, collection.name, paths, seenBy)
+
       /** Deletes what files no longer contain, and only then records them as read. */
       const cleanUp = Effect.fnUntraced(function* (files: ReadonlyArray<Reading>) {
         let sum = none
         const named: Array<FileEvent> = []
         for (const file of files) {
           const { isVoid: reason, met, path } = file
-          if (collection === undefined || seenBy === undefined) {
-            sum = add(sum, yield* wouldForget(run.collection, path, met))
-            continue
-          }
-          const deleted = yield* pruneAll(store, collection.name, [path], seenBy)
+          const deleted = yield* forgetIn([path], met)
           sum = add(sum, deleted)
           if (run.holdLosses && reason !== undefined && deleted.documents > 0) {
             named.push({ _tag: "Lost", path, reason, documents: deleted.documents })
           }
+          if (collection === undefined) continue
           yield* store.touch(collection.name, [], seenBy, [file.change(indexer.settings, true)])
         }
         return { deleted: sum, named }
@@ -229,13 +235,8 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       })
 
       const forget = Effect.fnUntraced(function* (files: Chunk.Chunk<Lost>) {
-        const paths = Chunk.toReadonlyArray(files).map(({ path }) => path)
-        const forgotten = yield* collection === undefined || seenBy === undefined
-          ? Effect.map(
-              Effect.forEach(paths, (path) => wouldForget(run.collection, path)),
-              (each) => each.reduce(add, none)
-            )
-          : Effect.zipLeft(pruneAll(store, collection.name, paths, seenBy), letOthersWrite)
+        const forgotten = yield* forgetIn(Chunk.toReadonlyArray(files).map(({ path }) => path))
+        if (!run.dryRun) yield* letOthersWrite
         return { _tag: "Pruned", ...forgotten } satisfies FileEvent
       })
 
@@ -274,7 +275,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
     const runTexts = <R>(inputs: Stream.Stream<Text, never, R>, run: Pick<FileRun, "collection" | "dryRun">) => {
       const stepsOf = ({ bytes, name }: Text) => {
         const path = name ?? "stdin"
-        const file = new Reading({ path, size: bytes.length, isNamed: true, dryRun: run.dryRun })
+        const file = new Reading(path, bytes.length, run.dryRun ? new Set() : undefined, true)
         return toSteps(file, loader.fromText({ name: path, bytes }), (loaded) => toDraft(name, undefined, loaded))
       }
       return Stream.unwrap(start({ ...run, paths: [], prune: false }, () => Stream.flatMap(inputs, stepsOf)))

@@ -10,14 +10,13 @@ import { Disk, DiskFailure, type Entry, inWords, type FileTree } from "./Walker/
 import {
   emptyScope,
   enter,
-  extend,
   type Folder,
-  found,
   join,
   open,
   type Opened,
   type Scope,
   scopeAbove,
+  scopeIn,
   unreadable,
   verdictOn
 } from "./Walker/folder.ts"
@@ -262,8 +261,6 @@ interface Frame extends Opened {
   readonly opened: Map<Found, Opened>
 }
 
-const frame = (opened: Opened): Frame => ({ ...opened, next: 0, found: [], turn: 0, opened: new Map() })
-
 /**
  * The files below the given paths, each once: first the files among the paths, then each folder's entries by code point,
  * then the targets of symbolic links. Memory does not grow with the number of files. docs/loading.md has the rules.
@@ -282,7 +279,7 @@ export const walk = (options: WalkOptions): Stream.Stream<WalkEvent> =>
 
       const push = (opened: Opened, out: Array<WalkEvent>) => {
         out.push(...opened.events)
-        stack.push(frame(opened))
+        stack.push({ ...opened, next: 0, found: [], turn: 0, opened: new Map() })
       }
 
       const openNext = Effect.fnUntraced(function* (top: Frame) {
@@ -356,8 +353,8 @@ interface Judged {
 }
 
 const judgeFolder = Effect.fnUntraced(function* (disk: FileTree, scope: Scope, folder: string) {
-  const { events, found: brought } = yield* found(disk, folder)
-  return { scope: extend(scope, brought), reason: undefined, isKnown: events.length === 0 } satisfies Judged
+  const own = yield* scopeIn(disk, folder, scope)
+  return { scope: own.scope, reason: undefined, isKnown: own.events.length === 0 } satisfies Judged
 })
 
 /** Why a walk from the root skips a file below it, by names and ignore files alone; reads each ignore file once. */

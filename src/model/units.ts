@@ -14,16 +14,14 @@ export const copying = (kept: number): ((text: string, start: number, end: numbe
   }
 }
 
-// Surrogates are below U+E000 as units, but stand for characters above it.
-const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
-
 /** Compares by code point, which is also the order of UTF-8. */
 export const byCodePoint = (a: string, b: string): number => {
-  const length = Math.min(a.length, b.length)
-  for (let i = 0; i < length; i++) {
-    const x = a.charCodeAt(i)
-    const y = b.charCodeAt(i)
-    if (x !== y) return rank(x) - rank(y)
-  }
-  return a.length - b.length
+  if (a === b) return 0
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  return rankOf(a.charCodeAt(at)) - rankOf(b.charCodeAt(at))
 }
+
+/** Surrogates sort after every other code unit; the end of a text sorts first. */
+const rankOf = (unit: number): number =>
+  Number.isNaN(unit) ? -1 : unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit

@@ -26,8 +26,7 @@ const isTie = (a: Candidate, b: Candidate): boolean => a.score === b.score && a.
 
 /**
  * The order of passages with equal scores: by doc_id, then collection and ordinal. A store may have to choose between
- * equals too, and uses that order. A passage's position is only read
- * when needed.
+ * equals too, and uses that order. A passage's position is only read when needed.
  */
 export class TieOrder<E> {
   private readonly places = new Map<number, Place>()

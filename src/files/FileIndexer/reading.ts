@@ -17,15 +17,6 @@ import type { Numbers } from "./lost.ts"
 
 /** A file being read, and the results so far. */
 export class Reading {
-  readonly path: string
-  readonly size: number
-  /** Undefined if it proves nothing, or if there is no file. */
-  readonly stamp: FileStamp | undefined
-  readonly known: KnownFile | undefined
-  /** Whether it is read even if it is only of use to programs. */
-  readonly isNamed: boolean
-  /** The ids of its documents, only in a dry run: a real one marks documents in the store. */
-  readonly met: Set<DocumentId> | undefined
   reader: string | undefined
   documents = 0
   /** Of these, records whose id occurred earlier. */
@@ -39,21 +30,17 @@ export class Reading {
   /** Why none of it is read. */
   isVoid: string | undefined
 
-  constructor(given: {
-    readonly path: string
-    readonly size: number
-    readonly stamp?: FileStamp | undefined
-    readonly known?: KnownFile | undefined
-    readonly isNamed: boolean
-    readonly dryRun: boolean
-  }) {
-    this.path = given.path
-    this.size = given.size
-    this.stamp = given.stamp
-    this.known = given.known
-    this.isNamed = given.isNamed
-    this.met = given.dryRun ? new Set() : undefined
-  }
+  constructor(
+    readonly path: string,
+    readonly size: number,
+    /** The ids of its documents, only in a dry run: a real one marks documents in the store. */
+    readonly met: Set<DocumentId> | undefined,
+    /** Whether it is read even if it is only of use to programs. */
+    readonly isNamed: boolean,
+    /** Undefined if it proves nothing, or if there is no file. */
+    readonly stamp?: FileStamp,
+    readonly known?: KnownFile
+  ) {}
 
   /** The record to keep of it: complete once it is done, else marked as unfinished. */
   change(settings: string, isDone: boolean): FileChange {
@@ -158,7 +145,7 @@ export const sorting = (store: typeof Store.Service, loader: typeof Loader.Servi
           return { _tag: "Known", file: before, size }
         }
         const proof = isProof(stamp, now) ? stamp : undefined
-        return new Reading({ path, size, stamp: proof, known: before, isNamed, dryRun: run.dryRun })
+        return new Reading(path, size, run.dryRun ? new Set() : undefined, isNamed, proof, before)
       })
     })
 }

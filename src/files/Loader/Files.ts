@@ -59,7 +59,7 @@ const openFile = Effect.fn("Loader.open")(function* (
   const head = yield* Effect.mapError(readHead(handle, size), unreadable)
   if (head.length === 0) return yield* new Unsupported({ path, reason: "empty" })
   const stream = Stream.mapError(pieces(handle), unreadable)
-  const rest = bytesOf(stream, limit, (read) => tooLarge(path, read, limit))
+  const rest = bytesOf(path, stream, limit)
   const bytes = size > limit ? tooLarge(path, size, limit) : head.length === size ? Effect.succeed(head) : rest
   return { path, size, head, kind: yield* kindOf(path, head), bytes, stream } satisfies SourceFile
 })

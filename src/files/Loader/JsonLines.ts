@@ -67,14 +67,8 @@ const toRecord = ({ number, text }: Line): Loaded | undefined =>
     ? { _tag: "Rejected", line: number, reason: `longer than ${longestLine / mebibyte} MiB, the most a line may be` }
     : toLoaded(number, text)
 
-const toRecords = (lines: ReadonlyArray<Line>): Chunk.Chunk<Loaded> => {
-  const records: Array<Loaded> = []
-  for (const line of lines) {
-    const record = toRecord(line)
-    if (record !== undefined) records.push(record)
-  }
-  return Chunk.unsafeFromArray(records)
-}
+const toRecords = (lines: ReadonlyArray<Line>): Chunk.Chunk<Loaded> =>
+  Chunk.unsafeFromArray(lines.flatMap((line) => toRecord(line) ?? []))
 
 /**
  * JSON Lines, one document a line (record.ts maps the keys), read as a stream: memory depends on the longest line, not on

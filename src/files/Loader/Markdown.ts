@@ -8,17 +8,16 @@ import { decode } from "./decode.ts"
 import { content } from "./read.ts"
 import { toMetadata } from "./record.ts"
 
-interface ReadFrontMatter {
-  readonly title?: string | undefined
-  readonly metadata: Metadata
-  /** The problem, with its line in the file. */
-  readonly problem?: RejectedRecord | undefined
-}
-
 interface Problem {
   /** Counted from 1 within the body. */
   readonly line: number
   readonly reason: string
+}
+
+interface ReadFrontMatter {
+  readonly title?: string | undefined
+  readonly metadata: Metadata
+  readonly problem?: Problem | undefined
 }
 
 interface Parsed {
@@ -76,7 +75,7 @@ const plainLines = (body: string): Record<string, string> =>
     ])
   )
 
-const read = ({ problem, value }: Parsed): Omit<ReadFrontMatter, "problem"> & { problem?: Problem | undefined } => {
+const read = ({ problem, value }: Parsed): ReadFrontMatter => {
   if (typeof value !== "object" || Array.isArray(value)) {
     return { metadata: {}, problem: { line: 1, reason: "it holds no keys" } }
   }
@@ -90,20 +89,16 @@ const read = ({ problem, value }: Parsed): Omit<ReadFrontMatter, "problem"> & { 
   return { metadata, problem, ...(text === "" ? {} : { title: text }) }
 }
 
-/** Parsers of untrusted text throw at endless aliases and endless nesting. */
-const broken = (defect: unknown): Effect.Effect<Parsed> =>
-  Effect.succeed({
-    value: {},
-    problem: { line: 1, reason: defect instanceof Error ? defect.message : String(defect) }
-  })
-
 /** Front matter as a title and metadata; if it cannot be parsed, a problem, and YAML's plain `key: value` lines. */
 const readFrontMatter = (front: FrontMatter): Effect.Effect<ReadFrontMatter> =>
   (front.kind === "yaml" ? parseYaml : parseToml)(front.body).pipe(
     Effect.map(read),
-    Effect.catchAllDefect((defect) => Effect.map(broken(defect), read)),
-    Effect.map(({ problem, ...rest }) =>
-      problem === undefined ? rest : { ...rest, problem: rejected(front.kind, problem) }
+    // Parsers of untrusted text throw at endless aliases and endless nesting.
+    Effect.catchAllDefect((defect) =>
+      Effect.succeed({
+        metadata: {},
+        problem: { line: 1, reason: defect instanceof Error ? defect.message : String(defect) }
+      })
     )
   )
 
@@ -141,9 +136,12 @@ export const format: FileFormat = {
       Effect.gen(function* () {
         const text = yield* content(file)
         const front = frontMatterSpan(text)
-        const { metadata, problem, title } = front === undefined ? { metadata: {} } : yield* readFrontMatter(front)
+        const { metadata, problem, title }: ReadFrontMatter =
+          front === undefined ? { metadata: {} } : yield* readFrontMatter(front)
         const document: Loaded = { _tag: "Loaded", content: text, format: "markdown", title, metadata }
-        return Stream.fromIterable(problem === undefined ? [document] : [problem, document])
+        return Stream.fromIterable(
+          front === undefined || problem === undefined ? [document] : [rejected(front.kind, problem), document]
+        )
       })
     )
 }

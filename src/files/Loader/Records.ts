@@ -1,4 +1,5 @@
 import * as Effect from "effect/Effect"
+import * as Iterable from "effect/Iterable"
 import * as Stream from "effect/Stream"
 import { extension, formatOfName } from "../../chunking/format.ts"
 import type { Entry } from "../../entries/Entry.ts"
@@ -43,11 +44,7 @@ const xmlList = (text: string): Iterable<Entry> | undefined => {
   const [root] = xmlEntries(text, 0, text.length)
   if (root?.inside === undefined) return undefined
   const { body, read } = root.inside
-  const names: Array<string> = []
-  for (const entry of read(text, body, text.length, 0)) {
-    names.push(nameOf(entry))
-    if (names.length === peeked) break
-  }
+  const names = Array.from(Iterable.take(read(text, body, text.length, 0), peeked), nameOf)
   // A single element is not a list.
   if (names.length < 2 || names.some((name) => name !== names[0])) return undefined
   return read(text, body, text.length, 0)
@@ -58,12 +55,8 @@ const hasText = (text: string, entry: Entry): boolean => {
   const tag = text.slice(entry.from, Math.min(entry.value, entry.from + 4000))
   if (/\s(?:text|content) ?= ?["']/.test(tag)) return true
   if (entry.inside === undefined) return false
-  let count = 0
-  for (const inner of entry.inside.read(text, entry.inside.body, text.length, 0)) {
-    if (/^(?:text|content)$/.test(nameOf(inner))) return true
-    if (++count === peeked) return false
-  }
-  return false
+  const within = Iterable.take(entry.inside.read(text, entry.inside.body, text.length, 0), peeked)
+  return Iterable.some(within, (inner) => /^(?:text|content)$/.test(nameOf(inner)))
 }
 
 const deepest = 60
@@ -124,46 +117,34 @@ const accepts = (file: SourceFile): boolean => {
   return first !== undefined && (ending === "xml" ? hasText(head, first) : isRecord(head, first))
 }
 
-/** Parses one item of a list; its name appears in failures. */
-interface Parser {
-  readonly name: string
-  readonly parse: (text: string) => unknown
-}
+/** Reads an item of a list on this line, in the form of a line of JSON Lines. */
+type Reader = (line: number, text: string) => Loaded | undefined
 
-const parserOf = (ending: string): Effect.Effect<Parser> =>
-  ending === "toml"
-    ? Effect.map(
-        Effect.promise(() => import("smol-toml")),
-        ({ parse }) => ({ name: "TOML", parse: (text) => onlyItem(parse(text, { integersAsBigInt: "asNeeded" })) })
-      )
-    : ending === "xml"
-      ? Effect.map(
-          Effect.promise(() => import("../../extraction/xml.ts")),
-          ({ xml }) => ({ name: "XML", parse: (text) => valueOf(xml(text)) })
-        )
-      : Effect.map(
-          Effect.promise(() => import("yaml")),
-          ({ parse }) => ({
-            name: "YAML",
-            parse: (text) =>
-              (parse(text, { maxAliasCount: 100, logLevel: "silent", intAsBigInt: true }) as ReadonlyArray<unknown>)[0]
-          })
-        )
-
-/** A record, in the form of a line of JSON Lines. */
-const recordOf = (path: string, text: string, line: number): Effect.Effect<Loaded | undefined> => {
-  const ending = extension(path) ?? ""
-  if (json.has(ending)) return Effect.succeed(toLoaded(line, text.replace(/,$/, "")))
-  return Effect.map(parserOf(ending), ({ name, parse }) => {
+/** Of items of a format, by how one is parsed alone. */
+const reading =
+  (name: string, parse: (text: string) => unknown): Reader =>
+  (line, text) => {
     try {
-      return toLoaded(
-        line,
-        JSON.stringify(parse(text) ?? null, (_, item) => (typeof item === "bigint" ? exact(item) : item))
-      )
+      const item = JSON.stringify(parse(text) ?? null, (_, value) => (typeof value === "bigint" ? exact(value) : value))
+      return toLoaded(line, item)
     } catch (error) {
       return { _tag: "Rejected", line, reason: `not valid ${name}: ${(error as Error).message.split("\n")[0]}` }
     }
-  })
+  }
+
+const readerOf = async (ending: string): Promise<Reader> => {
+  if (json.has(ending)) return (line, text) => toLoaded(line, text.replace(/,$/, ""))
+  if (ending === "toml") {
+    const { parse } = await import("smol-toml")
+    return reading("TOML", (text) => onlyItem(parse(text, { integersAsBigInt: "asNeeded" })))
+  }
+  if (ending === "xml") {
+    const { xml } = await import("../../extraction/xml.ts")
+    return reading("XML", (text) => valueOf(xml(text)))
+  }
+  const { parse } = await import("yaml")
+  const options = { maxAliasCount: 100, logLevel: "silent", intAsBigInt: true } as const
+  return reading("YAML", (text) => (parse(text, options) as ReadonlyArray<unknown>)[0])
 }
 
 /** The end of a list, without what follows its last item. */
@@ -220,13 +201,14 @@ export const format: FileFormat = {
   accepts,
   load: (file) =>
     Stream.unwrap(
-      Effect.map(content(file), (text) => {
+      Effect.gen(function* () {
+        const text = yield* content(file)
         // The head may look like a list although the rest is not one; the file is then one document.
         if (listed(file.path, text) === undefined) return Stream.make(wholeFile(file.path, text))
-        return Stream.fromIterable(pieces(file.path, text)).pipe(
-          Stream.mapEffect((piece) => recordOf(file.path, piece.text, piece.line)),
-          // To hand each over alone, to be batched, would cost more than reading it, the more so the more there are.
-          Stream.rechunk(64),
+        const read = yield* Effect.promise(() => readerOf(extension(file.path) ?? ""))
+        // To hand each over alone, to be batched, would cost more than reading it, the more so the more there are.
+        return Stream.fromIteratorSucceed(pieces(file.path, text), 64).pipe(
+          Stream.map((piece) => read(piece.line, piece.text)),
           Stream.filter((loaded) => loaded !== undefined),
           Stream.mapAccum({ line: 0, count: 0 }, numbered)
         )

@@ -29,33 +29,29 @@ export const pieces = (handle: FileSystem.File): Stream.Stream<Uint8Array, Platf
   Stream.unwrap(
     Effect.as(
       handle.seek(0n, "start"),
-      Stream.repeatEffectOption(
-        handle
-          .readAlloc(pieceBytes)
-          .pipe(
-            Effect.mapError(Option.some),
-            Effect.flatMap(Option.match({ onNone: () => Effect.fail(Option.none()), onSome: Effect.succeed }))
-          )
+      Stream.unfoldEffect(undefined, () =>
+        Effect.map(
+          handle.readAlloc(pieceBytes),
+          Option.map((piece) => [piece, undefined] as const)
+        )
       )
     )
   )
 
 /** A whole stream, up to `limit`: a file may grow while it is read. */
-export const bytesOf = <E, E2>(
+export const bytesOf = <E>(
+  path: string,
   stream: Stream.Stream<Uint8Array, E>,
-  limit: number,
-  tooLarge: (read: number) => E2
-): Effect.Effect<Uint8Array, E | E2> =>
-  Effect.gen(function* () {
+  limit: number
+): Effect.Effect<Uint8Array, E | Unsupported> =>
+  Effect.suspend(() => {
     const parts: Array<Uint8Array> = []
     let read = 0
-    yield* Stream.runForEach(stream, (part): Effect.Effect<void, E2> => {
+    const keep = (part: Uint8Array) => {
       read += part.length
-      if (read > limit) return Effect.fail(tooLarge(read))
-      parts.push(part)
-      return Effect.void
-    })
-    return Buffer.concat(parts, read)
+      return read > limit ? tooLarge(path, read, limit) : Effect.sync(() => parts.push(part))
+    }
+    return Effect.map(Stream.runForEach(stream, keep), () => Buffer.concat(parts, read))
   })
 
 /** A size in readable units, such as 1.5 MiB. */

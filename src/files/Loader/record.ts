@@ -6,9 +6,15 @@ import type { Loaded } from "../Loader.ts"
 /** A nesting depth that every JSON reader can handle. */
 const deepest = 64
 
-/** A value nested too deep to be kept. */
-class TooDeep extends Error {
-  override readonly message = `nested more than ${deepest} levels deep`
+/** Thrown, with the reason, at a record that is not read. */
+class Refused extends Error {
+  constructor(
+    reason: string,
+    /** There is nothing to read in it. */
+    readonly isEmpty = false
+  ) {
+    super(reason)
+  }
 }
 
 /** TOML dates are a day, a time without a zone, or a point in time, which becomes UTC. */
@@ -21,9 +27,9 @@ const dateText = (date: Date): string => {
 export const exact = (value: bigint): number | string =>
   Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
 
-/** A value as JSON: dates as ISO 8601, numbers that JSON lacks as text, no undefined members. Throws TooDeep. */
+/** A value as JSON: dates as ISO 8601, numbers that JSON lacks as text, no undefined members. */
 const toJson = (value: unknown, depth = 0): unknown => {
-  if (depth > deepest) throw new TooDeep()
+  if (depth > deepest) throw new Refused(`metadata is nested more than ${deepest} levels deep`)
   switch (typeof value) {
     case "string":
       return wellFormed(value)
@@ -58,37 +64,32 @@ const idKeys = ["_id", "id", "doc_id"] as const
 const textKeys = ["text", "content"] as const
 const longestId = 1000
 
-class Refused {
-  constructor(
-    readonly reason: string,
-    readonly isEmpty = false
-  ) {}
-}
-
-const idOf = (key: string | undefined, value: unknown, line: number): string | Refused => {
+const idOf = (key: string | undefined, value: unknown, line: number): string => {
   if (key === undefined) return `L${line}`
   if (typeof value === "number" && Number.isFinite(value)) return String(value)
-  if (typeof value !== "string") return new Refused(`"${key}" must be a string or a number, not ${kindOf(value)}`)
+  if (typeof value !== "string") throw new Refused(`"${key}" must be a string or a number, not ${kindOf(value)}`)
   const id = wellFormed(value)
-  if (id.trim() === "") return new Refused(`"${key}" must not be empty`)
-  return id.length > longestId ? new Refused(`"${key}" is longer than ${longestId} characters`) : id
+  if (id.trim() === "") throw new Refused(`"${key}" must not be empty`)
+  if (id.length > longestId) throw new Refused(`"${key}" is longer than ${longestId} characters`)
+  return id
 }
 
-const titleOf = (value: unknown): string | undefined | Refused => {
+const titleOf = (value: unknown): string | undefined => {
   if (value === undefined || value === null || value === "") return undefined
   if (typeof value === "string") return wellFormed(value)
-  return typeof value === "number" ? String(value) : new Refused(`"title" must be a string, not ${kindOf(value)}`)
+  if (typeof value === "number") return String(value)
+  throw new Refused(`"title" must be a string, not ${kindOf(value)}`)
 }
 
-const contentOf = (key: string | undefined, value: unknown, title: string | undefined): string | Refused => {
+const contentOf = (key: string | undefined, value: unknown, title: string | undefined): string => {
   if (key !== undefined && typeof value !== "string") {
-    return new Refused(`"${key}" must be a string, not ${kindOf(value)}`)
+    throw new Refused(`"${key}" must be a string, not ${kindOf(value)}`)
   }
   const text = key === undefined ? "" : wellFormed(value as string)
   if (text.trim() !== "") return text
   // A record with only a title can be found by it.
   if (title !== undefined && title.trim() !== "") return title
-  return key === undefined
+  throw key === undefined
     ? new Refused('no text: neither "text" nor "content" is there')
     : new Refused("it holds no text", true)
 }
@@ -96,32 +97,29 @@ const contentOf = (key: string | undefined, value: unknown, title: string | unde
 const present = <K extends string>(keys: ReadonlyArray<K>, record: Readonly<Record<string, unknown>>): K | undefined =>
   keys.find((key) => record[key] !== undefined && record[key] !== null)
 
-const fromRecord = (line: number, record: Readonly<Record<string, unknown>>): Loaded | Refused => {
+const fromRecord = (line: number, record: Readonly<Record<string, unknown>>): Loaded => {
   const { metadata: nested, ...own } = record
   const all = isObject(nested) ? { ...nested, ...own } : record
   const idKey = present(idKeys, own)
   const textKey = present(textKeys, own)
   const id = idOf(idKey, idKey === undefined ? undefined : own[idKey], line)
-  if (id instanceof Refused) return id
   const title = titleOf(all["title"])
-  if (title instanceof Refused) return title
   const content = contentOf(textKey, textKey === undefined ? undefined : own[textKey], title)
-  if (content instanceof Refused) return content
 
   const used = new Set<string | undefined>(["title", idKey, textKey])
   const rest = Object.fromEntries(Object.entries(all).filter(([key]) => !used.has(key)))
   const metadata = toMetadata(rest)
   const fault = metadataFault(metadata)
-  if (fault !== undefined) return new Refused([...fault.path, fault.message].join(": "))
+  if (fault !== undefined) throw new Refused([...fault.path, fault.message].join(": "))
   return { _tag: "Loaded", record: id, line, content, format: "text", title, metadata }
 }
 
-const parse = (text: string): unknown | Refused => {
+const parse = (text: string): unknown => {
   const read = readJsonAtOnce(Buffer.from(text), true)
   if ("value" in read) return read.value
   const { isSyntax, path, reason } = read.fault
-  if (isSyntax) return new Refused(reason.replace("is not JSON", "not valid JSON"))
-  return new Refused(path === undefined || path.length === 0 ? reason : `${pathText(path)}: ${reason}`)
+  if (isSyntax) throw new Refused(reason.replace("is not JSON", "not valid JSON"))
+  throw new Refused(path === undefined || path.length === 0 ? reason : `${pathText(path)}: ${reason}`)
 }
 
 /**
@@ -130,19 +128,13 @@ const parse = (text: string): unknown | Refused => {
  * the keys that the record itself does not have.
  */
 export const toLoaded = (line: number, text: string): Loaded | undefined => {
-  if (text.length < 3 && text.trim() === "") return undefined
-  const value = parse(text)
-  if (value instanceof Refused) {
-    return text.trim() === "" ? undefined : { _tag: "Rejected", line, reason: value.reason }
-  }
-  if (!isObject(value)) return { _tag: "Rejected", line, reason: `a line must be a JSON object, not ${kindOf(value)}` }
+  if (text.trim() === "") return undefined
   try {
-    const loaded = fromRecord(line, value)
-    return loaded instanceof Refused
-      ? { _tag: "Rejected", line, reason: loaded.reason, ...(loaded.isEmpty && { isEmpty: true }) }
-      : loaded
+    const value = parse(text)
+    if (!isObject(value)) throw new Refused(`a line must be a JSON object, not ${kindOf(value)}`)
+    return fromRecord(line, value)
   } catch (error) {
-    if (error instanceof TooDeep) return { _tag: "Rejected", line, reason: `metadata is ${error.message}` }
-    throw error
+    if (!(error instanceof Refused)) throw error
+    return { _tag: "Rejected", line, reason: error.message, ...(error.isEmpty && { isEmpty: true }) }
   }
 }

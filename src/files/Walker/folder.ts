@@ -14,23 +14,17 @@ const make = () => ignore({ ignorecase: false })
 
 /** The rules of one ignore file for paths below its folder; a folder's path ends in `/`. */
 class Rules {
-  readonly #rules: Ignore
   // The library caches every path forever, so throwaway copies are asked.
   #copy: Ignore
   #asked = 0
 
-  private constructor(rules: Ignore) {
-    this.#rules = rules
+  constructor(private readonly rules: Ignore) {
     this.#copy = make().add(rules)
-  }
-
-  static parse(text: string): Rules {
-    return new Rules(make().add(text))
   }
 
   test(path: string): Verdict {
     if (++this.#asked > remembered) {
-      this.#copy = make().add(this.#rules)
+      this.#copy = make().add(this.rules)
       this.#asked = 0
     }
     const { ignored, unignored } = this.#copy.test(path)
@@ -41,7 +35,7 @@ class Rules {
   entering(folder: string): Rules {
     if (this.test(folder) !== "ignored") return this
     const literal = `!/${folder.replace(/[\\*?[\]]/g, "\\$&")}`
-    return new Rules(make().add(this.#rules).add({ pattern: literal }))
+    return new Rules(make().add(this.rules).add({ pattern: literal }))
   }
 }
 
@@ -59,19 +53,7 @@ export interface Scope {
   readonly isBuilt: boolean
 }
 
-/** What a folder itself adds: its ignore files, and whether it is a repository or was written by Sphinx. */
-interface Found {
-  readonly clewignore?: Rules | undefined
-  readonly gitignore?: Rules | undefined
-  /** The repository's `info/exclude`. */
-  readonly exclude?: Rules | undefined
-  readonly isRepository: boolean
-  readonly isBuilt: boolean
-}
-
 export const emptyScope: Scope = { clew: [], git: [], isBuilt: false }
-
-const placed = (rules: Rules | undefined): ReadonlyArray<Placed> => (rules === undefined ? [] : [{ rules, prefix: "" }])
 
 const descend = (above: ReadonlyArray<Placed>, name: string): ReadonlyArray<Placed> =>
   above.map(({ prefix, rules }) => {
@@ -84,13 +66,6 @@ export const enter = (above: Scope, name: string): Scope => ({
   clew: descend(above.clew, name),
   git: descend(above.git, name),
   isBuilt: false
-})
-
-/** A scope with what its folder adds. Git's rules end at their repository. */
-export const extend = (scope: Scope, found: Found): Scope => ({
-  clew: [...placed(found.clewignore), ...scope.clew],
-  git: [...placed(found.gitignore), ...placed(found.exclude), ...(found.isRepository ? [] : scope.git)],
-  isBuilt: found.isBuilt
 })
 
 const ask = (rules: ReadonlyArray<Placed>, entry: string): Verdict => {
@@ -156,15 +131,24 @@ const leavingOut = (event: WalkEvent): WalkEvent =>
 
 const isAbsent = ({ code }: DiskFailure) => code === "ENOENT" || code === "ENOTDIR"
 
+interface Read {
+  /** None, or those of the one file. */
+  readonly rules: ReadonlyArray<Placed>
+  readonly events: ReadonlyArray<WalkEvent>
+}
+
+const nothing: Read = { rules: [], events: [] }
+
 // Only regular files: reading a pipe of that name would never end.
 const readRules = Effect.fnUntraced(
-  function* (disk: FileTree, path: string) {
+  function* (disk: FileTree, path: string): Effect.fn.Return<Read, DiskFailure> {
     const { type } = yield* disk.follow(path)
-    return { rules: type === "file" ? Rules.parse(yield* disk.text(path)) : undefined, events: [] }
+    if (type !== "file") return nothing
+    return { rules: [{ rules: new Rules(make().add(yield* disk.text(path))), prefix: "" }], events: [] }
   },
   (effect, _, path) =>
     Effect.catchAll(effect, (failure) =>
-      Effect.succeed({ rules: undefined, events: isAbsent(failure) ? [] : [unreadable(path, failure)] })
+      Effect.succeed(isAbsent(failure) ? nothing : { rules: [], events: [unreadable(path, failure)] })
     )
 )
 
@@ -188,44 +172,37 @@ const excludeOf = Effect.fnUntraced(
   (effect, _, folder) => Effect.orElseSucceed(effect, () => join(folder, ".git/info/exclude"))
 )
 
-const readFound = Effect.fnUntraced(function* (
-  disk: FileTree,
-  folder: string,
-  has: {
-    readonly git: boolean
-    readonly gitignore: boolean
-    readonly clewignore: boolean
-    readonly searchindex: boolean
-  }
-) {
-  const none = { rules: undefined, events: [] }
-  const clewignore = has.clewignore ? yield* readRules(disk, join(folder, ".clewignore")) : none
-  const gitignore = has.gitignore ? yield* readRules(disk, join(folder, ".gitignore")) : none
-  const exclude = has.git ? yield* readRules(disk, yield* excludeOf(disk, folder)) : none
-  const brought: Found = {
-    clewignore: clewignore.rules,
-    gitignore: gitignore.rules,
-    exclude: exclude.rules,
-    isRepository: has.git,
-    isBuilt: has.searchindex
-  }
-  const hidden = [...clewignore.events, ...gitignore.events]
-  return { found: brought, events: [...hidden, ...exclude.events], isClosed: hidden.length > 0 }
-})
+/** Whether a folder has an entry of this name. */
+type Has = (name: string) => boolean
 
-const has = Effect.fnUntraced(function* (disk: FileTree, folder: string) {
+/** The same for the names that `inside` asks for. */
+const has = Effect.fnUntraced(function* (disk: FileTree, folder: string): Effect.fn.Return<Has> {
   const names = [".git", ".gitignore", ".clewignore", "searchindex.js"]
   const entries = yield* disk.look(names.map((each) => join(folder, each)))
-  const [git = false, gitignore = false, clewignore = false, searchindex = false] = entries.map(
-    // What cannot be looked at may be there; reading it says why it cannot.
-    (entry) => !("code" in entry && isAbsent(entry))
-  )
-  return { git, gitignore, clewignore, searchindex }
+  // What cannot be looked at may be there; reading it says why it cannot.
+  const there = new Set(names.filter((_, i) => !("code" in entries[i]! && isAbsent(entries[i]))))
+  return (name) => there.has(name)
 })
 
-/** The ignore files of a folder, whether it is a repository, and what of that could not be read. */
-export const found = Effect.fnUntraced(function* (disk: FileTree, folder: string) {
-  return yield* readFound(disk, folder, yield* has(disk, folder))
+/** The scope of a folder's entries, and what of its rules could not be read. Git's rules end at their repository. */
+const inside = Effect.fnUntraced(function* (disk: FileTree, folder: string, scope: Scope, has: Has) {
+  const read = (name: string) => (has(name) ? readRules(disk, join(folder, name)) : Effect.succeed(nothing))
+  const clewignore = yield* read(".clewignore")
+  const gitignore = yield* read(".gitignore")
+  const isRepository = has(".git")
+  const exclude = isRepository ? yield* readRules(disk, yield* excludeOf(disk, folder)) : nothing
+  const within: Scope = {
+    clew: [...clewignore.rules, ...scope.clew],
+    git: [...gitignore.rules, ...exclude.rules, ...(isRepository ? [] : scope.git)],
+    isBuilt: has("searchindex.js")
+  }
+  const hidden = [...clewignore.events, ...gitignore.events]
+  return { scope: within, events: [...hidden, ...exclude.events], isClosed: hidden.length > 0 }
+})
+
+/** The same for a folder whose names are not known. */
+export const scopeIn = Effect.fnUntraced(function* (disk: FileTree, folder: string, scope: Scope) {
+  return yield* inside(disk, folder, scope, yield* has(disk, folder))
 })
 
 /** The scope around a folder: .clewignore of every folder above it, .gitignore of those in its repository. */
@@ -241,13 +218,11 @@ export const scopeAbove = Effect.fnUntraced(function* (disk: FileTree, folder: s
   let inRepository = false
   for (const name of names) {
     const there = yield* has(disk, above)
-    inRepository ||= there.git
-    const { events: problems, found: brought } = yield* readFound(disk, above, {
-      ...there,
-      gitignore: inRepository && there.gitignore
-    })
-    events.push(...problems)
-    scope = enter(extend(scope, brought), name)
+    inRepository ||= there(".git")
+    const counts: Has = (file) => there(file) && (inRepository || file !== ".gitignore")
+    const own = yield* inside(disk, above, scope, counts)
+    events.push(...own.events)
+    scope = enter(own.scope, name)
     above = join(above, name)
   }
   return { scope, events }
@@ -266,8 +241,8 @@ export const rulesAround = Effect.fnUntraced(function* (root: string) {
   for (let below = ""; folder !== below;) {
     const there = yield* has(disk, folder)
     if (below !== "") above.push(join(folder, ".gitignore"), join(folder, ".clewignore"))
-    if (below !== "" && there.clewignore) existing.push(join(folder, ".clewignore"))
-    if (there.git && own.length === 0) own = [...above, yield* excludeOf(disk, folder)]
+    if (below !== "" && there(".clewignore")) existing.push(join(folder, ".clewignore"))
+    if (there(".git") && own.length === 0) own = [...above, yield* excludeOf(disk, folder)]
     below = folder
     folder = Path.dirname(folder)
   }
@@ -281,18 +256,9 @@ export const rulesAround = Effect.fnUntraced(function* (root: string) {
 export const open = Effect.fnUntraced(
   function* (disk: FileTree, folder: Folder) {
     const names = yield* disk.names(folder.path)
-    const {
-      events,
-      found: brought,
-      isClosed
-    } = yield* readFound(disk, folder.path, {
-      git: names.includes(".git"),
-      gitignore: names.includes(".gitignore"),
-      clewignore: names.includes(".clewignore"),
-      searchindex: names.includes("searchindex.js")
-    })
+    const { events, isClosed, scope } = yield* inside(disk, folder.path, folder.scope, (name) => names.includes(name))
     const opened: Opened = {
-      folder: { ...folder, scope: extend(folder.scope, brought) },
+      folder: { ...folder, scope },
       names: isClosed ? [] : names.sort(byCodePoint),
       events: isClosed ? events.map(leavingOut) : events
     }
