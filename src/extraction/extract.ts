@@ -15,6 +15,7 @@ export interface Resources {
 /** Each format's library is loaded with its first file. */
 const readers = {
   html: async (source) => (await import("./html.ts")).html(text(source)),
+  docbook: async (source) => (await import("./docbook.ts")).docbook(text(source)),
   pdf: async (source, resources) => (await import("./pdf.ts")).pdf(bytes(source), resources?.cmaps),
   docx: async (source) => (await import("./docx.ts")).docx(bytes(source)),
   openDocument: async (source) => (await import("./openDocument.ts")).openDocument(bytes(source)),

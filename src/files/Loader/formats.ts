@@ -136,6 +136,19 @@ const isMan = (file: SourceFile): boolean =>
   /^(?:[1-9n][a-z]{0,4}|man|mdoc|roff|me|ms|mm)$/.test(extension(file.path) ?? "") &&
   /^[.'][ \t]*(?:TH|Dd|Dt|SH|Sh|NH|PP|LP|TL)\b/m.test(headText(file))
 
+/** DocBook, Mallard or DITA, by what its first lines declare; a part of a book need not declare anything. */
+const isDocbook = (file: SourceFile): boolean => {
+  if (!named("xml", "sgml", "docbook", "dbk", "page", "dita")(file)) return false
+  const head = headText(file)
+  return (
+    /http:\/\/(?:docbook\.org\/ns\/docbook|projectmallard\.org\/)|<!DOCTYPE\s[^>[]{0,300}\b(?:DocBook|DITA)\b/i.test(
+      head
+    ) ||
+    /<refnamediv[\s>]/.test(head) ||
+    (/<para[\s>]/.test(head) && /<title[\s>]/.test(head))
+  )
+}
+
 const bytes = (file: SourceFile) => file.bytes
 
 /** A format that a worker extracts; its source is bytes if it is not text. */
@@ -171,6 +184,7 @@ const extractables: ReadonlyArray<Extractable> = [
     ({ kind }) => kind._tag === "Other" && kind.mime === "application/x-ipynb+json",
     (file) => Effect.map(file.bytes, (source) => decode(source, "utf-8"))
   ],
+  ["docbook", 1, isDocbook, content],
   ["latex", 5, isLatex, content],
   ["man", 5, isMan, content],
   ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
