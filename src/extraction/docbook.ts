@@ -56,7 +56,7 @@ const asHtml: ReadonlyMap<string, string> = new Map(
   }).flatMap(([html, names]) => words(names).map((name) => [name, html] as const))
 )
 
-const tags = /<!\[CDATA\[|<!--|<(\/?)([A-Za-z][\w.:-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/g
+const tags = /<!\[CDATA\[|<!--|<(\/?)([A-Za-z][\w.:-]*)((?:[\s/](?:[^<>"']|"[^"<]*"|'[^'<]*')*)?)>/g
 
 const attributesOf = (text: string): ReadonlyMap<string, string> =>
   new Map(
