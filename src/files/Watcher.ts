@@ -122,8 +122,11 @@ interface WatchOptions {
 /** Milliseconds between attempts to take over from another watching process. */
 const takeover = 5000
 
-/** A scan that took so many milliseconds is not repeated at once for a file that grows all the time. */
+/** Scans that take so many milliseconds are not repeated at once for a file that grows all the time. */
 const long = 1000
+
+/** So many scans must be long, since one may be by chance. */
+const longInARow = 3
 
 /** Without notifications: the shortest pause between scans, in milliseconds, and the least pause as a multiple of a scan's time. */
 const polling = { least: 2000, share: 20 }
@@ -161,6 +164,8 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         const held = new Map<string, string>()
         let state: Watching["state"] = "waiting"
         let last: { readonly at: number; readonly ended: number; readonly ms: number } | undefined
+        /** Milliseconds of the last few scans. */
+        let lately: ReadonlyArray<number> = []
         status = () => ({
           paths: roots,
           state,
@@ -290,6 +295,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           const ended = yield* ticks
           const ms = ended - started
           last = { at: yield* Clock.currentTimeMillis, ended, ms }
+          lately = [...lately, ms].slice(-longInARow)
           const changed = sum.created + sum.updated + sum.deleted.documents
           if (cause !== "rescan" || changed > 0) yield* tell({ _tag: "Scanned", cause, paths, ...sum, ms })
           // No other process may come to do it; it gives way to documents to index.
@@ -313,7 +319,8 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           const patience = state === "polling" ? pause(last?.ms ?? 0) : config.rescanSeconds * 1000
           const woken = yield* Effect.timeoutOption(hints.any, patience)
           if (Option.isNone(woken)) return yield* attempt("rescan", hints.take(roots).roots)
-          const rest = last === undefined || last.ms < long ? 0 : last.ended + pause(last.ms)
+          const least = lately.length < longInARow ? 0 : Math.min(...lately)
+          const rest = last === undefined || least < long ? 0 : last.ended + pause(least)
           for (;;) {
             const due = hints.due(config)
             const left = (hints.isMoreOfTheSame ? Math.max(due, rest) : due) - (yield* ticks)

@@ -143,11 +143,26 @@ it.scoped("pauses after long scans for a file that grows all the time, but not f
     yield* Ref.set(hold, Option.some(Effect.sleep(2 * seconds)))
     const grow = (ms: number) => Effect.repeatN(Effect.zipRight(change("/notes/server.out"), pass(250)), ms / 250 - 1)
     yield* grow(60 * seconds)
-    // The third scan follows 40 s after the second.
-    assert.deepStrictEqual(times(), [0, 5000, 10_000, 52_000])
+    // The first scan was short; 40 s after the third long one follows the next.
+    assert.deepStrictEqual(times(), [0, 5000, 10_000, 15_000, 57_000])
     yield* change("/notes/a.md")
     yield* grow(6 * seconds)
-    assert.lengthOf(times(), 5)
+    assert.lengthOf(times(), 6)
+  })
+)
+
+it.scoped("a scan that is long by chance does not let the next saves of a page wait", () =>
+  Effect.gen(function* () {
+    const { change, hold, run, times } = yield* setUp()
+    yield* Effect.forkScoped(run)
+    yield* pass(0)
+    const save = (ms: number) =>
+      Ref.set(hold, Option.some(Effect.sleep(ms))).pipe(
+        Effect.zipRight(change("/notes/a.md")),
+        Effect.zipRight(pass(5 * seconds))
+      )
+    for (const ms of [600, 600, 2000, 600, 2000, 600]) yield* save(ms)
+    assert.deepStrictEqual(times(), [0, 500, 5500, 10_500, 15_500, 20_500, 25_500])
   })
 )
 
