@@ -6,7 +6,7 @@ import { CollectionName, defaultCollection, describeEmbedder } from "../model/Co
 import { CollectionInfo, toCollectionInfo } from "../model/Stats.ts"
 import { Store, UpkeepStore } from "../Store.ts"
 import { define, group } from "./command.ts"
-import { confirmed, count, numberText, printResult } from "./output.ts"
+import { confirmed, count, printResult } from "./output.ts"
 import { inIndex, reading } from "./engine.ts"
 import * as options from "./flags.ts"
 import { Terminal } from "./terminal.ts"
@@ -68,7 +68,7 @@ const drop = define(
         DropReport,
         { dropped: name, deleted_documents: deleted.documents, deleted_chunks: deleted.passages },
 
-        `Dropped collection ${name}: ${numberText(deleted.documents)} documents, ${numberText(deleted.passages)} passages`
+        `Dropped collection ${name}: ${count(deleted.documents, "document")}, ${count(deleted.passages, "passage")}`
       )
     })
   }

@@ -33,6 +33,14 @@ const isOfDatabase = (path: string, index: string): boolean => {
   return fs.existsSync(`${file}-wal`) && fs.existsSync(`${file}-shm`)
 }
 
+/** What a scan is due for. */
+interface Due {
+  readonly cause: Cause
+  readonly roots: ReadonlyArray<string>
+  /** What is known to have changed. */
+  readonly files: ReadonlyArray<string>
+}
+
 /** Changes reported since the last scan began. */
 class Hints {
   readonly #wake = Effect.unsafeMakeLatch(false)
@@ -47,8 +55,8 @@ class Hints {
   /** `isDatabase` recognises files whose changes do not count, most of them made by the program itself. */
   constructor(private readonly isDatabase: (path: string) => boolean) {}
 
-  get waiting(): number {
-    return this.#paths.size
+  get waiting(): ReadonlySet<string> {
+    return this.#paths
   }
 
   /** Waits for a hint. */
@@ -92,7 +100,7 @@ class Hints {
   }
 
   /** Clears the hints, so that later ones count as new, and returns the roots to scan. */
-  take(roots: ReadonlyArray<string>): { readonly cause: Cause; readonly roots: ReadonlyArray<string> } {
+  take(roots: ReadonlyArray<string>): Due {
     const paths = [...this.#paths]
     const cause = this.#cause ?? "rescan"
     // Nested paths are scanned together: alone, the outer one might skip what the inner one includes.
@@ -103,7 +111,11 @@ class Hints {
     this.#cause = undefined
     this.#first = undefined
     this.#wake.unsafeClose()
-    return { cause, roots: isAll ? roots : roots.filter((root) => paths.some((path) => isBelow(path, [root]))) }
+    return {
+      cause,
+      roots: isAll ? roots : roots.filter((root) => paths.some((path) => isBelow(path, [root]))),
+      files: paths
+    }
   }
 }
 
@@ -164,6 +176,8 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         const held = new Map<string, string>()
         let state: Watching["state"] = "waiting"
         let last: { readonly at: number; readonly ended: number; readonly ms: number } | undefined
+        /** Changed files that a scan is for, or was for when it failed. */
+        const unseen = new Set<string>()
         /** Milliseconds of the last few scans. */
         let lately: ReadonlyArray<number> = []
         status = () => ({
@@ -171,7 +185,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           state,
           last_scan_at: last?.at,
           last_scan_ms: last?.ms,
-          waiting: hints.waiting,
+          waiting: new Set([...hints.waiting, ...unseen]).size,
           failed: failures.size,
           held: [...held.keys()]
         })
@@ -303,9 +317,13 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         })
 
         let broken = 0
-        const attempt = Effect.fnUntraced(function* (cause: Cause, paths: ReadonlyArray<string>) {
+        const attempt = Effect.fnUntraced(function* ({ cause, files, roots: paths }: Due) {
+          for (const file of files) if (unseen.size < pathLimit) unseen.add(file)
           const outcome = yield* Effect.either(scan(cause, paths))
-          if (outcome._tag === "Right") return void (broken = 0)
+          if (outcome._tag === "Right") {
+            unseen.clear()
+            return void (broken = 0)
+          }
           const isEarly = cause === "start" && options.failEarly === true
           if (isEarly && outcome.left._tag !== "StoreUnavailable") return yield* outcome.left
           yield* tell({ _tag: "Broken", reason: outcome.left.message })
@@ -318,7 +336,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         const next = Effect.gen(function* () {
           const patience = state === "polling" ? pause(last?.ms ?? 0) : config.rescanSeconds * 1000
           const woken = yield* Effect.timeoutOption(hints.any, patience)
-          if (Option.isNone(woken)) return yield* attempt("rescan", hints.take(roots).roots)
+          if (Option.isNone(woken)) return yield* attempt({ ...hints.take(roots), cause: "rescan" })
           const least = lately.length < longInARow ? 0 : Math.min(...lately)
           const rest = last === undefined || least < long ? 0 : last.ended + pause(least)
           for (;;) {
@@ -328,12 +346,12 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
             // Another file may change meanwhile, which does not wait so long.
             yield* Effect.sleep(Math.min(left, Math.max(config.quietMs, 100)))
           }
-          const { cause, roots: touched } = hints.take(roots)
-          if (touched.length > 0) yield* attempt(cause, touched)
+          const taken = hints.take(roots)
+          if (taken.roots.length > 0) yield* attempt(taken)
         })
 
         hints.take(roots)
-        yield* attempt("start", roots)
+        yield* attempt({ cause: "start", roots, files: [] })
         return yield* Effect.forever(next)
       }).pipe(Effect.scoped, Effect.ensuring(Effect.sync(() => void (status = undefined))))
 
