@@ -4,7 +4,7 @@ import { commandLine, inTypeScript } from "./asking.ts"
 import { ask, askBody, partsOf, type Turn } from "./conversation.ts"
 import { placeText } from "./Hit.tsx"
 import { useShell } from "./hooks.ts"
-import { quotedIn, wordsToMark } from "./matching.ts"
+import { count, quotedIn, wordsToMark } from "./matching.ts"
 import { CopyAs, Empty, SourcePath, Trouble } from "./Parts.tsx"
 import { CollectionField } from "./Settings.tsx"
 import { Markdown, PassageText, Runs } from "./Text.tsx"
@@ -75,7 +75,7 @@ const Answer = ({
             : `Written by ${citations.llm.model ?? citations.llm.backend}`}
           {citations.llm.why !== undefined && ` (${citations.llm.why})`}
           {citations.cut && "; cut at llm.max_tokens"}
-          {citations.omitted !== undefined && `; ${citations.omitted} passages had no room`}
+          {citations.omitted !== undefined && `; ${count(citations.omitted, "passage")} had no room`}
         </p>
       )}
       {sources.length > 0 && (
