@@ -228,7 +228,8 @@ const make = ({
       requestTimeout: arrival.whole,
       headersTimeout: arrival.head,
       connectionsCheckingInterval: arrival.checked,
-      keepAliveTimeout: 10_000,
+      // Longer than proxies keep an idle connection (60 s), which would send a request into one that is being closed.
+      keepAliveTimeout: 75_000,
       // The edge refuses a request without Host, like all others.
       requireHostHeader: false
     })

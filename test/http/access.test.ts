@@ -192,6 +192,8 @@ it.scopedLive("keeps the connection of a client that sent a small body in vain",
       socket.on("close", () => resume(Effect.succeed(all)))
     })
     assert.match(answer, /^HTTP\/1\.1 401 [^]*HTTP\/1\.1 200 OK/)
+    // Longer than a proxy keeps it.
+    assert.match(answer, /\r\nkeep-alive: timeout=75\r\n/i)
     // One that never comes is not waited for.
     const half = yield* raw(port, refused.slice(0, -5))
     assert.match(half, /^HTTP\/1\.1 401 /)
