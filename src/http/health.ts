@@ -56,7 +56,11 @@ const ofWatching = ({ failed, held, state }: Watching) => [
       ),
   failed === 0
     ? undefined
-    : warn("watch", `${failed} ${failed === 1 ? "file" : "files"} could not be read or indexed`, "the log of the server names them"),
+    : warn(
+        "watch",
+        `${failed} ${failed === 1 ? "file" : "files"} could not be read or indexed`,
+        "the log of the server names them"
+      ),
   state === "polling"
     ? warn(
         "watch",
