@@ -1,5 +1,7 @@
+import { parseFragment } from "parse5"
 import type { Extracted } from "./Extracted.ts"
 import { html } from "./html.ts"
+import { textOf } from "./html/inline.ts"
 
 /*
  * DocBook (XML, and the SGML of before), Mallard and DITA: their elements get the names of HTML's that mean the same, on
@@ -22,12 +24,12 @@ const asHtml: ReadonlyMap<string, string> = new Map(
   Object.entries({
     // About the document, not of it.
     template: `refmeta author authorgroup editor othercredit credit revision revhistory revremark copyright legalnotice
-      license pubdate date releaseinfo keywordset subjectset indexterm titleabbrev remark prolog titlealts related-links
-      draft-comment required-cleanup toc index`,
+      license pubdate date releaseinfo keywordset subjectset titleabbrev prolog titlealts related-links toc index
+      indexterm remark draft-comment required-cleanup`,
     // Without words, and in SGML without an end.
-    wbr: `xref anchor co colspec spanspec imagedata graphic inlinegraphic area xi:include include sbr`,
-    p: `para simpara formalpara p shortdesc desc refpurpose attribution caption`,
-    pre: `programlisting screen literallayout synopsis cmdsynopsis funcsynopsis codeblock msgblock lines pre`,
+    wbr: `xref anchor co colspec spanspec imagedata graphic inlinegraphic area include sbr`,
+    p: `para simpara formalpara p shortdesc desc refpurpose attribution caption cmdsynopsis funcprototype`,
+    pre: `programlisting screen literallayout synopsis codeblock msgblock lines pre`,
     ul: `itemizedlist simplelist list ul choices steps-unordered`,
     ol: `orderedlist procedure substeps steps ol`,
     li: `listitem member item step substep choice li`,
@@ -56,14 +58,41 @@ const asHtml: ReadonlyMap<string, string> = new Map(
   }).flatMap(([html, names]) => words(names).map((name) => [name, html] as const))
 )
 
-const tags = /<!\[CDATA\[|<!--|<(\/?)([A-Za-z][\w.:-]*)((?:[\s/](?:[^<>"']|"[^"<]*"|'[^'<]*')*)?)>/g
+/** Parts of a line that need not be apart in the file: of how a command or function is called. */
+const apart = new Set(words("arg group funcdef paramdef void varargs"))
+
+/** What is no part of the text wherever it stands; author, date and the like may be a part of a sentence. */
+const alwaysSilent = new Set(words("indexterm remark draft-comment required-cleanup"))
+const sentences = new Set(["p", "li", "dd", "td", "span"])
+
+/** What begins something that is no element; other declarations; a nameless end tag; an element's tag. */
+const marks =
+  /(<!--|<!\[CDATA\[|<!\[\s{0,20}IGNORE\s{0,20}\[|<!DOCTYPE[^<>[]*\[)|<!DOCTYPE[^<>[]*>|<\?[^<\n]*\?>|<\?[^<>]*>|<!\[[^<>[]*\[|\]\]>|<\/>|<(\/?)([A-Za-z][\w.:-]*)((?:[\s/](?:[^<>"']|"[^"<]*"|'[^'<]*')*)?)>/gi
+
+const endOf = (opening: string): RegExp =>
+  opening === "<!--" ? /-->/g : opening.startsWith("<![") ? /\]\]>/g : /\]\s{0,20}>/g
 
 const attributesOf = (text: string): ReadonlyMap<string, string> =>
   new Map(
     [...text.matchAll(/(?:^|\s)([\w:.-]{1,40})\s{0,4}=\s{0,4}(?:"([^"<]*)"|'([^'<]*)')/g)].map(
-      ([, name = "", double, single]) => [name, double ?? single ?? ""] as const
+      ([, name = "", double, single]) => [name.toLowerCase(), double ?? single ?? ""] as const
     )
   )
+
+/** Whether HTML knows an entity; of others it would take the beginning for one. */
+const isKnown = (entity: string): boolean => !textOf(parseFragment(entity)).endsWith(";")
+
+const escaped = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;")
+
+/** The document's words: entities of its own, and what begins like an element, as they are written. */
+const inHtml = (text: string): string =>
+  text
+    .replace(/&(?!(?:lt|gt|amp|quot|apos);)[A-Za-z][\w.-]{0,60};/g, (entity) =>
+      isKnown(entity) ? entity : escaped(entity)
+    )
+    .replace(/</g, "&lt;")
+
+const lineBreaks = (text: string): string => text.replace(/[^\n]+/g, "")
 
 interface Open {
   readonly name: string
@@ -73,6 +102,9 @@ interface Open {
   /** Whether the name of its entries can be linked to. */
   readonly isTarget: boolean
 }
+
+/** Attributes that name what a reference is to. */
+const targets = ["linkend", "keyref", "xref", "url", "href", "xlink:href"]
 
 /** Deeper than people nest; anything deeper is part of what it stands in. */
 const deepest = 200
@@ -84,10 +116,8 @@ const toHtml = (source: string): string => {
   const isCollection = /<refentry[\s>]/.test(source)
   const isPart = (name: string) => parts.has(name) && !(isCollection && name === "reference")
   let isNamed = false
-  const declared = source.search(/<!DOCTYPE[^<>[]*\[/)
-  const declaredTo = declared < 0 ? -1 : source.indexOf("]>", declared)
-  let at = declaredTo < 0 ? 0 : declaredTo + 2
-  let out = "\n".repeat(source.slice(0, at).split("\n").length - 1)
+  let at = 0
+  let out = ""
 
   /** What an element is, by what it stands in. */
   const htmlOf = (name: string, attributes: ReadonlyMap<string, string>, parent: Open | undefined): string => {
@@ -97,7 +127,7 @@ const toHtml = (source: string): string => {
         if (attributes.has("type")) return "template"
         if (parent?.html === "table") return "caption"
         if (parent?.name === "item") return "dt"
-        return parent !== undefined && (isPart(parent.name) || parent.name.endsWith("info")) ? `h${level}` : "p"
+        return isPart((parent?.name.endsWith("info") === true ? open.at(-2) : parent)?.name ?? "") ? `h${level}` : "p"
       case "refnamediv":
         isNamed = false
         return "div"
@@ -118,8 +148,11 @@ const toHtml = (source: string): string => {
       case "code":
         // Mallard has one element for both.
         return name === "screen" || isPart(parent?.name ?? "") || parent?.html === "li" ? "pre" : "code"
-      default:
-        return asHtml.get(name) ?? (isPart(name) ? "section" : "span")
+      default: {
+        const html = asHtml.get(name) ?? (isPart(name) ? "section" : "span")
+        const isSaid = html === "template" && sentences.has(parent?.html ?? "") && !alwaysSilent.has(name)
+        return isSaid ? "span" : html
+      }
     }
   }
 
@@ -128,19 +161,22 @@ const toHtml = (source: string): string => {
     const html = htmlOf(name, attributes, parent)
     if (isEmpty || html === "wbr") {
       // A reference without words of its own says what it refers to.
-      const target = attributes.get("linkend") ?? attributes.get("keyref") ?? attributes.get("xref")
-      return target === undefined || parent?.name.endsWith("info") === true ? "" : target
+      if (html === "td") return "<td></td>"
+      const target = targets.map((key) => attributes.get(key)).find((value) => value !== undefined)
+      const isFile = name === "include" || name === "image"
+      return target === undefined || isFile || parent?.name.endsWith("info") === true ? "" : target
     }
     if (open.length > deepest) return ""
     const isTarget = attributes.has("id") || attributes.has("xml:id")
     open.push({ name, html, level: (parent?.level ?? 0) + (isPart(name) ? 1 : 0), isTarget })
     if (html === "dt" && (isTarget || parent?.isTarget === true)) return '<dt id="">'
     if (html === "pre") return `<pre class="language-${attributes.get("language") ?? ""}">`
-    return html === "" ? "" : `<${html}>`
+    return html === "" ? "" : `${apart.has(name) ? " " : ""}<${html}>`
   }
 
-  const end = (name: string): string => {
-    const place = open.findLastIndex((element) => element.name === name)
+  /** Ends an element, in SGML the last one if it has no name. */
+  const end = (name?: string): string => {
+    const place = name === undefined ? open.length - 1 : open.findLastIndex((element) => element.name === name)
     if (place < 0) return ""
     // With those that SGML leaves open.
     return open
@@ -150,24 +186,26 @@ const toHtml = (source: string): string => {
       .join("")
   }
 
-  tags.lastIndex = at
-  for (let tag = tags.exec(source); tag !== null; tag = tags.exec(source)) {
-    out += source.slice(at, tag.index)
-    at = tags.lastIndex
-    const [whole, slash, name, attributes = ""] = tag
-    if (name === undefined) {
-      const isData = whole !== "<!--"
-      const close = source.indexOf(isData ? "]]>" : "-->", at)
-      const inner = source.slice(at, close < 0 ? source.length : close)
-      out += isData ? inner.replace(/&/g, "&amp;").replace(/</g, "&lt;") : inner.replace(/[^\n]+/g, "")
-      at = close < 0 ? source.length : close + 3
-      tags.lastIndex = at
-    } else {
-      const lines = "\n".repeat(whole.split("\n").length - 1)
-      out += (slash === "/" ? end(name) : begin(name, attributesOf(attributes), attributes.endsWith("/"))) + lines
+  for (let mark = marks.exec(source); mark !== null; mark = marks.exec(source)) {
+    out += inHtml(source.slice(at, mark.index)) + lineBreaks(mark[0])
+    at = marks.lastIndex
+    const [whole, opening, slash, name, attributes = ""] = mark
+    if (name !== undefined) {
+      const local = name.slice(name.indexOf(":") + 1).toLowerCase()
+      out += slash === "/" ? end(local) : begin(local, attributesOf(attributes), attributes.endsWith("/"))
+    } else if (whole === "</>") {
+      out += end()
+    } else if (opening !== undefined) {
+      const closing = endOf(opening)
+      closing.lastIndex = at
+      const found = closing.exec(source)
+      const inner = source.slice(at, found?.index)
+      out += /CDATA/i.test(opening) ? escaped(inner) : lineBreaks(inner)
+      at = found === null ? source.length : closing.lastIndex
+      marks.lastIndex = at
     }
   }
-  return out + source.slice(at)
+  return out + inHtml(source.slice(at))
 }
 
 export const docbook = (source: string): Extracted => html(toHtml(source))

@@ -136,16 +136,15 @@ const isMan = (file: SourceFile): boolean =>
   /^(?:[1-9n][a-z]{0,4}|man|mdoc|roff|me|ms|mm)$/.test(extension(file.path) ?? "") &&
   /^[.'][ \t]*(?:TH|Dd|Dt|SH|Sh|NH|PP|LP|TL)\b/m.test(headText(file))
 
-/** DocBook, Mallard or DITA, by what its first lines declare; a part of a book need not declare anything. */
+/** DocBook, Mallard or DITA, but no map of topics, by what its first lines declare; a part of a book need not declare anything. */
 const isDocbook = (file: SourceFile): boolean => {
   if (!named("xml", "sgml", "docbook", "dbk", "page", "dita")(file)) return false
   const head = headText(file)
   return (
-    /http:\/\/(?:docbook\.org\/ns\/docbook|projectmallard\.org\/)|<!DOCTYPE\s[^>[]{0,300}\b(?:DocBook|DITA)\b/i.test(
-      head
-    ) ||
-    /<refnamediv[\s>]/.test(head) ||
-    (/<para[\s>]/.test(head) && /<title[\s>]/.test(head))
+    /\sxmlns(?::\w{1,40})?=["']http:\/\/(?:docbook\.org\/ns\/docbook|projectmallard\.org\/)/.test(head) ||
+    /<!DOCTYPE\s[^>[]{0,300}\b(?:DocBook|DITA(?! (?:Book|Learning ?|Subject )?(?:Map|Scheme)))\b/i.test(head) ||
+    /<refnamediv[\s>]/i.test(head) ||
+    (/<para[\s>]/i.test(head) && /<title[\s>]/i.test(head) && !/<doxygen[\s>]/.test(head))
   )
 }
 

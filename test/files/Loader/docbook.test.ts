@@ -107,10 +107,57 @@ describe("DocBook, Mallard and DITA", () => {
     })
   )
 
+  it.effect(
+    "what people write by hand is read: SGML in capitals, tags without names, entities, references, empty cells",
+    () =>
+      Effect.gen(function* () {
+        const { content, title } = yield* read(
+          "howto.sgml",
+          `<!DOCTYPE BOOK PUBLIC "-//OASIS//DTD DocBook V4.1//EN" [ <!ENTITY a "<para>b</para>"> ] >
+<!-- <!DOCTYPE BOOK [ -->
+<Book><Title>How to</Title><?dbhtml filename="a>b"?>
+<Chapter ID="one"><Title>One &regress;</Title>
+<Para>Use <literal>a</>, then <ULink URL="http://example.org/"/> &mdash; 1 < 2, since <author>Ann</author>.</Para>
+<![IGNORE[<para>gone</para>]]><![%draft;[<para>kept</para>]]>
+<programlisting><![CDATA[<!DOCTYPE BOOK []>]]></programlisting>
+<cmdsynopsis><command>ls</command><arg>-l</arg><arg>file</arg></cmdsynopsis>
+<figure><info><title>A picture</title></info></figure>
+<informaltable><tgroup cols="3"><tbody><row><entry>a</entry><entry>b</entry><entry>c</entry></row>
+<row><entry>d</entry><entry/><entry>f</entry></row></tbody></tgroup></informaltable>
+</Chapter></Book>`
+        )
+        assert.strictEqual(title, "How to")
+        assert.strictEqual(
+          content,
+          [
+            "# How to",
+            "## One &regress;",
+            "Use `a`, then http://example.org/ — 1 < 2, since Ann.",
+            "kept",
+            "```\n<!DOCTYPE BOOK []>\n```",
+            "`ls` -l file",
+            "A picture",
+            "| a | b | c |\n| --- | --- | --- |\n| d |  | f |"
+          ].join("\n\n")
+        )
+        const prefixed =
+          '<d:article xmlns:d="http://docbook.org/ns/docbook"><d:title>T</d:title><d:para>x</d:para></d:article>'
+        assert.strictEqual((yield* read("p.xml", prefixed)).content, "# T\n\nx")
+      })
+  )
+
   it.effect("other XML stays as it is written; what breaks off, or nests without end, is read as far as it goes", () =>
     Effect.gen(function* () {
       const pom = "<project>\n  <name>sea</name>\n  <title>x</title>\n</project>\n"
       assert.strictEqual((yield* read("pom.xml", pom)).content, pom)
+      const map = '<!DOCTYPE map PUBLIC "-//OASIS//DTD DITA Map//EN" "map.dtd">\n<map><topicref href="a.dita"/></map>\n'
+      assert.strictEqual((yield* read("guide.xml", map)).content, map)
+      const schemas =
+        '<locatingRules><namespace ns="http://docbook.org/ns/docbook" uri="docbook.rnc"/></locatingRules>\n'
+      assert.strictEqual((yield* read("schemas.xml", schemas)).content, schemas)
+      const quote =
+        '<article xmlns="http://docbook.org/ns/docbook"><title>Q</title><para role="a>one</para><para>two</para></article>'
+      assert.include((yield* read("quote.xml", quote)).content, "one")
       const broken = '<article xmlns="http://docbook.org/ns/docbook"><title>Broken</title><para>as far <!-- as'
       assert.strictEqual((yield* read("broken.xml", broken)).content, "# Broken\n\nas far")
       const deep = `<article><title>Deep</title><para>${"<x>".repeat(100_000)}down${"</x>".repeat(100_000)}</para></article>`
