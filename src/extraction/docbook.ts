@@ -58,8 +58,10 @@ const asHtml: ReadonlyMap<string, string> = new Map(
   }).flatMap(([html, names]) => words(names).map((name) => [name, html] as const))
 )
 
-/** Parts of a line that need not be apart in the file: of how a command or function is called. */
-const apart = new Set(words("arg group funcdef paramdef void varargs"))
+/** Parts of a line that follow one another in the file without a space: of a command's call, of menus, keys and names. */
+const apart = new Set(
+  words("arg group funcdef paramdef void varargs guimenu guisubmenu guimenuitem uicontrol keycap surname")
+)
 
 /** What is no part of the text wherever it stands; author, date and the like may be a part of a sentence. */
 const alwaysSilent = new Set(words("indexterm remark draft-comment required-cleanup"))
@@ -150,8 +152,8 @@ const toHtml = (source: string): string => {
         return name === "screen" || isPart(parent?.name ?? "") || parent?.html === "li" ? "pre" : "code"
       default: {
         const html = asHtml.get(name) ?? (isPart(name) ? "section" : "span")
-        const isSaid = html === "template" && sentences.has(parent?.html ?? "") && !alwaysSilent.has(name)
-        return isSaid ? "span" : html
+        if (html !== "template" || alwaysSilent.has(name) || parent?.name.endsWith("info") === true) return html
+        return name === "legalnotice" ? "div" : sentences.has(parent?.html ?? "") ? "span" : html
       }
     }
   }
@@ -171,7 +173,8 @@ const toHtml = (source: string): string => {
     open.push({ name, html, level: (parent?.level ?? 0) + (isPart(name) ? 1 : 0), isTarget })
     if (html === "dt" && (isTarget || parent?.isTarget === true)) return '<dt id="">'
     if (html === "pre") return `<pre class="language-${attributes.get("language") ?? ""}">`
-    return html === "" ? "" : `${apart.has(name) ? " " : ""}<${html}>`
+    const before = name === "manvolnum" ? "(" : apart.has(name) && out.endsWith(">") ? " " : ""
+    return html === "" ? "" : `${before}<${html}>`
   }
 
   /** Ends an element, in SGML the last one if it has no name. */
@@ -182,7 +185,7 @@ const toHtml = (source: string): string => {
     return open
       .splice(place)
       .reverse()
-      .map(({ html }) => (html === "" ? "" : `</${html}>`))
+      .map(({ html, name }) => (html === "" ? "" : `</${html}>${name === "manvolnum" ? ")" : ""}`))
       .join("")
   }
 
@@ -192,6 +195,8 @@ const toHtml = (source: string): string => {
     const [whole, opening, slash, name, attributes = ""] = mark
     if (name !== undefined) {
       const local = name.slice(name.indexOf(":") + 1).toLowerCase()
+      // SGML may leave out its end.
+      if (local === "para" && slash === "" && open.at(-1)?.name === "para") out += end()
       out += slash === "/" ? end(local) : begin(local, attributesOf(attributes), attributes.endsWith("/"))
     } else if (whole === "</>") {
       out += end()

@@ -121,6 +121,8 @@ describe("DocBook, Mallard and DITA", () => {
 <![IGNORE[<para>gone</para>]]><![%draft;[<para>kept</para>]]>
 <programlisting><![CDATA[<!DOCTYPE BOOK []>]]></programlisting>
 <cmdsynopsis><command>ls</command><arg>-l</arg><arg>file</arg></cmdsynopsis>
+<legalnotice><para>See <citerefentry><refentrytitle>ls</refentrytitle><manvolnum>1</manvolnum></citerefentry> in
+<guimenu>File</guimenu><guimenuitem>Open</guimenuitem>.<para>Two.</legalnotice>
 <figure><info><title>A picture</title></info></figure>
 <informaltable><tgroup cols="3"><tbody><row><entry>a</entry><entry>b</entry><entry>c</entry></row>
 <row><entry>d</entry><entry/><entry>f</entry></row></tbody></tgroup></informaltable>
@@ -136,6 +138,8 @@ describe("DocBook, Mallard and DITA", () => {
             "kept",
             "```\n<!DOCTYPE BOOK []>\n```",
             "`ls` -l file",
+            "See ls(1) in File Open.",
+            "Two.",
             "A picture",
             "| a | b | c |\n| --- | --- | --- |\n| d |  | f |"
           ].join("\n\n")
