@@ -76,8 +76,9 @@ const endOf = (opening: string): RegExp =>
 
 const attributesOf = (text: string): ReadonlyMap<string, string> =>
   new Map(
-    [...text.matchAll(/(?:^|\s)([\w:.-]{1,40})\s{0,4}=\s{0,4}(?:"([^"<]*)"|'([^'<]*)')/g)].map(
-      ([, name = "", double, single]) => [name.toLowerCase(), double ?? single ?? ""] as const
+    [...text.matchAll(/(?:^|\s)([\w:.-]{1,40})\s{0,4}=\s{0,4}(?:"([^"<]*)"|'([^'<]*)'|([^\s"'<>]{1,200}))/g)].map(
+      ([, name = "", double, single, bare = ""]) =>
+        [name.toLowerCase(), (double ?? single ?? bare).replace(/\s+/g, " ")] as const
     )
   )
 
@@ -103,7 +104,18 @@ interface Open {
   readonly level: number
   /** Whether the name of its entries can be linked to. */
   readonly isTarget: boolean
+  /** What it refers to, which is said where it has no words of its own. */
+  readonly reference: string
+  /** Where its words begin in the HTML. */
+  readonly from: number
 }
+
+/** What stands in no paragraph. */
+const afterParagraphs = new Set(words("para simpara title listitem varlistentry term"))
+
+/** The number of an attribute; that of a column may have a name, such as `c3`. */
+const numberIn = (attributes: ReadonlyMap<string, string>, name: string): number =>
+  Number(/\d{1,3}$/.exec(attributes.get(name) ?? "")?.[0] ?? 0)
 
 /** Attributes that name what a reference is to. */
 const targets = ["linkend", "keyref", "xref", "url", "href", "xlink:href"]
@@ -158,35 +170,49 @@ const toHtml = (source: string): string => {
     }
   }
 
-  const begin = (name: string, attributes: ReadonlyMap<string, string>, isEmpty: boolean): string => {
-    const parent = open.at(-1)
-    const html = htmlOf(name, attributes, parent)
-    if (isEmpty || html === "wbr") {
-      // A reference without words of its own says what it refers to.
-      if (html === "td") return "<td></td>"
-      const target = targets.map((key) => attributes.get(key)).find((value) => value !== undefined)
-      const isFile = name === "include" || name === "image"
-      return target === undefined || isFile || parent?.name.endsWith("info") === true ? "" : target
-    }
-    if (open.length > deepest) return ""
-    const isTarget = attributes.has("id") || attributes.has("xml:id")
-    open.push({ name, html, level: (parent?.level ?? 0) + (isPart(name) ? 1 : 0), isTarget })
-    if (html === "dt" && (isTarget || parent?.isTarget === true)) return '<dt id="">'
-    if (html === "pre") return `<pre class="language-${attributes.get("language") ?? ""}">`
+  const tagOf = (name: string, html: string, attributes: ReadonlyMap<string, string>, isTarget: boolean): string => {
     const before = name === "manvolnum" ? "(" : apart.has(name) && out.endsWith(">") ? " " : ""
-    return html === "" ? "" : `${before}<${html}>`
+    switch (html) {
+      case "":
+        return ""
+      case "dt":
+        return isTarget ? '<dt id="">' : "<dt>"
+      case "pre":
+        return `<pre class="language-${attributes.get("language") ?? ""}">`
+      case "td":
+        return `<td rowspan="${1 + numberIn(attributes, "morerows")}" colspan="${Math.max(1, 1 + numberIn(attributes, "nameend") - numberIn(attributes, "namest"))}">`
+      default:
+        return `${before}<${html}>`
+    }
   }
 
-  /** Ends an element, in SGML the last one if it has no name. */
-  const end = (name?: string): string => {
+  const begin = (name: string, attributes: ReadonlyMap<string, string>, isEmpty: boolean): void => {
+    // SGML may leave out its end.
+    if (open.at(-1)?.name === "para" && (isPart(name) || afterParagraphs.has(name))) end()
+    const parent = open.at(-1)
+    const html = htmlOf(name, attributes, parent)
+    const isTarget = attributes.has("id") || attributes.has("xml:id")
+    const tag = tagOf(name, html, attributes, isTarget || parent?.isTarget === true)
+    const isFile = name === "include" || name === "image" || parent?.name.endsWith("info") === true
+    const reference = isFile ? "" : (targets.map((key) => attributes.get(key)).find((value) => value) ?? "")
+    if (isEmpty || html === "wbr") {
+      out += html === "td" ? `${tag}</td>` : escaped(reference)
+    } else if (open.length <= deepest) {
+      out += tag
+      const level = (parent?.level ?? 0) + (isPart(name) ? 1 : 0)
+      open.push({ name, html, level, isTarget, reference, from: out.length })
+    }
+  }
+
+  /** Ends an element, in SGML the last one if it has no name, with those within that SGML leaves open. */
+  const end = (name?: string): void => {
     const place = name === undefined ? open.length - 1 : open.findLastIndex((element) => element.name === name)
-    if (place < 0) return ""
-    // With those that SGML leaves open.
-    return open
-      .splice(place)
-      .reverse()
-      .map(({ html, name }) => (html === "" ? "" : `</${html}>${name === "manvolnum" ? ")" : ""}`))
-      .join("")
+    if (place < 0) return
+    const { from, reference } = open.at(-1)!
+    if (place === open.length - 1 && out.slice(from).trim() === "") out += escaped(reference)
+    for (const { html, name } of open.splice(place).reverse()) {
+      if (html !== "") out += `</${html}>${name === "manvolnum" ? ")" : ""}`
+    }
   }
 
   for (let mark = marks.exec(source); mark !== null; mark = marks.exec(source)) {
@@ -195,11 +221,10 @@ const toHtml = (source: string): string => {
     const [whole, opening, slash, name, attributes = ""] = mark
     if (name !== undefined) {
       const local = name.slice(name.indexOf(":") + 1).toLowerCase()
-      // SGML may leave out its end.
-      if (local === "para" && slash === "" && open.at(-1)?.name === "para") out += end()
-      out += slash === "/" ? end(local) : begin(local, attributesOf(attributes), attributes.endsWith("/"))
+      if (slash === "/") end(local)
+      else begin(local, attributesOf(attributes), attributes.endsWith("/"))
     } else if (whole === "</>") {
-      out += end()
+      end()
     } else if (opening !== undefined) {
       const closing = endOf(opening)
       closing.lastIndex = at

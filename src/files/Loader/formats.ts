@@ -140,9 +140,10 @@ const isMan = (file: SourceFile): boolean =>
 const isDocbook = (file: SourceFile): boolean => {
   if (!named("xml", "sgml", "docbook", "dbk", "page", "dita")(file)) return false
   const head = headText(file)
+  if (/<(?:\w{0,20}map|subjectScheme)[\s>]/.test(head)) return false
   return (
     /\sxmlns(?::\w{1,40})?=["']http:\/\/(?:docbook\.org\/ns\/docbook|projectmallard\.org\/)/.test(head) ||
-    /<!DOCTYPE\s[^>[]{0,300}\b(?:DocBook|DITA(?! (?:Book|Learning ?|Subject )?(?:Map|Scheme)))\b/i.test(head) ||
+    /<!DOCTYPE\s[^>"'[]{0,80}["']-\/\/[^>"'[]{0,100}\b(?:DocBook|DITA)\b/i.test(head) ||
     /<refnamediv[\s>]/i.test(head) ||
     (/<para[\s>]/i.test(head) && /<title[\s>]/i.test(head) && !/<doxygen[\s>]/.test(head))
   )

@@ -111,13 +111,19 @@ describe("DocBook, Mallard and DITA", () => {
     "what people write by hand is read: SGML in capitals, tags without names, entities, references, empty cells",
     () =>
       Effect.gen(function* () {
-        const { content, title } = yield* read(
+        const {
+          content,
+          marks = [],
+          title
+        } = yield* read(
           "howto.sgml",
           `<!DOCTYPE BOOK PUBLIC "-//OASIS//DTD DocBook V4.1//EN" [ <!ENTITY a "<para>b</para>"> ] >
 <!-- <!DOCTYPE BOOK [ -->
 <Book><Title>How to</Title><?dbhtml filename="a>b"?>
 <Chapter ID="one"><Title>One &regress;</Title>
-<Para>Use <literal>a</>, then <ULink URL="http://example.org/"/> &mdash; 1 < 2, since <author>Ann</author>.</Para>
+<Para>Use <literal>a</>, then <ULink URL="http://example.org/"/> &mdash; 1 < 2, since <author>Ann</author>;
+see <xref linkend=two> and <link linkend="the
+third"></link>.</Para>
 <![IGNORE[<para>gone</para>]]><![%draft;[<para>kept</para>]]>
 <programlisting><![CDATA[<!DOCTYPE BOOK []>]]></programlisting>
 <cmdsynopsis><command>ls</command><arg>-l</arg><arg>file</arg></cmdsynopsis>
@@ -125,23 +131,24 @@ describe("DocBook, Mallard and DITA", () => {
 <guimenu>File</guimenu><guimenuitem>Open</guimenuitem>.<para>Two.</legalnotice>
 <figure><info><title>A picture</title></info></figure>
 <informaltable><tgroup cols="3"><tbody><row><entry>a</entry><entry>b</entry><entry>c</entry></row>
-<row><entry>d</entry><entry/><entry>f</entry></row></tbody></tgroup></informaltable>
+<row><entry>d</entry><entry/><entry>f</entry></row><row><entry namest="c1" nameend="c2">g</entry><entry>h</entry></row></tbody></tgroup></informaltable>
 </Chapter></Book>`
         )
         assert.strictEqual(title, "How to")
+        assert.strictEqual(markAt(marks, content.indexOf("A picture"))?.line, 13)
         assert.strictEqual(
           content,
           [
             "# How to",
             "## One &regress;",
-            "Use `a`, then http://example.org/ — 1 < 2, since Ann.",
+            "Use `a`, then http://example.org/ — 1 < 2, since Ann; see two and the third.",
             "kept",
             "```\n<!DOCTYPE BOOK []>\n```",
             "`ls` -l file",
             "See ls(1) in File Open.",
             "Two.",
             "A picture",
-            "| a | b | c |\n| --- | --- | --- |\n| d |  | f |"
+            "| a | b | c |\n| --- | --- | --- |\n| d |  | f |\n| g |  | h |"
           ].join("\n\n")
         )
         const prefixed =
@@ -154,7 +161,8 @@ describe("DocBook, Mallard and DITA", () => {
     Effect.gen(function* () {
       const pom = "<project>\n  <name>sea</name>\n  <title>x</title>\n</project>\n"
       assert.strictEqual((yield* read("pom.xml", pom)).content, pom)
-      const map = '<!DOCTYPE map PUBLIC "-//OASIS//DTD DITA Map//EN" "map.dtd">\n<map><topicref href="a.dita"/></map>\n'
+      const map =
+        '<!DOCTYPE map PUBLIC "-//OASIS//DTD DITA Map//EN" "http://docs.oasis-open.org/dita/dtd/map.dtd">\n<map><topicref href="a.dita"/></map>\n'
       assert.strictEqual((yield* read("guide.xml", map)).content, map)
       const schemas =
         '<locatingRules><namespace ns="http://docbook.org/ns/docbook" uri="docbook.rnc"/></locatingRules>\n'
