@@ -106,7 +106,7 @@ interface Open {
   readonly isTarget: boolean
   /** What it refers to, which is said where it has no words of its own. */
   readonly reference: string
-  /** Where its words begin in the HTML. */
+  /** How much had been said before it. */
   readonly from: number
 }
 
@@ -132,6 +132,19 @@ const toHtml = (source: string): string => {
   let isNamed = false
   let at = 0
   let out = ""
+  /** How many times words were said; `out` is not looked at, since that would copy all of it each time. */
+  let said = 0
+  let isAfterTag = false
+
+  const say = (text: string): void => {
+    out += text
+    if (text.trim() !== "") said++
+    if (text !== "") isAfterTag = false
+  }
+  const tag = (text: string): void => {
+    out += text
+    isAfterTag = true
+  }
 
   /** What an element is, by what it stands in. */
   const htmlOf = (name: string, attributes: ReadonlyMap<string, string>, parent: Open | undefined): string => {
@@ -171,7 +184,7 @@ const toHtml = (source: string): string => {
   }
 
   const tagOf = (name: string, html: string, attributes: ReadonlyMap<string, string>, isTarget: boolean): string => {
-    const before = name === "manvolnum" ? "(" : apart.has(name) && out.endsWith(">") ? " " : ""
+    const before = name === "manvolnum" ? "(" : apart.has(name) && isAfterTag ? " " : ""
     switch (html) {
       case "":
         return ""
@@ -192,15 +205,16 @@ const toHtml = (source: string): string => {
     const parent = open.at(-1)
     const html = htmlOf(name, attributes, parent)
     const isTarget = attributes.has("id") || attributes.has("xml:id")
-    const tag = tagOf(name, html, attributes, isTarget || parent?.isTarget === true)
+    const begins = tagOf(name, html, attributes, isTarget || parent?.isTarget === true)
     const isFile = name === "include" || name === "image" || parent?.name.endsWith("info") === true
     const reference = isFile ? "" : (targets.map((key) => attributes.get(key)).find((value) => value) ?? "")
     if (isEmpty || html === "wbr") {
-      out += html === "td" ? `${tag}</td>` : escaped(reference)
+      if (html === "td") tag(`${begins}</td>`)
+      else say(escaped(reference))
     } else if (open.length <= deepest) {
-      out += tag
+      tag(begins)
       const level = (parent?.level ?? 0) + (isPart(name) ? 1 : 0)
-      open.push({ name, html, level, isTarget, reference, from: out.length })
+      open.push({ name, html, level, isTarget, reference, from: said })
     }
   }
 
@@ -209,14 +223,14 @@ const toHtml = (source: string): string => {
     const place = name === undefined ? open.length - 1 : open.findLastIndex((element) => element.name === name)
     if (place < 0) return
     const { from, reference } = open.at(-1)!
-    if (place === open.length - 1 && out.slice(from).trim() === "") out += escaped(reference)
+    if (place === open.length - 1 && said === from) say(escaped(reference))
     for (const { html, name } of open.splice(place).reverse()) {
-      if (html !== "") out += `</${html}>${name === "manvolnum" ? ")" : ""}`
+      if (html !== "") tag(`</${html}>${name === "manvolnum" ? ")" : ""}`)
     }
   }
 
   for (let mark = marks.exec(source); mark !== null; mark = marks.exec(source)) {
-    out += inHtml(source.slice(at, mark.index)) + lineBreaks(mark[0])
+    say(inHtml(source.slice(at, mark.index)) + lineBreaks(mark[0]))
     at = marks.lastIndex
     const [whole, opening, slash, name, attributes = ""] = mark
     if (name !== undefined) {
@@ -230,7 +244,7 @@ const toHtml = (source: string): string => {
       closing.lastIndex = at
       const found = closing.exec(source)
       const inner = source.slice(at, found?.index)
-      out += /CDATA/i.test(opening) ? escaped(inner) : lineBreaks(inner)
+      say(/CDATA/i.test(opening) ? escaped(inner) : lineBreaks(inner))
       at = found === null ? source.length : closing.lastIndex
       marks.lastIndex = at
     }
