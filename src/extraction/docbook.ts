@@ -171,10 +171,9 @@ const toHtml = (source: string): string => {
         return parent?.html === "dl" ? "div" : "li"
       case "glossterm":
         return parent?.html === "div" ? "dt" : "span"
-      case "screen":
       case "code":
-        // Mallard has one element for both.
-        return name === "screen" || isPart(parent?.name ?? "") || parent?.html === "li" ? "pre" : "code"
+        // Mallard's is a block where it stands in no sentence.
+        return isPart(parent?.name ?? "") || parent?.html === "li" ? "pre" : "code"
       default: {
         const html = asHtml.get(name) ?? (isPart(name) ? "section" : "span")
         if (html !== "template" || alwaysSilent.has(name) || parent?.name.endsWith("info") === true) return html
@@ -184,7 +183,6 @@ const toHtml = (source: string): string => {
   }
 
   const tagOf = (name: string, html: string, attributes: ReadonlyMap<string, string>, isTarget: boolean): string => {
-    const before = name === "manvolnum" ? "(" : apart.has(name) && isAfterTag ? " " : ""
     switch (html) {
       case "":
         return ""
@@ -195,7 +193,7 @@ const toHtml = (source: string): string => {
       case "td":
         return `<td rowspan="${1 + numberIn(attributes, "morerows")}" colspan="${Math.max(1, 1 + numberIn(attributes, "nameend") - numberIn(attributes, "namest"))}">`
       default:
-        return `${before}<${html}>`
+        return `${name === "manvolnum" ? "(" : apart.has(name) && isAfterTag ? " " : ""}<${html}>`
     }
   }
 
