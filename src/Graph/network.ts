@@ -7,9 +7,15 @@ import type { Network, NetworkEdge, NetworkNode } from "../entities/network.ts"
 import { rareIn } from "../entities/walk.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { GraphEntities, RankedEntity } from "../model/Graph.ts"
+import { inTurns, type Steps } from "../runtime/EventLoop.ts"
 import { Kept } from "../runtime/Kept.ts"
 
 const page = 1000
+
+const damping = 0.85
+const mostIterations = 100
+/** What a node's rank may still move, on average, in the last iteration. */
+const tolerance = 1e-6
 
 interface Seen {
   /** By what it is called where it is first named, or defined. */
@@ -74,13 +80,28 @@ export const load = Effect.fn("Graph.load")(function* (
     after = last.id
   }
 
-  const { UndirectedGraph } = yield* Effect.promise(() => import("graphology"))
-  const { default: given } = yield* Effect.promise(() => import("graphology-metrics/centrality/pagerank.js"))
-  // Its types wrongly nest the default export one level too deep.
-  const pagerank = given as unknown as typeof given.default
-  const graph = new UndirectedGraph()
-  const nodes = new Map<string, Omit<NetworkNode, "rank">>()
-  const edges: Array<Network["edges"][number]> = []
+  return { ...(yield* inTurns(() => joined(entities, titles))), complete }
+})
+
+/** The documents and the entities that join at least two of them. */
+function* joined(
+  entities: ReadonlyMap<number, Seen>,
+  titles: ReadonlyMap<string, { readonly source: string; readonly title: string | undefined }>
+): Steps<
+  Network & {
+    /** Entities that cannot be asked for by the name they have: targets of links that are not in the collection. */
+    readonly unknown: ReadonlySet<string>
+  }
+> {
+  const nodes: Array<Omit<NetworkNode, "rank">> = []
+  const edges: Array<NetworkEdge> = []
+  /** Which of the nodes the edges join, two each. */
+  const ends: Array<number> = []
+  const numbers = new Map<string, number>()
+  const add = (node: Omit<NetworkNode, "rank">) => {
+    numbers.set(node.id, nodes.length)
+    nodes.push(node)
+  }
   const rare = rareIn(titles.size)
   const unknown = new Set<string>()
   for (const group of merged(entities)) {
@@ -95,33 +116,50 @@ export const load = Effect.fn("Graph.load")(function* (
     const called = definedBy.size > 1 ? files.filter(({ key }) => hashOf(key) === hash) : [{ name }, ...files]
     const leading = called.find(({ name }) => group.has(hashesOf(name).find((one) => entities.has(one)) ?? -1))
     if (leading === undefined) unknown.add(id)
-    nodes.set(id, { id, kind: "entity", label: (leading ?? called[0] ?? { name }).name })
-    graph.addNode(id)
+    add({ id, kind: "entity", label: (leading ?? called[0] ?? { name }).name })
     for (const [docId, evidence] of documents) {
       const document = `d${docId}`
-      if (!nodes.has(document)) {
+      if (!numbers.has(document)) {
         const { source, title } = titles.get(docId)!
-        nodes.set(document, { id: document, kind: "document", label: title ?? source, source })
-        graph.addNode(document)
+        add({ id: document, kind: "document", label: title ?? source, source })
       }
-      graph.addEdge(document, id)
+      ends.push(numbers.get(document)!, numbers.get(id)!)
       edges.push({ from: document, to: id, ...evidence })
     }
+    yield
   }
-  const ranks = graph.order === 0 ? {} : pagerank(graph, { getEdgeWeight: null })
+  const ranks = yield* pageRanks(nodes.length, ends)
   return {
-    nodes: [...nodes.values()]
-      .map((node): NetworkNode => ({ ...node, rank: ranks[node.id] ?? 0 }))
+    nodes: nodes
+      .map((node, at): NetworkNode => ({ ...node, rank: ranks[at]! }))
       .sort((a, b) => b.rank - a.rank || (a.id < b.id ? -1 : 1)),
     edges,
-    complete,
     unknown
-  } satisfies Network & {
-    readonly complete: boolean
-    /** Entities that cannot be asked for by the name they have: targets of links that are not in the collection. */
-    readonly unknown: ReadonlySet<string>
   }
-})
+}
+
+/**
+ * PageRank (Page, Brin, Motwani and Winograd 1999) of nodes that each have an edge; edges are two nodes each and lead
+ * both ways. The sum is 1.
+ */
+function* pageRanks(nodes: number, edges: ReadonlyArray<number>): Steps<Float64Array> {
+  const degrees = new Float64Array(nodes)
+  for (const node of edges) degrees[node]! += 1
+  let ranks = new Float64Array(nodes).fill(1 / nodes)
+  for (let left = mostIterations; left > 0; left--) {
+    const next = new Float64Array(nodes).fill((1 - damping) / nodes)
+    for (let at = 0; at < edges.length; at += 2) {
+      const [one, other] = [edges[at]!, edges[at + 1]!]
+      next[one]! += (damping * ranks[other]!) / degrees[other]!
+      next[other]! += (damping * ranks[one]!) / degrees[one]!
+    }
+    const moved = next.reduce((sum, rank, node) => sum + Math.abs(rank - ranks[node]!), 0)
+    ranks = next
+    if (moved < nodes * tolerance) break
+    yield
+  }
+  return ranks
+}
 
 /** Most passages read for a ranking, which limits the cost of a request. */
 const mostRanked = 20_000
