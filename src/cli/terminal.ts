@@ -13,9 +13,10 @@ import { stripVTControlCharacters } from "node:util"
 import { exitCode, type ExitCode } from "./exit.ts"
 import { wrapped } from "./wrap.ts"
 
-/** Control characters in a document or a name could control the terminal. */
+/** Control characters in a document or a name could control the terminal, or turn round what follows. */
 // oxlint-disable-next-line no-control-regex
-export const printable = (text: string): string => text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, " ")
+export const printable = (text: string): string =>
+  text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, " ")
 
 /** The same, on one line. */
 export const printableLine = (text: string): string => printable(text).replaceAll("\n", " ")
@@ -23,7 +24,7 @@ export const printableLine = (text: string): string => printable(text).replaceAl
 /** Escape sequences except those for colours, and control characters except tab and line feed. */
 const unsafe =
   // oxlint-disable-next-line no-control-regex
-  /\u001b(?!\[(?:[0-9]|2[2-9]|[349][0-79])m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g
+  /\u001b(?!\[(?:[0-9]|2[2-9]|[349][0-79])m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
 /** Text made safe for a terminal; colours only if the terminal supports them. */
 export const forTerminal = (text: string, colors: boolean): string =>
@@ -32,7 +33,10 @@ export const forTerminal = (text: string, colors: boolean): string =>
 /** JSON with those control characters escaped that JSON itself allows. */
 export const escaped = (json: string): string =>
   // oxlint-disable-next-line no-control-regex
-  json.replace(/[\u007f-\u009f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  json.replace(
+    /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+  )
 
 /** Standard input, or another stream in its place. */
 interface Keyboard extends Readable {

@@ -110,10 +110,10 @@ it.layer(around({}))("renderHits", (it) => {
 
   it.effect("does not let a document write on the terminal", () =>
     Effect.gen(function* () {
-      const evil = "\u001b[2J\u0007\u009b31m"
+      const evil = "\u001b[2J\u0007\u009b31m\u202edm.exe\u2066"
       const text = yield* renderHits([hit(`tide ${evil}`, { source: `/x${evil}\n.md`, title: evil })], "tide")
       // oxlint-disable-next-line no-control-regex
-      assert.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
+      assert.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
     })
   )
 })

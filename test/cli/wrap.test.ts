@@ -81,9 +81,9 @@ describe("output", () => {
   )
 
   it("lets no escape sequence of a name through, wherever it is printed", () => {
-    const evil = "x\u001b]0;title\u0007\u001b[2J\u009b1m\r\u001b[31mred"
+    const evil = "x\u001b]0;title\u0007\u001b[2J\u009b1m\r\u202e\u001b[31mred"
     // oxlint-disable-next-line no-control-regex
-    const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
+    const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
     assert.notMatch(displayPath("/", evil), control)
     assert.notMatch(forTerminal(evil, false), control)
     assert.notMatch(forTerminal(evil, true).replaceAll("\u001b[31m", ""), control)
