@@ -29,6 +29,7 @@ import { indexedSince } from "./model/Since.ts"
 import { withoutCopies } from "./ranking/folding.ts"
 import { isFitted, isWeak, judging } from "./ranking/relevance.ts"
 import { lean, spannedGen } from "./runtime/tracing.ts"
+import { isNames } from "./terms/codeNames.ts"
 import { writtenAs } from "./terms/spelling.ts"
 
 export interface SearchOutcome extends Provenance {
@@ -51,11 +52,18 @@ const defaultAlpha: Record<Fusion, { readonly plain: number; readonly above: num
   score: { plain: 0.4, above: 0.5 }
 }
 
+/**
+ * The weight of the vector leg for a query that is nothing but names in code: those are found by how they are written,
+ * and ranks do not tell how much better words find them. What only vectors find follows what words find.
+ */
+const alphaOfNames = 0.001
+
 /** A request, with the configuration's defaults. */
 const settled = (request: DoorRequest, config: typeof SearchConfig.Service, collections: ReadonlyArray<Collection>) => {
   const hybrid = request.hybrid ?? true
   const fusion = request.fusion ?? config.fusion ?? request.usualFusion ?? "score"
-  const usual = defaultAlpha[fusion][collections.every(({ embedder }) => hasBackground(embedder)) ? "above" : "plain"]
+  const kind = collections.every(({ embedder }) => hasBackground(embedder)) ? "above" : "plain"
+  const usual = fusion === "rrf" && isNames(request.query) ? alphaOfNames : defaultAlpha[fusion][kind]
   return {
     hybrid,
     fusion,

@@ -207,6 +207,31 @@ it.scoped("fuses scores, or what the door is used to, unless the request or the 
   })
 )
 
+it.scoped("ranks a name in code by how it is written, unless a weight is given", () =>
+  Effect.gen(function* () {
+    const { embedder, search, store } = yield* withDocuments
+    for (const [source, text] of [
+      ["set", "Set north_wind, else the south wind of the south blows to the south."],
+      ["nw", "north wind wind"]
+    ] as const) {
+      const [vector] = yield* embedder.embedPassages([text])
+      yield* store.put(defaultCollection, [document(text, { source, vectors: [Option.getOrUndefined(vector!)] })])
+    }
+    const first = (more: Partial<SearchRequest> = {}) =>
+      Effect.map(
+        search.run(query("`north_wind`", { fusion: "rrf", topK: 10, ...more })),
+        ({ hits }) => hits[0]!.document.source
+      )
+    assert.strictEqual(yield* first(), "set")
+    assert.notStrictEqual(yield* first({ alpha: 0.9 }), "set")
+    const { hits } = yield* search.run(query("north_wind", { fusion: "rrf", topK: 10 }))
+    assert.sameMembers(
+      hits.map(({ document }) => document.source),
+      ["set", "nw", "n", "ne", "s", "none"]
+    )
+  })
+)
+
 it.scoped("weighs the vector leg by how much of the query it knows, and says so", () =>
   Effect.gen(function* () {
     const { embedder, search, store } = yield* setUpWith({ knownShare: () => Effect.succeed(0.25) })

@@ -31,6 +31,12 @@ export const namesIn = (query: string): ReadonlyArray<string> =>
     )
   ].slice(0, most)
 
+/** Whether a query is nothing but names. */
+export const isNames = (query: string): boolean => {
+  const names = new Set(namesIn(query))
+  return names.size > 0 && (query.match(word) ?? []).every((raw) => names.has(bare(raw)))
+}
+
 /** What may precede a name that a line defines: markup, no words. */
 const markup = new Set("`*_-#<|['\"+ \t")
 const widest = 8
