@@ -232,6 +232,22 @@ it.scoped("ranks a name in code by how it is written, unless a weight is given",
   })
 )
 
+it.scoped("finds what has a name and the query's other word before what repeats the name", () =>
+  Effect.gen(function* () {
+    const { search, store } = yield* withDocuments
+    const documents = [
+      ["both", "Then enable it, and call get_user_name."],
+      ...Array.from({ length: 6 }, (_, n) => [`name${n}`, `get_user_name get_user_name: getUserName ${n}.`] as const),
+      ...Array.from({ length: 6 }, (_, n) => [`word${n}`, `Enable the heater number ${n}.`] as const)
+    ] as const
+    for (const [source, text] of documents) {
+      yield* store.put(defaultCollection, [document(text, { source, vectors: [undefined] })])
+    }
+    const { hits } = yield* search.run(query("get_user_name enable", { alpha: 0 }))
+    assert.strictEqual(hits[0]!.document.source, "both")
+  })
+)
+
 it.scoped("weighs the vector leg by how much of the query it knows, and says so", () =>
   Effect.gen(function* () {
     const { embedder, search, store } = yield* setUpWith({ knownShare: () => Effect.succeed(0.25) })

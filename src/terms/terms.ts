@@ -1,5 +1,6 @@
 import { functionWords, type Language, stemIn } from "./languages.ts"
 import { CharClass, classAt } from "./classes.ts"
+import { namesIn } from "./codeNames.ts"
 import { scan } from "./scan.ts"
 
 /** The index terms of a document's text, in order, with repeats. */
@@ -76,9 +77,22 @@ const balanced = (counts: ReadonlyMap<string, number>): ReadonlyMap<string, numb
   return new Map([...counts].map(([term, count]) => [term, isPair(term) ? share * count : count]))
 }
 
+/**
+ * The terms and their weights, those of a name in code (`get_user`) lower: whole and parts together weigh like one word, else
+ * passages with nothing but the name come before those that also have the query's other words.
+ */
+const namesAsOne = (query: string, counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+  const weights = new Map(counts)
+  for (const name of namesIn(query)) {
+    const own = [...new Set(queryTerms(name))].filter((term) => counts.has(term))
+    for (const term of own) weights.set(term, counts.get(term)! / own.length)
+  }
+  return weights
+}
+
 /** The terms to rank by in a language, with their weights: the English terms, and the words' stems. */
 export const weighted = (query: string, language: Language): ReadonlyMap<string, number> => {
-  const counts = balanced(salient(splitQuery(query).content))
+  const counts = namesAsOne(query, balanced(salient(splitQuery(query).content)))
   if (language === "en") return counts
   const stems = stemsOf(query, language)
   const weights = new Map<string, number>()
