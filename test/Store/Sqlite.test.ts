@@ -17,22 +17,16 @@ import { opened } from "./opened.ts"
 storeContract("Sqlite in memory", Sqlite.layerMemory)
 readingContract("Sqlite in memory", Sqlite.layerMemory)
 
-const inFolder = (layer: typeof Sqlite.layer) =>
+// Of what a store in a file adds to this, be it in one thread or in several, here is the most.
+storeContract(
+  "Sqlite, written in a thread and read in others",
   Layer.unwrapScoped(
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const folder = yield* files.makeTempDirectoryScoped()
-      return layer({ filename: `${folder}/new/folders/index.db`, mode: "create" })
+      return Threaded.layerPooled({ filename: `${folder}/new/folders/index.db`, mode: "create", readers: 2 })
     })
   ).pipe(Layer.provide(NodeFileSystem.layer))
-
-storeContract("Sqlite in a file", inFolder(Sqlite.layer))
-
-storeContract("Sqlite, written in a thread", inFolder(Threaded.layer))
-
-storeContract(
-  "Sqlite, written in a thread and read in others",
-  inFolder((options) => Threaded.layerPooled({ ...options, readers: 2 }))
 )
 
 it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {

@@ -252,7 +252,7 @@ describe("codes in memory", () => {
       )
       let oldest = 1
       let next = 10_000
-      for (let round = 0; round < 60; round++) {
+      for (let round = 0; round < 25; round++) {
         yield* take(
           sql,
           Array.from({ length: 60 }, () => oldest++)

@@ -109,8 +109,8 @@ it.effect.skipIf(!fs.existsSync("/proc/self/io"))(
   "needs no more pages for an operation where there are sixteen times as many documents",
   () =>
     Effect.gen(function* () {
-      const few = yield* pagesOf(2000)
-      const many = yield* pagesOf(32_000)
+      const few = yield* pagesOf(1000)
+      const many = yield* pagesOf(16_000)
       const grown = Object.entries(many).flatMap(([name, pages]) =>
         // A tree is a level deeper, and a bitmap or a head of a segment some pages longer.
         pages > 1.6 * few[name]! + 48 ? [`${name}: ${few[name]} pages, then ${pages}`] : []

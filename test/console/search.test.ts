@@ -78,7 +78,7 @@ seen("search in the console", () => {
 
   beforeAll(async () => {
     server = new Server(files)
-    const { code, stderr } = await server.box.spawn(["index", "docs", "code"])
+    const { code, stderr } = await server.box.run(["index", "docs", "code"])
     assert.strictEqual(code, 0, stderr)
     ;[browser] = await Promise.all([launch(), server.start()])
     watched = await open(browser, `${server.url}/`)

@@ -31,7 +31,7 @@ seen("around the console", () => {
 
   beforeAll(async () => {
     server = new Server(library)
-    const { code, stderr } = await server.box.spawn(["index", "docs"])
+    const { code, stderr } = await server.box.run(["index", "docs"])
     assert.strictEqual(code, 0, stderr)
     ;[browser] = await Promise.all([launch(), server.start()])
   })
@@ -110,7 +110,7 @@ seen("around the console", () => {
   it("asks for the key once, keeps it in the tab, and shows nothing that may not be done", async () => {
     const own = new Server(library)
     try {
-      await own.box.spawn(["index", "docs"])
+      await own.box.run(["index", "docs"])
       await own.start(["--read-only"], { SERVICE_API_KEY: "open-sesame" })
       const { context, end, page } = await open(browser, `${own.url}/console/search?q=tide`)
       const dialog = page.getByRole("dialog", { name: "This server needs a key" })
@@ -151,8 +151,8 @@ seen("around the console", () => {
           })
           .join("\n")
       })
-      await own.box.spawn(["index", "docs"])
-      await own.box.spawn(["index", "--collection", "notes", "docs/tides.md", "docs/bread.md"])
+      await own.box.run(["index", "docs"])
+      await own.box.run(["index", "--collection", "notes", "docs/tides.md", "docs/bread.md"])
       await own.start(["--config", "keys.toml"])
       const opened = async (name: string) => {
         const watched = await open(browser, `${own.url}/console/search?q=tide`)
@@ -217,16 +217,16 @@ seen("around the console", () => {
   it("is switched off by --no-console, and opened by clew console, which finds a server that runs", async () => {
     const own = new Server(library)
     try {
-      await own.box.spawn(["index", "docs"])
+      await own.box.run(["index", "docs"])
       await own.start(["--no-console"])
       const html = { headers: { accept: "text/html" } }
       assert.strictEqual((await fetch(`${own.url}/`, html)).status, 404)
-      const refused = await own.box.spawn(["console", "--no-open"])
+      const refused = await own.box.run(["console", "--no-open"])
       assert.strictEqual(refused.code, 2)
       assert.include(refused.stderr, "has its console switched off")
       await own.stop()
       await own.start()
-      const found = await own.box.spawn(["console", "--no-open"])
+      const found = await own.box.run(["console", "--no-open"])
       assert.deepInclude(found, { code: 0, stdout: `${own.url}/\n` })
       await own.stop()
       const child = own.box.start(["console", "--no-open", "--port", "0"])

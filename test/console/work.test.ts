@@ -28,7 +28,7 @@ seen("work in the console", () => {
       Scope.extend(startOllama(["Knead", " the", " dough", " [1].", " The moon", " bakes", " it [1]."]), scope)
     )
     server = new Server({ ...library, ...linked, ...notes })
-    const { code, stderr } = await server.box.spawn(["index", "docs", "notes"])
+    const { code, stderr } = await server.box.run(["index", "docs", "notes"])
     assert.strictEqual(code, 0, stderr)
     const env = { CLEW_LLM_BACKEND: "ollama", CLEW_LLM_URL: ollama.url, CLEW_LLM_MODEL: "small" }
     ;[browser] = await Promise.all([launch(), server.start([], env)])

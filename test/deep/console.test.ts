@@ -20,7 +20,7 @@ seen("every view of the console", () => {
 
   beforeAll(async () => {
     server = new Server({ ...library, ...linked })
-    const { code, stderr } = await server.box.spawn(["index", "docs"])
+    const { code, stderr } = await server.box.run(["index", "docs"])
     assert.strictEqual(code, 0, stderr)
     ;[browser] = await Promise.all([launch(), server.start()])
   })
@@ -149,7 +149,7 @@ describe("in Firefox", () => {
   withFirefox("the console finds while one types", async () => {
     const server = new Server(library)
     const profile = mkdtempSync(join(tmpdir(), "clew-firefox-"))
-    await server.box.spawn(["index", "docs"])
+    await server.box.run(["index", "docs"])
     await server.start()
     const child = spawn(firefox, ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"], {
       env: { ...process.env, HOME: profile, MOZ_CRASHREPORTER_DISABLE: "1" }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
-import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, it } from "vitest"
 import { canMount, inMounts } from "./mounts.ts"
 import { Sandbox, ended, program } from "../cli/program/sandbox.ts"
 
@@ -60,7 +60,7 @@ const filled = (mebibytes: number) => `
 /** An index on a disk that something else has filled but for so many kilobytes, and what a command makes of it. */
 const emptied = (kibibytes: number, command: string) => `
   mount -t tmpfs -o size=24m none $box/data
-  $clew index $box/notes --quiet --db $box/data/index.db
+  cp $box/index.db $box/data/index.db
   dd if=/dev/zero of=$box/data/other bs=4096 2>/dev/null || true
   ${kibibytes === 0 ? "" : `truncate -s -${kibibytes}k $box/data/other`}
   $clew ${command} --db $box/data/index.db
@@ -75,6 +75,14 @@ describe("a full disk", () => {
       `# Note ${n}\n\n${Array.from({ length: 120 }, (_, line) => `Line ${line} of ${n} has the word w${n * 131 + line}.`).join("\n\n")}`
     ])
   )
+  /** Where an index of them is, of which each disk gets a copy. */
+  const indexed = new Sandbox(notes)
+  beforeAll(async () => {
+    fs.mkdirSync(indexed.path("data"))
+    await indexed.ends(0, ["index", "notes", "--quiet", "--db", "index.db"])
+  })
+  afterAll(() => indexed.remove())
+
   /** Kilobytes with which the journal of such an index has room. */
   const enough = 12 * 1024
   for (const kibibytes of [0, 8, 64, enough]) {
@@ -84,11 +92,10 @@ describe("a full disk", () => {
       ["compact", 40]
     ] as const) {
       it.skipIf(!canMount)(`with ${kibibytes} KB free: ${command.replaceAll("$box/", "")}`, async () => {
-        box.write(notes)
-        const { code, stderr, stdout } = await inMounts(box, emptied(kibibytes, command))
+        const { code, stderr, stdout } = await inMounts(indexed, emptied(kibibytes, command))
         assert.strictEqual(code, 0, `${stderr}\n${stdout}`)
         assert.strictEqual(/without a journal/.test(stderr), kibibytes < enough, stderr)
-        const { documents } = JSON.parse(fs.readFileSync(box.path("left"), "utf8")) as {
+        const { documents } = JSON.parse(fs.readFileSync(indexed.path("left"), "utf8")) as {
           readonly documents: ReadonlyArray<unknown>
         }
         assert.lengthOf(documents, left)

@@ -5,7 +5,7 @@ import * as net from "node:net"
 import { tmpdir } from "node:os"
 import { join as pathOf } from "node:path"
 import { claim, join } from "../../src/mcp/meeting.ts"
-import { Program, start, startWith, sea, temporaryFolder } from "./client.ts"
+import { Client, Program, start, startWith, sea, temporaryFolder } from "./client.ts"
 import { found, hasEngine, party } from "./party.ts"
 
 describe.skipIf(process.platform !== "linux")("processes of one index", () => {
@@ -69,10 +69,10 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
       await found(client)
       assert.isTrue(hasEngine(client), JSON.stringify(options))
     }
-    const wrong = new Program({ folder, args: ["--filter", "serach"] })
+    const wrong = new Client({ folder, args: ["--filter", "serach"] })
     assert.strictEqual((await wrong.exited).code, 2)
     assert.include(wrong.stderr, "did you mean search")
-    const needless = new Program({ folder, args: ["--port", "1"] })
+    const needless = new Client({ folder, args: ["--port", "1"] })
     assert.strictEqual((await needless.exited).code, 2)
     assert.include(needless.stderr, "--port is for --http")
   })

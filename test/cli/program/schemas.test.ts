@@ -1,5 +1,5 @@
 import Database from "better-sqlite3"
-import { copyFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs"
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { SearchResponse } from "../../../src/model/SearchResult.ts"
@@ -15,8 +15,8 @@ beforeEach(() => {
 afterEach(() => box.remove())
 
 describe("an index that an older version made", () => {
-  // Those of 0.1.0 and before; the store's own tests open the others.
-  for (const name of readdirSync(folder).filter((file) => /^[123]\b.*\.db$/.test(file))) {
+  // One without a keyword index, and one with another version's; the store's own tests open all.
+  for (const name of ["1.db", "3.db"]) {
     it(`is answered from, and said to be made anew: ${name}`, async () => {
       copyFileSync(`${folder}${name}`, box.path("index.db"))
       const ask = (...args: ReadonlyArray<string>) => box.run(["query", "--db", "index.db", ...args])

@@ -1,10 +1,10 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { strToU8 } from "fflate"
 import { markAt } from "../../../src/model/Locator.ts"
 import { document, layer, load } from "./loading.ts"
 
-const read = (name: string, source: string) => Effect.map(Effect.provide(load(name, strToU8(source)), layer), document)
+const read = (name: string, source: string) => Effect.map(load(name, strToU8(source)), document)
 
 const manual = `<?xml version="1.0"?>
 <!DOCTYPE reference PUBLIC "-//OASIS//DTD DocBook V4.5//EN" "docbookx.dtd" [
@@ -36,7 +36,7 @@ name = <sea>]]></programlisting>
 </reference>
 `
 
-describe("DocBook, Mallard and DITA", () => {
+it.layer(layer)("DocBook, Mallard and DITA", (it) => {
   it.effect("a manual page of DocBook has its sections, options, code and tables, on the lines of the file", () =>
     Effect.gen(function* () {
       const { content, marks = [], title } = yield* read("tide.conf.5.xml", manual)

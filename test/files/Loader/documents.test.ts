@@ -8,7 +8,7 @@ import { fragment, markAt } from "../../../src/model/Locator.ts"
 import { pdfOf } from "./pdfOf.ts"
 import { document, fixture, inOrder, layer, load as loadBytes, related, zipped } from "./loading.ts"
 
-const load = (name: string, bytes: Uint8Array = fixture(name)) => Effect.provide(loadBytes(name, bytes), layer)
+const load = (name: string, bytes: Uint8Array = fixture(name)) => loadBytes(name, bytes)
 
 /** How a stretch of the text is cited. */
 const cited = ({ content, marks = [] }: LoadedDocument, words: string): string => {
@@ -34,7 +34,7 @@ const agreement = (made: string, read: string): number => {
   return agreed.length / expected.length
 }
 
-describe("documents", () => {
+it.layer(layer)("documents", (it) => {
   it.effect("HTML in another encoding is read in the one that it names", () =>
     Effect.gen(function* () {
       const head = Buffer.from('<html><head><meta charset="shift_jis"></head><body><p>')
@@ -356,7 +356,7 @@ const chartSlide = {
   "ppt/slides/_rels/slide1.xml.rels": related(["r2", "../charts/chart1.xml"])
 }
 
-describe("what stands around the text", () => {
+it.layer(layer)("what stands around the text", (it) => {
   const sheet = (...rows: ReadonlyArray<ReadonlyArray<string>>) => merged("", ...rows)
   const merged = (more: string, ...rows: ReadonlyArray<ReadonlyArray<string>>) =>
     zipped({
