@@ -4,6 +4,8 @@ export interface FrontMatter {
   readonly end: number
   /** The text between the fences, unparsed. */
   readonly body: string
+  /** The same for a parser: YAML's values that go on at the start of a line are indented. */
+  readonly indented: string
 }
 
 const opening = /^(---|\+\+\+)[ \t]*(?:\r\n|\n|\r)/
@@ -16,6 +18,30 @@ const blankOrComment = /^\s*(?:#|$)/
 const yamlEntry = /^(?:\{|(?:"[^"]*"|'[^']*'|[^\s#:'"[\]{}&*!|>%@`,-][^]*?):(?:[ \t]|$))/
 const yamlInner = /^(?:\s|- |-$|[\]}])/
 const tomlEntry = /^[ \t]*(?:\[|["'\w][^]*?=)/
+
+/** A value in quotes or brackets, which may end on a later line. */
+const opens = /(?:^[ \t]*-|:)[ \t]+(["'[{])(.*)/
+const closes = { '"': '"', "'": "'", "[": "]", "{": "}" }
+const key = /^[\w-]+:(?:[ \t]|$)/
+/** Most lines on which such a value goes on. */
+const mostLines = 20
+
+/** Indents what continues a value at the start of a line, as YAML asks for; PyYAML, Hugo and Jekyll read it so, too. */
+const indent = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const all = [...lines]
+  for (let at = 0; at < all.length; at++) {
+    const [, open, rest] = opens.exec(all[at]!) ?? []
+    if (open === undefined || rest === undefined) continue
+    const sign = closes[open as keyof typeof closes]
+    const bare = (line: string) => line.replace(/\\.|''|[ \t]#.*/g, "").trimEnd()
+    const ends = (line: string) => bare(line).endsWith(sign)
+    const next = bare(rest).includes(sign) ? [] : all.slice(at + 1, at + 1 + mostLines)
+    const last = next.findIndex((line) => key.test(line) || ends(line))
+    if (last < 0 || key.test(next[last]!)) continue
+    for (const to = at + 1 + last; at < to;) all[++at] = all[at]!.replace(/^(?=\S)/, "        ")
+  }
+  return all
+}
 
 // Two thematic breaks with prose between them only differ from front matter in that the prose is not keys and values.
 const isYaml = (lines: ReadonlyArray<string>): boolean => {
@@ -45,6 +71,7 @@ export const frontMatterSpan = (content: string): FrontMatter | undefined => {
   if (close === null) return undefined
   const body = content.slice(open[0].length, close.index)
   const lines = body.split(/\r\n|\n|\r/)
-  if (!(kind === "yaml" ? isYaml(lines) : isToml(lines))) return undefined
-  return { kind, end: close.index + close[0].length, body }
+  const read = kind === "yaml" ? indent(lines) : lines
+  if (!(kind === "yaml" ? isYaml(read) : isToml(read))) return undefined
+  return { kind, end: close.index + close[0].length, body, indented: read.join("\n") }
 }

@@ -211,6 +211,68 @@ ${body}
     assert.isTrue(passages.find(({ heading }) => heading.at(-1) === "Undoing a commit")?.text.startsWith("[[undo]]"))
   })
 
+  it("begin with the labels and comments that stand before them, in every format", () => {
+    const shore = `${body} ${body}`
+    for (const [format, first, second, title] of [
+      ["rst", ".. _top:\n.. _lamps:", ".. _glass:", (text: string) => `${text}\n=======`],
+      [
+        "rst",
+        ".. Copyright 2020 the keepers\n   of the lamp",
+        "..\n   Not yet done",
+        (text: string) => `${text}\n=======`
+      ],
+      ["rst", ".. highlight:: none", ".. index::\n   single: glass", (text: string) => `=======\n${text}\n=======`],
+      ["markdown", '<a name="lamps"></a>', '<a id="glass" />', (text: string) => `# ${text}`],
+      [
+        "markdown",
+        "<!-- Copyright - 2020\n\nthe keepers -->",
+        '<span id="x"> </span>\n<!--done-->',
+        (text: string) => `# ${text}`
+      ],
+      ["markdown", "(lamps)=", "(wash-the-glass)=\n(glass)=", (text: string) => `# ${text}`],
+      ["asciidoc", "// Copyright 2020\n:toc:\n:!icons:", "[[glass]]\n\n[role=x]", (text: string) => `== ${text}`],
+      ["asciidoc", "[#lamps]", "[[glass]]\n// done", (text: string) => `${text}\n-------`],
+      ["org", "#+STARTUP: overview\n# the keepers", "<<glass>>", (text: string) => `* ${text}`]
+    ] as const) {
+      const lamps = `${first}\n\n${title("Lamps:)")}\n\n${shore}`
+      const glass = `${second}\n${format === "rst" ? "\n" : ""}${title("Washing")}\n\n${shore}`
+      const passages = assertLaws(`${lamps}\n\n${glass}\n`, options({ format, size: 70, overlap: 0 }))
+      assert.deepStrictEqual(
+        passages.map(({ heading, text }) => [heading.at(-1), text]),
+        [
+          ["Lamps:)", lamps],
+          ["Washing", glass]
+        ],
+        first
+      )
+    }
+  })
+  it("do not take what else stands above them, nor a comment as long as a passage", () => {
+    const size = 40
+    for (const [format, above, title] of [
+      ["rst", ".. _tides: https://tide.example/", "Lamps\n====="],
+      ["rst", ".. [1] The tide", "Lamps\n====="],
+      ["rst", ".. note:: The tide", "Lamps\n====="],
+      ["markdown", "<a name='x'></a> The tide", "# Lamps"],
+      ["markdown", "(tide)", "# Lamps"],
+      ["markdown", `<!-- ${body} -->`, "# Lamps"],
+      ["asciidoc", "[[tide]] The tide", "== Lamps"],
+      ["org", "#tide", "* Lamps"]
+    ] as const) {
+      const passages = assertLaws(`${above}\n\n${title}\n\n${body} ${body}\n`, options({ format, size, overlap: 0 }))
+      assert.strictEqual(passages[0]!.text, above)
+      assert.isTrue(passages[1]!.text.startsWith(title))
+    }
+  })
+  it("take no label of a paragraph, which stays before it", () => {
+    const [first, second] = assertLaws(
+      `== Tides\n\n${body} ${body}\n\n[[low]]\nLow tide::\n  ${body} ${body}\n`,
+      options({ format: "asciidoc", size: 56, overlap: 0 })
+    )
+    assert.isTrue(first!.text.endsWith(body))
+    assert.isTrue(second!.text.startsWith("[[low]]\nLow tide"))
+  })
+
   it("of reStructuredText lose their roles and the targets of links, not the words", () => {
     for (const [title, words] of [
       [":mod:`core.alias` --- Names", "core.alias --- Names"],
@@ -263,7 +325,7 @@ ${body}
 })
 
 const line = FastCheck.constantFrom(
-  ..."= Title|== a|Title|=====|-----|----|....||===|~~~~~|* item|** deep|term::|`-q`::|+|words and more words.|  indented|.. code-block:: x|.. option:: --x|>>> a|+---+---+|+===+===+|=== ===|a   b|.. list-table:: x|   :header-rows: 1|   * - a|     - b|.. csv-table:: x|   :header: a, b|#+TITLE: t|#+begin_src|#+end_src|- a|1. b||".split(
+  ..."= Title|== a|Title|=====|-----|----|....||===|~~~~~|* item|** deep|term::|`-q`::|+|words and more words.|  indented|.. code-block:: x|.. option:: --x|.. _x:|.. comment|[[x]]|:toc:|# x|>>> a|+---+---+|+===+===+|=== ===|a   b|.. list-table:: x|   :header-rows: 1|   * - a|     - b|.. csv-table:: x|   :header: a, b|#+TITLE: t|#+begin_src|#+end_src|- a|1. b||".split(
     "|"
   )
 )

@@ -41,6 +41,8 @@ describe("frontMatterSpan", () => {
     "---\n# A heading\n---\n",
     "---\n- a list\n---\n",
     "---\nNote: a key, but then\nprose without one.\n\n---\n",
+    '---\nNote: "a quote that\nends nowhere\n\n---\n',
+    "---\nNote: [a link] and\nprose [b]\n\n---\n",
     "---\nhttp://example.org\n---\n",
     "+++\nprose\n+++\n"
   ]
@@ -61,7 +63,7 @@ describe("frontMatterSpan", () => {
   )
 
   it("takes time in proportion to the text", () => {
-    for (const filler of ["\r\n", "a: 1\n", " ", ":", "---\r", "# c\r\n"]) {
+    for (const filler of ["\r\n", "a: 1\n", " ", ":", "---\r", "# c\r\n", "- [\n", 'a: "\n', "- '\n b\n"]) {
       for (const end of ["x", "\n---\n"]) {
         const text = `---\n${filler.repeat(200_000)}${end}`
         // In proportion to its square it would take minutes.

@@ -100,9 +100,12 @@ const htmlEnd = (text: string, at: number, end: number): string | undefined => {
   return span !== undefined ? span[1] : blockTags.test(line) ? "" : undefined
 }
 
-/** `text` is HTML, which may contain blank lines; `depth` is an item's nesting level. */
+/**
+ * `text` is HTML, which may contain blank lines; `label` stands before what follows it: a target, attributes, a comment;
+ * `depth` is an item's nesting level.
+ */
 export interface Block {
-  readonly kind: "paragraph" | "item" | "code" | "table" | "text" | "rule"
+  readonly kind: "paragraph" | "item" | "code" | "table" | "text" | "rule" | "label"
   readonly start: number
   readonly end: number
   readonly depth: number
@@ -132,6 +135,11 @@ interface Open {
   lastStart: number
 }
 
+const longestLabels = 400
+/** Targets of HTML and of MyST, and comments. */
+const labels =
+  /^(?:(?:<(?:a|div|span)\s[^<>]{1,200}>(?:\s?<\/(?:a|div|span)>)?|\([^()\s]{1,200}\)=|<!--(?:[^-]|-(?!->))*-->)\s*)+$/i
+
 /** Most lines of a setext heading: a longer paragraph above a row of dashes is followed by a rule. */
 const setextLines = 3
 
@@ -149,7 +157,11 @@ export const scanMarkdown = (text: string, from: number, sink: MarkdownSink): vo
   let afterBlank = true
 
   const close = () => {
-    if (open !== undefined) sink.block(open)
+    if (open !== undefined) {
+      const { end, kind, start } = open
+      const isShort = (kind === "paragraph" || kind === "text") && end - start <= longestLabels
+      sink.block(isShort && labels.test(text.slice(start, end)) ? { ...open, kind: "label" } : open)
+    }
     open = undefined
     fence = 0
     html = undefined

@@ -28,7 +28,7 @@ type Sign =
   | {
       readonly is: "verbatim"
       readonly ends: (line: Line) => "with" | "before" | undefined
-      readonly table?: boolean
+      readonly kind?: "table" | "label"
     }
 
 /** `above` are the lines of the open paragraph. */
@@ -106,7 +106,7 @@ export const scanMarkup = (text: string, signOf: Markup, sink: MarkdownSink): vo
       else take(line)
     } else if (found.is === "item") begin("item", line)
     else if (found.is === "verbatim") {
-      begin(found.table === true ? "table" : "code", line)
+      begin(found.kind ?? "code", line)
       ends = found.ends
     } else {
       const from = found.is === "underline" ? start : line.start
@@ -136,8 +136,10 @@ const underlines = "=-~^+"
 const verbatim = new Set(["-", ".", "+", "/"])
 
 const atx = /^(={1,6}|#{1,6})[ \t]+(?=\S)/
-/** An anchor or attributes of the following block: `[[id]]`, `[role="x"]`. */
+/** Of the following block: `[[id]]`, `[role="x"]`. */
 const attributes = /^\[[^\]]*\]{1,2}$/
+/** A comment, or what the document declares: `:toc:`. */
+const declaration = /^(?:\/\/(?!\/\/)|:!?\w[\w-]{0,60}!?:(?:[ \t]|$))/
 const asciidocItem = /^(?:[*.-]{1,5}|\d{1,4}[.)]|<\d{1,3}>)[ \t]+\S/
 /** A term of a list, with its meaning after it or on the next lines. */
 const term = /\S(?::{2,4}|;;)(?:[ \t]|$)/
@@ -145,11 +147,8 @@ const fence = /^(?:`{3,}|\|===|,===|:===|!===)/
 
 const sameLine = (open: string) => (line: Line) => (line.text === open ? "with" : undefined)
 
-/** The lines of a paragraph without its leading anchors and attributes. */
-const bare = (above: ReadonlyArray<Line>): ReadonlyArray<Line> => {
-  const from = above.findIndex(({ text }) => !attributes.test(text))
-  return from < 0 ? [] : above.slice(from)
-}
+/** A line that stands before what follows it. */
+const label: Sign = { is: "verbatim", kind: "label", ends: () => "before" }
 
 /** The end of a title, which its marks may close too: `== Title ==`. */
 const endOfTitle = ({ end, text }: Line, marks: string): number =>
@@ -158,7 +157,7 @@ const endOfTitle = ({ end, text }: Line, marks: string): number =>
     : end
 
 const underline = (line: Line, above: ReadonlyArray<Line>): Sign | undefined => {
-  const [title, more] = bare(above)
+  const [title, more] = above
   const level = 1 + underlines.indexOf(repeated(line.text, 2) ?? " ")
   if (level === 0 || line.indent > 0 || title === undefined || more !== undefined || title.indent > 0) return undefined
   // By AsciiDoc's rule, a line that is three too long or too short is not an underline.
@@ -171,16 +170,15 @@ export const asciidoc: Markup = (line, above) => {
   if (line.indent === 0) {
     const under = underline(line, above)
     if (under !== undefined) return under
-    const opens = line.first || (above.length > 0 && bare(above).length === 0)
-    const [marked, marks] = (opens ? atx.exec(line.text) : null) ?? []
+    const [marked, marks] = (line.first ? atx.exec(line.text) : null) ?? []
     if (marked !== undefined) {
-      const title = [line.start + marked.length, endOfTitle(line, marks!)] as const
-      return { is: line.first ? "heading" : "underline", level: marks!.length, title }
+      return { is: "heading", level: marks!.length, title: [line.start + marked.length, endOfTitle(line, marks!)] }
     }
+    if (attributes.test(line.text) || (line.first && declaration.test(line.text))) return label
     const open = repeated(line.text, 4)
     if ((open !== undefined && verbatim.has(open)) || fence.test(line.text)) {
       const end = fence.exec(line.text)?.[0] ?? line.text
-      return { is: "verbatim", ends: sameLine(end), table: end === "|===" }
+      return { is: "verbatim", ends: sameLine(end), ...(end === "|===" ? { kind: "table" } : {}) }
     }
   }
   // Consecutive terms share one meaning.
@@ -192,6 +190,8 @@ export const asciidoc: Markup = (line, above) => {
 const heading = /^(\*{1,8})[ \t]+(?=\S)/
 const title = /^#\+title:[ \t]*(?=\S)/i
 const block = /^#\+begin_(\w{1,40})/i
+/** A comment, a target, or what the document or the next block declares: `#+name: x`. */
+const orgLabel = /^(?:#(?:[ \t]|$|\+\w{1,40}:)|<<[^<>]{1,200}>>$)/
 const orgItem = /^(?:[+-]|\d{1,4}[.)])[ \t]+\S/
 
 /** Org mode's headings, its title, its lists and its blocks. */
@@ -202,6 +202,7 @@ export const org: Markup = (line) => {
   if (starred !== undefined) {
     return { is: "heading", level: stars!.length + 1, title: [line.start + starred.length, line.end] }
   }
+  if (line.first && orgLabel.test(line.text)) return label
   const name = block.exec(line.text)?.[1]?.toLowerCase()
   if (name !== undefined && name !== "quote" && name !== "verse") {
     return {
@@ -210,7 +211,7 @@ export const org: Markup = (line) => {
     }
   }
   if (line.first && line.text.startsWith("|")) {
-    return { is: "verbatim", ends: ({ text }) => (text.startsWith("|") ? undefined : "before"), table: true }
+    return { is: "verbatim", ends: ({ text }) => (text.startsWith("|") ? undefined : "before"), kind: "table" }
   }
   return orgItem.test(line.text) ? { is: "item" } : undefined
 }
@@ -238,7 +239,7 @@ const simple = ({ indent, text: rule }: Line): Sign => {
   let wasRule = false
   return {
     is: "verbatim",
-    table: true,
+    kind: "table",
     ends: (line) => {
       if (line.first && wasRule) return "before"
       wasRule = simpleRule.test(line.text)
@@ -254,12 +255,12 @@ const simple = ({ indent, text: rule }: Line): Sign => {
 /** reStructuredText's tables, in all forms. */
 const tableSign = (line: Line): Sign | undefined => {
   if (listTable.test(line.text)) {
-    return { is: "verbatim", table: true, ends: ({ indent }) => (indent > line.indent ? undefined : "before") }
+    return { is: "verbatim", kind: "table", ends: ({ indent }) => (indent > line.indent ? undefined : "before") }
   }
   if (!line.first) return undefined
   if (gridRule.test(line.text)) {
     const isFramed = (next: Line) => !next.first && /^[+|]/.test(next.text)
-    return { is: "verbatim", table: true, ends: (next) => (isFramed(next) ? undefined : "before") }
+    return { is: "verbatim", kind: "table", ends: (next) => (isFramed(next) ? undefined : "before") }
   }
   return simpleRule.test(line.text) ? simple(line) : undefined
 }
@@ -267,7 +268,7 @@ const tableSign = (line: Line): Sign | undefined => {
 const marks = /^[!-/:-@[-`{-~]/
 const restructuredItem = /^(?:[*+-]|\(?(?:\d{1,4}|#|[a-z])[.)])[ \t]+\S/i
 /** A directive whose content is not prose. */
-const listing = /^\.\. (?:code|code-block|sourcecode|literalinclude|parsed-literal|math|raw|highlight|prompt|toctree)::/
+const listing = /^\.\. (?:code|code-block|sourcecode|literalinclude|parsed-literal|math|raw|prompt|toctree)::/
 /** A directive that defines an option, a function or a setting. */
 const definition = /^\.\. [\w:.-]{1,60}:: *\S/
 
@@ -277,8 +278,10 @@ const definition = /^\.\. [\w:.-]{1,60}:: *\S/
  */
 const described =
   /^\.\. (?:(?:py|c|cpp|js|php|rb|rst|std):)?(?:function|class(?!:: *[a-z]+(?:-[a-z]+)+ *$)|(?:class|static|abstract)?method|attribute|attr|property|data|const|global|exception|decorator(?:method)?|interface|trait|macro|type|struct|enum|enumerator|member|var|option|cmdoption|envvar|confval|setting|describe|templatetag|templatefilter|fieldlookup|django-admin(?:-option)?):: *(?=\S)/
+/** A target elsewhere, which may be in any place. */
+const link = /^\.\. _.*[^:]$/
 /** Lines that stand before what follows them, or tell nothing: targets, index entries, comments. */
-const between = /^\.\.(?: _| (?:index|currentmodule|py:currentmodule)::|$)/
+const between = /^\.\.(?: _| (?:index|highlight|currentmodule|py:currentmodule)::| (?![[|_]|[\w:.+-]{1,60}::)|$)/
 
 const deeper = (indent: number) => (line: Line) => (line.indent > indent ? undefined : "before")
 
@@ -309,6 +312,9 @@ export const restructured = (): Markup => {
     if (under !== undefined) return under
     const table = tableSign(line)
     if (table !== undefined) return table
+    if (line.first && between.test(line.text) && !link.test(line.text)) {
+      return { ...label, ends: (next) => (next.first || next.indent <= line.indent ? "before" : undefined) }
+    }
     if (listing.test(line.text)) return { is: "verbatim", ends: deeper(line.indent) }
     if (line.first && line.text.startsWith(">>> ")) {
       return { is: "verbatim", ends: (next) => (next.indent < line.indent ? "before" : undefined) }

@@ -21,8 +21,9 @@ interface Section {
 const tokensOf = (units: ReadonlyArray<Unit>): number => units.reduce((sum, unit) => sum + unit.tokens, 0)
 
 /**
- * Cuts a document by its headings. Each section gets its own passages, under its own heading path, with two exceptions:
+ * Cuts a document by its headings. Each section gets its own passages, under its own heading path, with three exceptions:
  * - a heading without text of its own joins the next section, whose path the passage has;
+ * - labels, up to a quarter of a passage, belong to the heading that they stand before;
  * - a section of less than an eighth of a passage is joined with the next ones, beside or below it, while they stay
  *   within half a passage; the path is then their common one.
  *
@@ -51,6 +52,15 @@ export const addSections = (
   const tables = tableHeaders(m)
   const writer = blockWriter(m, tables)
   const path: Array<{ readonly level: number; readonly title: string }> = []
+  /** Labels that no heading or block has followed yet. */
+  let held: Block | undefined
+
+  const write = (block: Block | undefined) => {
+    if (block === undefined) return
+    items?.add(block)
+    writer.write(section.units, block)
+    section.hasBody = true
+  }
 
   const leave = (level: number) => {
     finish()
@@ -59,9 +69,13 @@ export const addSections = (
 
   scan({
     block: (block) => {
-      items?.add(block)
-      writer.write(section.units, block)
-      section.hasBody = true
+      const labels = block.kind === "label" ? { ...block, start: held?.start ?? block.start } : undefined
+      const fits = labels !== undefined && labels.end - labels.start <= m.width / 4
+      if (!fits) {
+        write(held)
+        write(block)
+      }
+      held = fits ? labels : undefined
     },
     leave: (level) => {
       leave(level)
@@ -72,9 +86,11 @@ export const addSections = (
       leave(heading.level)
       path.push({ level: heading.level, title: plainHeading(m.text.slice(...heading.title)) })
       section = { level: heading.level, path: titles(path), units: [], hasBody: false }
-      writer.heading(section.units, heading)
+      writer.heading(section.units, { ...heading, start: held?.start ?? heading.start })
+      held = undefined
     }
   })
+  write(held)
   finish()
   flush()
 }
@@ -142,6 +158,9 @@ const blockWriter = (m: Measure, tables: TableHeaders) => {
           break
         case "text":
           eachParagraph(m.text, start, end, (start, end) => addProse(m, units, { start, end, flow, before: pending }))
+          break
+        case "label":
+          addProse(m, units, { start, end, flow, before: pending, cut: cut.introduction })
           break
         case "rule":
           addSpan(m, units, { start, end, cut: cut.introduction, flow: 0 })

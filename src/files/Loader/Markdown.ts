@@ -90,16 +90,17 @@ const read = ({ problem, value }: Parsed): ReadFrontMatter => {
 }
 
 /** Front matter as a title and metadata; if it cannot be parsed, a problem, and YAML's plain `key: value` lines. */
-const readFrontMatter = (front: FrontMatter): Effect.Effect<ReadFrontMatter> =>
-  (front.kind === "yaml" ? parseYaml : parseToml)(front.body).pipe(
+const readFrontMatter = ({ indented: body, kind }: FrontMatter): Effect.Effect<ReadFrontMatter> =>
+  (kind === "yaml" ? parseYaml : parseToml)(body).pipe(
     Effect.map(read),
-    // Parsers of untrusted text throw at endless aliases and endless nesting.
-    Effect.catchAllDefect((defect) =>
-      Effect.succeed({
-        metadata: {},
-        problem: { line: 1, reason: defect instanceof Error ? defect.message : String(defect) }
-      })
-    )
+    // Parsers of untrusted text throw at endless aliases and endless nesting, and at aliases of nothing.
+    Effect.catchAllDefect((defect) => {
+      const reason = defect instanceof Error ? defect.message : String(defect)
+      const alias = /^Unresolved alias .*: (.*)$/.exec(reason)?.[1]
+      const before = alias === undefined ? "" : body.slice(0, body.indexOf(`*${alias}`))
+      const problem = { line: before.split("\n").length, reason }
+      return Effect.succeed(read({ value: kind === "yaml" ? plainLines(body) : {}, problem }))
+    })
   )
 
 const rejected = (kind: FrontMatter["kind"], { line, reason }: Problem): RejectedRecord => {

@@ -47,6 +47,13 @@ describe("front matter", () => {
     ["with a key twice: the last", "---\na: 1\na: 2\n---\n", undefined, { a: 2 }],
     ["with anchors", "---\nx: &x {a: 1}\ny:\n  <<: *x\n---\n", undefined, { x: { a: 1 }, y: { a: 1 } }],
     ["with Windows' line ends", "---\r\ntitle: T\r\n---\r\ntext\r\n", "T", {}],
+    [
+      "with values that go on at the start of a line, as PyYAML and Hugo read them",
+      `---\ntitle: "A\nand b: c \\"d\\"\n\ne"\na: 'it''s\nso'\nb: [x,\ny, [z],\nw] # end\nc:\n  - d: {e: 1,\n"f": 2}\ng: |\n  h: "i\n  j"\n---\ntext`,
+      'A and b: c "d"\ne',
+      { a: "it's so", b: ["x", "y", ["z"], "w"], c: [{ d: { e: 1, f: 2 } }], g: 'h: "i\nj"\n' }
+    ],
+    ["so on Windows", '---\r\ntitle: "A\r\nb"\r\n---\r\ntext', "A b", {}],
     ["that is empty", "---\n---\ntext", undefined, {}],
     ["that is not there", "# Heading\n\n---\na: 1\n---\n", undefined, {}],
     ["that never closes", "---\ntitle: T\n\ntext", undefined, {}],
@@ -76,6 +83,14 @@ describe("front matter", () => {
       /^front matter \(yaml\): /,
       "T",
       { x: "1" }
+    ],
+    [
+      "an alias of nothing",
+      "---\ntitle: T\nignore: *.md\nweight: 4\n---\ntext",
+      3,
+      /^front matter \(yaml\): Unresolved alias/,
+      "T",
+      { weight: "4" }
     ],
     ["broken TOML", '+++\ntitle = "T"\nbroken = = 1\n+++\ntext', 3, /^front matter \(toml\): /, undefined, {}],
     ["a title that is a list", "---\ntitle: [a]\nb: 1\n---\n", 2, /title is not a text/, undefined, { b: 1 }],
