@@ -8,7 +8,7 @@ import { chunk } from "./chunking/chunk.ts"
 import { Tokenizer } from "./packaged/Tokenizer.ts"
 
 /** Raised whenever the same text would be chunked differently, so that documents are indexed again. */
-const revision = 6
+const revision = 7
 
 /** Longer texts are chunked in a worker, since they would block the event loop. */
 const long = 32_768
