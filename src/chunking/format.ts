@@ -23,7 +23,7 @@ export function* lineStretches(text: string): Generator<string> {
   }
 }
 
-const markdown = new Set(["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"])
+const markdown = new Set(["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd", "livemd", "cheatmd"])
 
 const markup: Readonly<Record<string, Format>> = {
   adoc: "asciidoc",

@@ -27,8 +27,9 @@ const asHtml: ReadonlyMap<string, string> = new Map(
       license pubdate date releaseinfo keywordset subjectset titleabbrev prolog titlealts related-links toc index
       indexterm remark draft-comment required-cleanup`,
     // Without words, and in SGML without an end.
-    wbr: `xref anchor co colspec spanspec imagedata graphic inlinegraphic area include sbr`,
-    p: `para simpara formalpara p shortdesc desc refpurpose attribution caption cmdsynopsis funcprototype`,
+    wbr: `xref anchor co colspec spanspec imagedata graphic inlinegraphic area include sbr void varargs`,
+    p: `para simpara formalpara p shortdesc desc refpurpose attribution caption cmdsynopsis funcprototype
+      methodsynopsis constructorsynopsis destructorsynopsis`,
     pre: `programlisting screen literallayout synopsis codeblock msgblock lines pre`,
     ul: `itemizedlist simplelist list ul choices steps-unordered`,
     ol: `orderedlist procedure substeps steps ol`,
@@ -59,9 +60,13 @@ const asHtml: ReadonlyMap<string, string> = new Map(
 )
 
 /** Parts of a line that follow one another in the file without a space: of a command's call, of menus, keys and names. */
-const apart = new Set(
-  words("arg group funcdef paramdef void varargs guimenu guisubmenu guimenuitem uicontrol keycap surname")
-)
+const apart = new Set(words("arg group guimenu guisubmenu guimenuitem uicontrol keycap surname"))
+
+/** How a function is called, and its parameters. */
+const calls = new Set(words("funcprototype methodsynopsis constructorsynopsis destructorsynopsis"))
+const parameters = new Set(words("paramdef methodparam varargs"))
+/** The parts of both, whose words follow one another. */
+const callParts = new Set([...calls, ...words("funcdef paramdef methodparam")])
 
 /** What is no part of the text wherever it stands; author, date and the like may be a part of a sentence. */
 const alwaysSilent = new Set(words("indexterm remark draft-comment required-cleanup"))
@@ -85,7 +90,7 @@ const attributesOf = (text: string): ReadonlyMap<string, string> =>
 /** Whether HTML knows an entity; of others it would take the beginning for one. */
 const isKnown = (entity: string): boolean => !textOf(parseFragment(entity)).endsWith(";")
 
-const escaped = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;")
+export const escaped = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;")
 
 /** The document's words: entities of its own, and what begins like an element, as they are written. */
 const inHtml = (text: string): string =>
@@ -97,6 +102,75 @@ const inHtml = (text: string): string =>
 
 const lineBreaks = (text: string): string => text.replace(/[^\n]+/g, "")
 
+/** The document in pieces: words, as HTML, and the tag after them, if there is one; a nameless end has the name "". */
+function* piecesOf(
+  source: string
+): Generator<readonly [words: string, name?: string, isEnd?: boolean, attributes?: string]> {
+  let at = 0
+  const next = new RegExp(marks)
+  for (let mark = next.exec(source); mark !== null; mark = next.exec(source)) {
+    const words = inHtml(source.slice(at, mark.index)) + lineBreaks(mark[0])
+    at = next.lastIndex
+    const [whole, opening, slash, name, attributes = ""] = mark
+    if (name !== undefined) {
+      yield [words, name.slice(name.indexOf(":") + 1).toLowerCase(), slash === "/", attributes]
+    } else if (opening === undefined) {
+      yield whole === "</>" ? [words, "", true] : [words]
+    } else {
+      const closing = endOf(opening)
+      closing.lastIndex = at
+      const found = closing.exec(source)
+      const inner = source.slice(at, found?.index)
+      yield [words + (/CDATA/i.test(opening) ? escaped(inner) : lineBreaks(inner))]
+      next.lastIndex = at = found === null ? source.length : closing.lastIndex
+    }
+  }
+  yield [inHtml(source.slice(at))]
+}
+
+const idOf = (attributes: ReadonlyMap<string, string>): string | undefined =>
+  (attributes.get("xml:id") ?? attributes.get("id"))?.toLowerCase()
+
+/** Elements whose words are the name of what they stand in, and of how many at once. */
+const naming = new Set(words("title refname term glossterm"))
+const mostNamed = 20
+/** Longer ones are no names. */
+const longestName = 300
+
+/** What each element with an id is called: its label, else its title, name or term, as HTML. */
+const namesOf = (source: string): ReadonlyMap<string, string> => {
+  const names = new Map<string, string>()
+  /** Elements that may be named by what comes. */
+  let nameless: Array<{ readonly id: string; readonly name: string }> = []
+  let words: string | undefined
+  let silent = 0
+  for (const [text, name, isEnd, attributes = ""] of piecesOf(source)) {
+    if (words !== undefined && silent === 0) words += text
+    if (name === undefined || attributes.endsWith("/")) continue
+    if (alwaysSilent.has(name)) {
+      silent = Math.max(0, silent + (isEnd === true ? -1 : 1))
+    } else if (isEnd !== true) {
+      const given = attributesOf(attributes)
+      const isText = asHtml.get(name) === "p" && name !== "formalpara"
+      if (isText) nameless = []
+      else if (naming.has(name) && !given.has("type")) words = ""
+      const id = idOf(given)
+      const label = given.get("xreflabel")
+      if (id !== undefined && label !== undefined) names.set(id, escaped(label))
+      else if (id !== undefined && !isText && asHtml.get(name) !== "wbr")
+        nameless = [...nameless.slice(1 - mostNamed), { id, name }]
+    } else if (words !== undefined && (name === "" || naming.has(name))) {
+      const said = words.replace(/\s+/g, " ").trim()
+      if (said !== "" && said.length <= longestName) for (const { id } of nameless) names.set(id, said)
+      nameless = []
+      words = undefined
+    } else {
+      nameless = nameless.filter((element) => element.name !== name)
+    }
+  }
+  return names
+}
+
 interface Open {
   readonly name: string
   readonly html: string
@@ -104,7 +178,7 @@ interface Open {
   readonly level: number
   /** Whether the name of its entries can be linked to. */
   readonly isTarget: boolean
-  /** What it refers to, which is said where it has no words of its own. */
+  /** What it refers to, as HTML, which is said where it has no words of its own. */
   readonly reference: string
   /** How much had been said before it. */
   readonly from: number
@@ -130,15 +204,24 @@ const toHtml = (source: string): string => {
   const isCollection = /<refentry[\s>]/.test(source)
   const isPart = (name: string) => parts.has(name) && !(isCollection && name === "reference")
   let isNamed = false
-  let at = 0
+  const names = namesOf(source)
   let out = ""
+  /** The parameters of the last call. */
+  let given = 0
   /** How many times words were said; `out` is not looked at, since that would copy all of it each time. */
   let said = 0
   let isAfterTag = false
 
+  const parentName = (): string => open.at(-1)?.name ?? ""
   const say = (text: string): void => {
+    const isBlank = text.trim() === ""
+    // Signs stand between the parts of a call, not spaces.
+    if (isBlank && calls.has(parentName())) {
+      if (text !== "") out += `<!--${text}-->`
+      return
+    }
     out += text
-    if (text.trim() !== "") said++
+    if (!isBlank) said++
     if (text !== "") isAfterTag = false
   }
   const tag = (text: string): void => {
@@ -175,11 +258,21 @@ const toHtml = (source: string): string => {
         // Mallard's is a block where it stands in no sentence.
         return isPart(parent?.name ?? "") || parent?.html === "li" ? "pre" : "code"
       default: {
+        if (callParts.has(parent?.name ?? "") && asHtml.get(name) === "code") return "span"
         const html = asHtml.get(name) ?? (isPart(name) ? "section" : "span")
         if (html !== "template" || alwaysSilent.has(name) || parent?.name.endsWith("info") === true) return html
         return name === "legalnotice" ? "div" : sentences.has(parent?.html ?? "") ? "span" : html
       }
     }
+  }
+
+  /** What is said before an element. */
+  const before = (name: string): string => {
+    if (name === "manvolnum") return "("
+    if (name === "initializer") return " = "
+    if (parameters.has(name)) return given++ === 0 ? "(" : ", "
+    const isApart = apart.has(name) || calls.has(parentName()) || parentName() === "methodparam"
+    return isApart && isAfterTag ? " " : ""
   }
 
   const tagOf = (name: string, html: string, attributes: ReadonlyMap<string, string>, isTarget: boolean): string => {
@@ -193,7 +286,7 @@ const toHtml = (source: string): string => {
       case "td":
         return `<td rowspan="${1 + numberIn(attributes, "morerows")}" colspan="${Math.max(1, 1 + numberIn(attributes, "nameend") - numberIn(attributes, "namest"))}">`
       default:
-        return `${name === "manvolnum" ? "(" : apart.has(name) && isAfterTag ? " " : ""}<${html}>`
+        return `${before(name)}<${html}>`
     }
   }
 
@@ -202,15 +295,19 @@ const toHtml = (source: string): string => {
     if (open.at(-1)?.name === "para" && (isPart(name) || afterParagraphs.has(name))) end()
     const parent = open.at(-1)
     const html = htmlOf(name, attributes, parent)
-    const isTarget = attributes.has("id") || attributes.has("xml:id")
+    const isTarget = idOf(attributes) !== undefined
     const begins = tagOf(name, html, attributes, isTarget || parent?.isTarget === true)
     const isFile = name === "include" || name === "image" || parent?.name.endsWith("info") === true
-    const reference = isFile ? "" : (targets.map((key) => attributes.get(key)).find((value) => value) ?? "")
+    const target = isFile ? "" : (targets.map((key) => attributes.get(key)).find((value) => value) ?? "")
+    // Of a topic of DITA, its name comes first.
+    const reference = names.get(target.replace(/^#(?:[^/]*\/)?/, "").toLowerCase()) ?? escaped(target)
     if (isEmpty || html === "wbr") {
       if (html === "td") tag(`${begins}</td>`)
-      else say(escaped(reference))
+      else say(name === "varargs" ? `${before(name)}...` : reference)
     } else if (open.length <= deepest) {
       tag(begins)
+      if (calls.has(name)) given = 0
+      if (parameters.has(name)) isAfterTag = false
       const level = (parent?.level ?? 0) + (isPart(name) ? 1 : 0)
       open.push({ name, html, level, isTarget, reference, from: said })
     }
@@ -221,33 +318,19 @@ const toHtml = (source: string): string => {
     const place = name === undefined ? open.length - 1 : open.findLastIndex((element) => element.name === name)
     if (place < 0) return
     const { from, reference } = open.at(-1)!
-    if (place === open.length - 1 && said === from) say(escaped(reference))
+    if (place === open.length - 1 && said === from) say(reference)
     for (const { html, name } of open.splice(place).reverse()) {
+      if (calls.has(name)) tag(given === 0 ? "()" : ")")
       if (html !== "") tag(`</${html}>${name === "manvolnum" ? ")" : ""}`)
     }
   }
 
-  for (let mark = marks.exec(source); mark !== null; mark = marks.exec(source)) {
-    say(inHtml(source.slice(at, mark.index)) + lineBreaks(mark[0]))
-    at = marks.lastIndex
-    const [whole, opening, slash, name, attributes = ""] = mark
-    if (name !== undefined) {
-      const local = name.slice(name.indexOf(":") + 1).toLowerCase()
-      if (slash === "/") end(local)
-      else begin(local, attributesOf(attributes), attributes.endsWith("/"))
-    } else if (whole === "</>") {
-      end()
-    } else if (opening !== undefined) {
-      const closing = endOf(opening)
-      closing.lastIndex = at
-      const found = closing.exec(source)
-      const inner = source.slice(at, found?.index)
-      say(/CDATA/i.test(opening) ? escaped(inner) : lineBreaks(inner))
-      at = found === null ? source.length : closing.lastIndex
-      marks.lastIndex = at
-    }
+  for (const [words, name, isEnd, attributes = ""] of piecesOf(source)) {
+    say(words)
+    if (name !== undefined && isEnd === true) end(name === "" ? undefined : name)
+    else if (name !== undefined) begin(name, attributesOf(attributes), attributes.endsWith("/"))
   }
-  return out + inHtml(source.slice(at))
+  return out
 }
 
 export const docbook = (source: string): Extracted => html(toHtml(source))

@@ -47,6 +47,10 @@ describe("what a document is known by", () => {
     assert.strictEqual(formatOf(undefined, `${content}# Heading\n`), "markdown")
   })
 
+  it("is Markdown in Elixir's notebooks and cheat sheets", () => {
+    assert.deepStrictEqual([formatOf("a.livemd", "# A"), formatOf("a.cheatmd", "# A")], ["markdown", "markdown"])
+  })
+
   it("is reStructuredText in a .txt with a title and anything else of it, and text otherwise", () => {
     const title = "Utilities\n=========\n\n"
     for (const sign of [".. _top:", ".. note:: Beware.", "See :func:`strip`.", "Like this::"]) {

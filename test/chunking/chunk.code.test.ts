@@ -106,6 +106,47 @@ describe("chunk, code", () => {
       )
     }
   })
+  it("keeps what is said of a definition with it: documentation, annotations and attributes, whatever is in them", () => {
+    const said = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu"
+    const cases: ReadonlyArray<readonly [language: string, above: string, line: string, heading: string]> = [
+      [
+        "ex",
+        `  @doc """\n  ${said}\n\n      iex> put(1)\n\n  def no(more)\n  """\n  @spec put(a) :: b\n`,
+        "  def put(a) do",
+        "put"
+      ],
+      ["ex", `  @doc ~S'''\n  ${said}\n\n  More.\n  '''\n  @impl true\n`, "  def put(a) do", "put"],
+      ["ex", `  @typedoc """\n  ${said}\n  """\n`, "  @type put ::", "type put"],
+      ["ex", `  @doc """\n  ${said}\n  """\n`, "  @callback put(a) ::", "callback put"],
+      ["jl", `"""\n    put(x)\n\n${said}\n"""\n`, "@inline function put(x)", "put"],
+      ["c", `/* ${said}\n\n   More. */\n`, "int put(int a) {", "put"],
+      ["cpp", `// ${said}\n`, "template <typename T> [[nodiscard]] int put(T a) {", "put"],
+      ["cs", `/// ${said}\n[return: NotNull]\n[Fact, Trait("a", "b")]\n`, "[Theory] public void put(int a) {", "put"],
+      ["rs", `/// ${said}\n#[doc(\n    alias = "x"\n)]\n`, "#[inline] pub fn put() {", "put"],
+      ["php", `/** ${said} */\n#[Route("/x")]\n`, "#[Pure] public function put($a) {", "put"],
+      ["java", `/**\n * ${said}\n */\n@Override\n@Named("a") // why\n`, "public void put(int a) {", "put"],
+      ["kt", `/** ${said} */\n@get:Rule\n@[Inject Named("a")]\n`, "fun put(a: Int) {", "put"],
+      ["py", `# ${said}\n@app.get("/x")  # noqa\n`, "async def put(a):", "put"],
+      ["ts", `/** ${said} */\n@Component<T>({\n  a: 1 })\n`, "export class put {", "class put"],
+      ["swift", `/// ${said}\n@available(iOS 13, *)\n`, "@MainActor func put(a: Int) {", "put"],
+      ["scala", `/** ${said} */\n@deprecated("a", "1")\n`, "@tailrec final def put(a: Int): Int = {", "put"],
+      ["go", `/*\n${said}\n\nMore.\n*/\n//go:noinline\n`, "func put(a int) {", "put"],
+      ["rb", `  # ${said}\n  #\n  # More.\n`, "  def put(a)", "put"],
+      ["ps1", `<#\n.SYNOPSIS\n${said}\n\nMore.\n#>\n`, "function put($a) {", "put"]
+    ]
+    for (const [language, above, line, heading] of cases) {
+      const one = `${above}${line}\n${lines(9, "      ")}`
+      const named = (name: string) => one.replaceAll("put", name)
+      const all = ["first", "second", "third"].map(named).join("\n\n")
+      const found = passages(language === "ex" ? `defmodule A do\n${all}\nend\n` : all, language, 110)
+      const second = found.filter(({ text }) => text.includes(named("second").trim()))
+      assert.deepStrictEqual(
+        second.map(({ heading }) => heading.at(-1)),
+        [heading.replace("put", "second")],
+        one
+      )
+    }
+  })
   it("bounds a line of any length", () => {
     const found = passages(`alpha(beta,gamma);delta={a:1,b:[2,3]};`.repeat(250), "js")
     assert.isAbove(found.length, 50)

@@ -14,6 +14,10 @@ export interface Syntax {
 }
 
 const comment = ["/*", "*/"] as const
+const quotes = [
+  ['"""', '"""'],
+  ["'''", "'''"]
+] as const
 const shellDocument = /<<[-~]? ?(["'`]?)([A-Z_][A-Z0-9_]*)\1/y
 
 const syntaxes = {
@@ -21,14 +25,9 @@ const syntaxes = {
   jvm: { lineComments: ["//"], blocks: [comment, ['"""', '"""']] },
   js: { lineComments: ["//"], blocks: [comment, ["`", "`"]], regex: true },
   go: { lineComments: ["//"], blocks: [comment, ["`", "`"]] },
-  python: {
-    lineComments: ["#"],
-    blocks: [
-      ['"""', '"""'],
-      ["'''", "'''"]
-    ]
-  },
-  hash: { lineComments: ["#"], blocks: [], hereDocument: shellDocument },
+  python: { lineComments: ["#"], blocks: quotes },
+  elixir: { lineComments: ["#"], blocks: quotes },
+  hash: { lineComments: ["#"], blocks: [["<#", "#>"]], hereDocument: shellDocument },
   php: { lineComments: ["//", "#"], blocks: [comment], hereDocument: /<<<\s*(["']?)([A-Za-z_]\w*)\1/y },
   sql: { lineComments: ["--"], blocks: [comment, ["$$", "$$"]] },
   lua: {
@@ -56,7 +55,8 @@ const languages: Readonly<Record<Family, string>> = {
   js: "js jsx mjs cjs ts tsx mts cts javascript typescript",
   go: "go golang",
   python: "py pyi pyx pyw gd bzl star python",
-  hash: "sh bash zsh fish ksh rb rake pl pm r ex exs jl ps1 psm1 tcl nim cr awk nix ruby perl elixir julia shell powershell cmake",
+  hash: "sh bash zsh fish ksh rb rake pl pm r ps1 psm1 tcl nim cr awk nix ruby perl shell powershell cmake",
+  elixir: "ex exs jl elixir julia",
   php: "php phtml",
   sql: "sql psql mysql ada adb ads vhd vhdl",
   lua: "lua luau",

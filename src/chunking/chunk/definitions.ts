@@ -41,6 +41,7 @@ const own: Partial<Record<Family, RegExp>> = {
   haskell: /^([\p{Ll}_][\p{L}\p{N}_']*)\s*::/u,
   ml: /^let\s+(?:rec\s+)?([\p{L}_][\p{L}\p{N}_']*)/u,
   config: /^(\[\[?[^\]\n]+\]\]?)\s*(?:[#;][^\n]*)?(?:\n|$)/,
+  elixir: /^@((?:macro)?callback|opaque|typep?)\s+([a-z_]\w*[?!]?)/,
   yaml: /^((?:[\w./-]|"[^"\n]*"|'[^'\n]*')+):(?:\s|$)/,
   make: /^([\w./%$(){}-]+(?:[ \t]+[\w./%$(){}-]+)*)[ \t]*::?(?![=:])/,
   css: /^([^{};\n]{1,200}?)\s*(?:\{|,\s*\n)/,
@@ -164,13 +165,16 @@ const callableName = (text: string, member: boolean): string | undefined => {
   return before.trim() !== "" || member || braced || name.includes("::") ? name : undefined
 }
 
+const closers: Readonly<Record<string, string>> = { "(": ")", "[": "]", "<": ">" }
+
 /** The bracket that closes the one at `open`; -1 if `text` ends before. */
 const closingBracket = (text: string, open: number): number => {
+  const opener = text.charAt(open)
   let depth = 0
   for (let at = open; at < text.length; at++) {
     const char = text.charAt(at)
-    if (char === "(") depth++
-    else if (char === ")" && --depth === 0) return at
+    if (char === opener) depth++
+    else if (char === closers[opener] && --depth === 0) return at
   }
   return -1
 }
@@ -194,7 +198,11 @@ export const isBlank = ({ end, start }: CodeLines, line: number): boolean => sta
 
 const label = /^(?:case\b[^:]*|[A-Za-z_][\w ]*):\s*$/
 const conditional = /^#\s*(?:if|ifdef|ifndef|else|elif|endif|define|undef|pragma|region|endregion)\b/
-const attribute = /^(?:#!?\[|\[[A-Z][\w.]*(?:\(|\])|\[assembly|template\s*<|\[\[)/
+/** The name of a decorator or an attribute, as far as its arguments in brackets. */
+const attribute =
+  /^(?:@[\w$.:]*\s*|#!?(?=\[)|(?=\[(?:\[|assembly|[a-z]{1,20}:\s?[A-Z]|[A-Z][\w.]*[\](,]))|template\s*(?=<))/
+/** What Elixir says of the definition below. */
+const elixirAttribute = /^@(?:(?:type)?doc|spec|impl|deprecated|derive|dialyzer|tag)\b/
 const statementEnd = /;\s*(?:--.*)?$/
 const typeAlone = /^(?!return\b|else\b|do\b|try\b|break\b|continue\b|goto\b)[A-Za-z_][\w:<>,*&\s]*$/
 
@@ -231,6 +239,7 @@ export const readItems = (program: Program, { base, body, from, path, to }: Regi
     const start = lines.start[n] ?? 0
     const end = lines.end[n] ?? 0
     if (start === end) {
+      if (lines.inside[n] === true) continue
       if (!afterBlank && prefix !== undefined && !prefix.decorates) {
         if (prefix.afterBlank || open.name !== undefined) begin(prefix.from, undefined, prefix.from)
         prefix = undefined
@@ -252,7 +261,7 @@ export const readItems = (program: Program, { base, body, from, path, to }: Regi
     }
     // Parameters, and what follows them, may be on separate lines.
     const signature = line.includes("(") ? text.slice(start, start + signatureLength) : line
-    const name = definitionName(signature, syntax.name, path.length > 0)
+    const name = definitionName(undecorated(signature, syntax.name), syntax.name, path.length > 0)
     if (name !== undefined || open.name !== undefined || (prefix?.afterBlank ?? wasBlank))
       begin(prefix?.from ?? n, name, n)
     prefix = undefined
@@ -269,21 +278,20 @@ const belongsAbove = ({ lines, syntax, text }: Program, n: number, line: string)
   (syntax.name === "c" && conditional.test(line) && (lines.braces[n] ?? 0) > 0) ||
   (syntax.name === "c" && label.test(line))
 
-/** Whether a line has only decorators or attributes, which may also precede their target on the same line. */
-const decorates = (line: string, family: Family): boolean => {
-  if (family === "css" || family === "config" || family === "yaml") return false
-  if (!line.startsWith("@")) return attribute.test(line)
-  if (family === "hash") return true
-  let rest = line
-  while (rest.startsWith("@")) {
-    rest = rest.replace(/^@[\w$.]*\s*/, "")
-    if (rest.startsWith("(")) {
+/** A definition without the decorators and attributes that precede it; nothing if they do not end. */
+const undecorated = (text: string, family: Family): string => {
+  if (family === "css" || family === "config" || family === "yaml" || own[family]?.test(text) === true) return text
+  if (family === "elixir" && elixirAttribute.test(text)) return ""
+  let rest = text
+  for (let found = attribute.exec(rest); found !== null; found = attribute.exec(rest)) {
+    rest = rest.slice(found[0].length)
+    for (const open of Object.keys(closers).reverse()) {
+      if (!rest.startsWith(open)) continue
       const close = closingBracket(rest, 0)
-      if (close < 0) return true
-      rest = rest.slice(close + 1).trimStart()
+      rest = close < 0 ? "" : rest.slice(close + 1).trimStart()
     }
   }
-  return rest === ""
+  return rest
 }
 
 const prefixKind = (
@@ -292,8 +300,12 @@ const prefixKind = (
   line: string,
   to: number
 ): "comment" | "decorator" | undefined => {
-  if (decorates(line, syntax.name)) return "decorator"
-  if (syntax.lineComments.some((mark) => line.startsWith(mark)) && !conditional.test(line)) return "comment"
+  const rest = undecorated(line, syntax.name)
+  const isComment = syntax.lineComments.some((mark) => rest.startsWith(mark))
+  if (rest === "") return "decorator"
+  if (isComment && !conditional.test(rest)) return rest === line ? "comment" : "decorator"
+  // Julia's documentation is a string above its definition.
+  if (syntax.name === "elixir" && line.startsWith('"')) return "comment"
   const block = syntax.blocks.find(([open, close]) => open !== close && line.startsWith(open))
   // A block comment that ends on this line may be followed by code.
   if (block !== undefined && (lines.inside[n + 1] === true || line.endsWith(block[1]))) return "comment"

@@ -157,6 +157,52 @@ third"></link>.</Para>
       })
   )
 
+  it.effect("a reference without words is what its target in the file is called; the call of a function is one", () =>
+    Effect.gen(function* () {
+      const { content } = yield* read(
+        "lamps.xml",
+        `<chapter xmlns="http://docbook.org/ns/docbook" xmlns:xlink="http://www.w3.org/1999/xlink" xml:id="ch">
+<title>Lamps</title><!-- <section xml:id="oil"><title>Not this</title> -->
+<para xml:id="here">See <xref linkend="oil"/>, <link linkend="CLEAN"/>, <link xlink:href="#depth"></link>, <xref linkend="wick"/>,
+<xref linkend="shelf"/>, <xref linkend="here"/>, <xref linkend="spot"/>, <link linkend="oil">that</link> and <xref linkend="elsewhere"/>.</para>
+<section xml:id="shelf"><para><anchor xml:id="spot"/>Wood.</para><section xml:id="clean"><title>Cleaning
+the <emphasis>glass &amp; brass</emphasis><indexterm><primary>no</primary></indexterm></title>
+<variablelist><varlistentry xml:id="depth"><term>depth</term><listitem xml:id="wick" xreflabel="the wick"><para>4.</para></listitem>
+</varlistentry></variablelist></section></section>
+<refentry xml:id="oil"><refmeta><manvolnum>3</manvolnum></refmeta><refnamediv><refname>fill_oil</refname><refname>oil</refname></refnamediv>
+<funcsynopsis>
+  <funcprototype>
+    <funcdef>boolean <function>fill_oil</function></funcdef>
+    <paramdef><type>text </type> <parameter>lamp</parameter></paramdef>
+    <paramdef choice="opt"><type>double precision</type> <parameter>litres=1</parameter></paramdef>
+  </funcprototype>
+  <funcprototype><funcdef><function>drain</function></funcdef><void/></funcprototype>
+  <funcprototype><funcdef>int <function>log</function></funcdef><paramdef>char *<parameter>f</parameter></paramdef><varargs/></funcprototype>
+</funcsynopsis>
+<methodsynopsis><modifier>public</modifier> <type>bool</type><methodname>Lamp::light</methodname>
+<methodparam><type>string</type><parameter>by</parameter><initializer>"match"</initializer></methodparam></methodsynopsis>
+</refentry></chapter>`
+      )
+      assert.strictEqual(
+        content,
+        [
+          "# Lamps",
+          "See fill_oil, Cleaning the glass & brass, depth, the wick, shelf, here, spot, that and elsewhere.",
+          "Wood.",
+          "### Cleaning the glass & brass",
+          "#### depth",
+          "4.",
+          "## fill_oil",
+          "oil",
+          "boolean fill_oil(text lamp, double precision litres=1)",
+          "drain()",
+          "int log(char *f, ...)",
+          'public bool Lamp::light(string by = "match")'
+        ].join("\n\n")
+      )
+    })
+  )
+
   it.effect("other XML stays as it is written; what breaks off, or nests without end, is read as far as it goes", () =>
     Effect.gen(function* () {
       const pom = "<project>\n  <name>sea</name>\n  <title>x</title>\n</project>\n"
