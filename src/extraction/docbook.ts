@@ -90,7 +90,7 @@ const attributesOf = (text: string): ReadonlyMap<string, string> =>
 /** Whether HTML knows an entity; of others it would take the beginning for one. */
 const isKnown = (entity: string): boolean => !textOf(parseFragment(entity)).endsWith(";")
 
-export const escaped = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;")
+const escaped = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;")
 
 /** The document's words: entities of its own, and what begins like an element, as they are written. */
 const inHtml = (text: string): string =>

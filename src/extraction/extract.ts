@@ -29,7 +29,6 @@ const readers = {
   subtitles: async (source) => (await import("./subtitles.ts")).subtitles(text(source)),
   compressed: async (source) => (await import("./archive.ts")).compressed(bytes(source)),
   latex: async (source) => (await import("./latex.ts")).latex(text(source)),
-  texinfo: async (source) => (await import("./texinfo.ts")).texinfo(text(source)),
   man: async (source) => (await import("./man.ts")).man(text(source)),
   rtf: async (source) => (await import("./rtf.ts")).rtf(bytes(source)),
   mail: async (source) => (await import("./mail.ts")).mail(bytes(source))

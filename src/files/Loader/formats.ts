@@ -131,9 +131,6 @@ const isLatex = (file: SourceFile): boolean =>
   named("ltx", "latex")(file) ||
   (named("tex")(file) && /\\(?:documentclass|documentstyle|begin|(?:sub)*section|chapter|input)\b/.test(headText(file)))
 
-const isTexinfo = (file: SourceFile): boolean =>
-  named("texi", "texinfo", "txi")(file) && /^(?:\\input[ \t]+texinfo\b|@[a-z])/m.test(headText(file))
-
 /** Named by its section of the manual (`ls.1`, `printf.3p`), and with a manual's macros. */
 const isMan = (file: SourceFile): boolean =>
   /^(?:[1-9n][a-z]{0,4}|man|mdoc|roff|me|ms|mm)$/.test(extension(file.path) ?? "") &&
@@ -189,7 +186,6 @@ const extractables: ReadonlyArray<Extractable> = [
   ],
   ["docbook", 1, isDocbook, content],
   ["latex", 5, isLatex, content],
-  ["texinfo", 1, isTexinfo, content],
   ["man", 5, isMan, content],
   ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 2, named("srt", "vtt"), content]
