@@ -96,7 +96,8 @@ const readFrontMatter = ({ indented: body, kind }: FrontMatter): Effect.Effect<R
     // Parsers of untrusted text throw at endless aliases and endless nesting, and at aliases of nothing.
     Effect.catchAllDefect((defect) => {
       const reason = defect instanceof Error ? defect.message : String(defect)
-      const alias = /^Unresolved alias .*: (.*)$/.exec(reason)?.[1]
+      // "Unresolved alias (the anchor must be set before the alias): NAME"
+      const alias = reason.startsWith("Unresolved alias ") ? reason.slice(reason.lastIndexOf(": ") + 2) : undefined
       const before = alias === undefined ? "" : body.slice(0, body.indexOf(`*${alias}`))
       const problem = { line: before.split("\n").length, reason }
       return Effect.succeed(read({ value: kind === "yaml" ? plainLines(body) : {}, problem }))
