@@ -5,8 +5,10 @@ export interface Shown {
 }
 
 const word = /\S+/g
-/** Symbols inside or in front, or a capital after a small letter; a hyphen only after a single letter: `v-if`. */
-const sign = /[\p{L}\p{N}][_./:@{}$#=\\]+[\p{L}\p{N}]|^\p{L}-\p{L}|^[-@.$#]{1,2}\p{L}|\p{Ll}\p{Lu}|[{}()]/u
+/** Symbols between two parts, or a capital after a small letter. */
+const parts = /[\p{L}\p{N}][_./:@{}$#=\\]+[\p{L}\p{N}]|\p{Ll}\p{Lu}/u
+/** The same, or a symbol in front, or brackets; a hyphen only after a single letter: `v-if`. */
+const sign = new RegExp(String.raw`${parts.source}|^\p{L}-\p{L}|^[-@.$#]{1,2}\p{L}|[{}()]`, "u")
 const before = new Set("\"'`([<{«“")
 const after = new Set("\"'`()]>,;!?»”.:")
 
@@ -30,6 +32,9 @@ export const namesIn = (query: string): ReadonlyArray<string> =>
       )
     )
   ].slice(0, most)
+
+/** Those that are joined from several parts. */
+export const joinedNamesIn = (query: string): ReadonlyArray<string> => namesIn(query).filter((name) => parts.test(name))
 
 /** Whether a query is nothing but names. */
 export const isNames = (query: string): boolean => {

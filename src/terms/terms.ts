@@ -1,6 +1,6 @@
 import { functionWords, type Language, stemIn } from "./languages.ts"
 import { CharClass, classAt } from "./classes.ts"
-import { namesIn } from "./codeNames.ts"
+import { joinedNamesIn } from "./codeNames.ts"
 import { scan } from "./scan.ts"
 
 /** The index terms of a document's text, in order, with repeats. */
@@ -83,7 +83,7 @@ const balanced = (counts: ReadonlyMap<string, number>): ReadonlyMap<string, numb
  */
 const namesAsOne = (query: string, counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
   const weights = new Map(counts)
-  for (const name of namesIn(query)) {
+  for (const name of joinedNamesIn(query)) {
     const own = [...new Set(queryTerms(name))].filter((term) => counts.has(term))
     for (const term of own) weights.set(term, counts.get(term)! / own.length)
   }
