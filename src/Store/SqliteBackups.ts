@@ -11,7 +11,7 @@ import { documents } from "./examine/documents.ts"
 import { schemaVersion } from "./sqlite/schema.ts"
 import * as collections from "./sql/collections.ts"
 import { client, open } from "./sqlite/connect.ts"
-import { isBusy, isDamage, isFailing, isFull, typed } from "./sqlite/errors.ts"
+import { filling, isBusy, isDamage, typed } from "./sqlite/errors.ts"
 import { exclusively, inUse, move, partial } from "./sqlite/file/exchange.ts"
 import { isPresent } from "./sql/tables.ts"
 import * as RawFile from "./sqlite/file/place.ts"
@@ -25,25 +25,6 @@ import { type Backup, BackupRefused, Backups, type Finding, StoreUnavailable } f
 import { first, only } from "./sql/rows.ts"
 
 const refuse = (reason: string) => Effect.fail(new BackupRefused({ reason }))
-
-/** A full disk is that of the file that is made, since the other is only read; which disk fails, SQLite does not say. */
-const filling =
-  (target: string) =>
-  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-    effect.pipe(
-      Effect.catchIf(isFull, () =>
-        Effect.fail(new StoreUnavailable({ reason: `${target} cannot be written: the disk is full` }))
-      ),
-      Effect.catchIf(isFailing, () =>
-        Effect.fail(
-          new StoreUnavailable({
-            reason:
-              `${target} cannot be written, or what is copied there cannot be read: a disk failed (I/O error), or ` +
-              `files may not grow as large (ulimit -f); see the system's log`
-          })
-        )
-      )
-    )
 
 /** Copies a database as of one transaction with SQLite's own backup, a few pages at a time. */
 const copy = (sql: SqliteClient, made: string, target: string) =>

@@ -11,7 +11,7 @@ import { cured } from "./examine/mend.ts"
 import { salvage } from "./examine/salvage.ts"
 import { schemaVersion } from "./sqlite/schema.ts"
 import { client, connect, memory, open } from "./sqlite/connect.ts"
-import { isUnreadable, typed } from "./sqlite/errors.ts"
+import { filling, isUnreadable, typed } from "./sqlite/errors.ts"
 import { inspect } from "./sqlite/file/inspect.ts"
 import { transaction } from "./sqlite/client.ts"
 import * as structure from "./examine/structure.ts"
@@ -73,14 +73,14 @@ const make = (filename: string) => {
 
   const copy = Effect.gen(function* () {
     const target = `${filename}.${yield* Clock.currentTimeMillis}.before-fix`
-    yield* typed(filename)(
-      Effect.scoped(
-        Effect.gen(function* () {
-          fs.closeSync(fs.openSync(target, "wx", 0o600))
-          const sql = yield* client(filename, false)
-          yield* sql.backup(target)
-        })
-      )
+    yield* Effect.try({
+      try: () => fs.closeSync(fs.openSync(target, "wx", 0o600)),
+      catch: (error) => new StoreUnavailable({ reason: `${target} cannot be written: ${(error as Error).message}` })
+    })
+    yield* Effect.flatMap(client(filename, false), (sql) => filling(target)(sql.backup(target))).pipe(
+      Effect.scoped,
+      typed(filename),
+      Effect.onError(() => Effect.sync(() => fs.rmSync(target, { force: true })))
     )
     return target
   })
@@ -117,7 +117,7 @@ const make = (filename: string) => {
         ),
         orUnavailable,
         Effect.catchAll(({ reason }) =>
-          Effect.succeed([fail("file", reason, "see docs/doctor.md; restore a backup, or index into a new file")])
+          Effect.succeed([fail("file", reason, "see docs/doctor.md before you replace it")])
         )
       )
     ),

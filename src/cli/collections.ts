@@ -1,10 +1,10 @@
-import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { Collections } from "../Collections.ts"
 import { CollectionName, defaultCollection, describeEmbedder } from "../model/Collection.ts"
 import { CollectionInfo, toCollectionInfo } from "../model/Stats.ts"
-import { Store, UpkeepStore } from "../Store.ts"
+import { Store } from "../Store.ts"
+import { swept } from "../upkeep/swept.ts"
 import { define, group } from "./command.ts"
 import { confirmed, count, printResult } from "./output.ts"
 import { inIndex, reading } from "./engine.ts"
@@ -58,12 +58,10 @@ const drop = define(
     }
     yield* inIndex("change", function* () {
       const store = yield* Store
-      const upkeep = yield* UpkeepStore
       const { documents } = yield* store.stats(name)
       yield* confirmed(`Drop collection ${name} with ${count(documents, "document")}?`, flags.yes)
       const deleted = yield* store.dropCollection(name)
-      // No later process may come to delete its rows.
-      yield* Effect.repeat(upkeep.settle(), { while: () => upkeep.sweeping() })
+      yield* swept
       yield* printResult(
         DropReport,
         { dropped: name, deleted_documents: deleted.documents, deleted_chunks: deleted.passages },

@@ -58,7 +58,9 @@ const space = (file: string): ReadonlyArray<Check> => {
   const stat = attempt(() => fs.statfsSync(path.dirname(file)))
   if (stat === undefined) return []
   const free = stat.bavail * stat.bsize
-  const next = free < scarce ? "make room: `clew compact` frees the space of deleted documents" : undefined
+  // Before anything is freed, the WAL must fit into the file.
+  const first = (attempt(() => fs.statSync(`${file}-wal`).size) ?? 0) > free ? ` for what is in ${file}-wal first` : ""
+  const next = free < scarce ? `make room${first}: \`clew compact\` frees the space of deleted documents` : undefined
   const detail = `${bytesText(free)} free`
   return [next === undefined ? ok("disk", detail) : warn("disk", detail, next)]
 }

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { defaultCollection, describeEmbedder, EmbedderIdentity, sameEmbedder } from "../model/Collection.ts"
 import { type Progress, Reindexer } from "../upkeep/Reindexer.ts"
-import { UpkeepStore } from "../Store.ts"
+import { swept } from "../upkeep/swept.ts"
 import { inIndex } from "./engine.ts"
 import * as Cli from "./command.ts"
 import * as options from "./flags.ts"
@@ -50,9 +50,7 @@ export const followed = Effect.fnUntraced(function* <E, R>(
     Effect.ensuring(quiet ? Effect.void : line.clear),
     Effect.onInterrupt(() => note(`clew: interrupted; ${interrupted}`))
   )
-  const upkeep = yield* UpkeepStore
-  // No later process may come to delete the old vectors.
-  if (last !== undefined) yield* Effect.repeat(upkeep.settle(), { while: () => upkeep.sweeping() })
+  if (last !== undefined) yield* swept
   return last
 })
 

@@ -37,6 +37,7 @@ import { toCollectionInfo, toEmbedding } from "../model/Stats.ts"
 import type { Deleted, DocumentPassages, ListedBy, ListPage, StoredDocument } from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
 import { Reindexer } from "../upkeep/Reindexer.ts"
+import { swept } from "../upkeep/swept.ts"
 import { makeAudit } from "./audit.ts"
 import { Jobs, type Told } from "./Jobs.ts"
 import * as metrics from "./metrics.ts"
@@ -303,8 +304,7 @@ export const collectionsLayer = HttpApiBuilder.group(Api, "collections", (handle
       const last = yield* Stream.runLast(
         Stream.tap(reindexer.run(name, { force }), ({ done, total }) => told({ done, total, unit: "passages" }))
       )
-      // No later process may come to delete the old vectors.
-      yield* Effect.repeat(upkeep.settle(), { while: () => upkeep.sweeping() })
+      yield* Effect.provideService(swept, UpkeepStore, upkeep)
       const { changed, done, from, to } = Option.getOrThrow(last)
       return {
         collection: name,

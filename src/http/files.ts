@@ -22,6 +22,7 @@ import { Tally } from "../files/Tally.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { Source } from "../model/Document.ts"
 import { UpkeepStore } from "../Store.ts"
+import { temporaryOf } from "../runtime/partial.ts"
 import { linesOf } from "../upkeep/exportLines.ts"
 import { Transfer } from "../upkeep/Transfer.ts"
 import { bodyStream } from "./body.ts"
@@ -56,8 +57,10 @@ const mostNamed = 1000
 const mostUnpacked = 32
 
 /** A folder of its own, deleted with the scope. */
-const folder = (prefix: string) =>
-  Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.mapError(fs.makeTempDirectoryScoped({ prefix }), cannotKeep))
+const folder = (kind: string) =>
+  Effect.flatMap(FileSystem.FileSystem, (fs) =>
+    Effect.mapError(fs.makeTempDirectoryScoped({ prefix: temporaryOf(kind) }), cannotKeep)
+  )
 
 /** An open file, closed with the scope. */
 const opened = (...how: Parameters<typeof open>) =>

@@ -1,4 +1,5 @@
 import * as fs from "node:fs"
+import { tmpdir } from "node:os"
 import * as path from "node:path"
 
 /** Longer than a process of another container, whose number means nothing here, checks what it has written. */
@@ -35,4 +36,25 @@ export const partialOf = (target: string): string => {
     if (isOurs || (isGone(Number(pid)) && changed < Date.now() - abandonedMs)) fs.rmSync(file, { force: true })
   }
   return name(process.pid)
+}
+
+/**
+ * What the names of this process's folders in the system's folder for temporary files begin with. Those that killed
+ * processes left there are removed.
+ */
+export const temporaryOf = (kind: string): string => {
+  for (const found of fs.existsSync(tmpdir()) ? fs.readdirSync(tmpdir()) : []) {
+    const pid = found.startsWith(kind) ? Number(/^(\d{1,10})-/.exec(found.slice(kind.length))?.[1]) : Number.NaN
+    if (Number.isNaN(pid)) continue
+    try {
+      const folder = path.join(tmpdir(), found)
+      const changed = fs.lstatSync(folder).mtimeMs
+      // In a container the next process has the same number.
+      const isOlder = pid === process.pid && changed < Date.now() - process.uptime() * 1000
+      if (isOlder || (isGone(pid) && changed < Date.now() - abandonedMs)) fs.rmSync(folder, { recursive: true })
+    } catch {
+      // Another process removes the same, or it is another user's.
+    }
+  }
+  return `${kind}${process.pid}-`
 }

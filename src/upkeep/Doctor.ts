@@ -237,21 +237,27 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         const cures = curesOf(findings)
         const lacksVectors = findings.some(({ cure, name, status }) => name === "vectors" && status !== "ok" && !cure)
         if (!fix || isWell || (cures.length === 0 && !lacksVectors)) return { checks: checksOf(findings), fixed: [] }
-        if (cures.some(({ _tag }) => _tag === "Migrate")) {
-          const copy = yield* examiner.copy
-          if (!(yield* examiner.migrate)) return { checks: [...checksOf(findings), tooDamaged], copy, fixed: [] }
-          const report = yield* look(options, copy)
-          return { ...report, copy, fixed: ["the index of an older version was brought up to date", ...report.fixed] }
-        }
-        if (cures.some(({ _tag }) => _tag === "Salvage")) {
-          const salvaged = yield* examiner.salvage
-          const left = yield* examine({ deep: false, fix: false, told })
-          const { checks, done } = yield* mended(curesOf(left.findings), deep, told)
-          return { checks, copy: salvaged.kept, fixed: [...salvaged.done, ...done] }
-        }
-        const copy = copied ?? (yield* examiner.copy)
-        const { checks, done } = yield* mended(cures, deep, told)
-        return { checks, copy, fixed: done }
+        return yield* Effect.gen(function* () {
+          if (cures.some(({ _tag }) => _tag === "Migrate")) {
+            const copy = yield* examiner.copy
+            if (!(yield* examiner.migrate)) return { checks: [...checksOf(findings), tooDamaged], copy, fixed: [] }
+            const report = yield* look(options, copy)
+            return { ...report, copy, fixed: ["the index of an older version was brought up to date", ...report.fixed] }
+          }
+          if (cures.some(({ _tag }) => _tag === "Salvage")) {
+            const salvaged = yield* examiner.salvage
+            const left = yield* examine({ deep: false, fix: false, told })
+            const { checks, done } = yield* mended(curesOf(left.findings), deep, told)
+            return { checks, copy: salvaged.kept, fixed: [...salvaged.done, ...done] }
+          }
+          const copy = copied ?? (yield* examiner.copy)
+          const { checks, done } = yield* mended(cures, deep, told)
+          return { checks, copy, fixed: done }
+        }).pipe(
+          Effect.catchTag("StoreUnavailable", ({ reason }) =>
+            Effect.succeed({ checks: [...checksOf(findings), fail("repair", `it broke off: ${reason}`)], fixed: [] })
+          )
+        )
       })
 
     const run = Effect.fn("Doctor.run")(({ told = () => Effect.void, ...options }: Asked) => look({ ...options, told }))

@@ -130,6 +130,41 @@ describe("a full disk", () => {
   )
 })
 
+describe("a disk that fills while rows are swept", () => {
+  /** The index on a disk with so many kilobytes beside it. */
+  const swept = (kibibytes: number, command: string) => `
+    $clew index $box/many --quiet -c m --db $box/small.db
+    mount -t tmpfs -o size=$(($(stat -c %s $box/small.db) / 1024 + ${kibibytes}))k none $box/data
+    cp $box/small.db $box/data/index.db
+    timeout 60 $clew ${command} --db $box/data/index.db 2>$box/said; cat $box/said
+    $clew doctor --db $box/data/index.db || true
+    mount -o remount,size=64m $box/data
+    $clew compact --db $box/data/index.db
+    $clew doctor --db $box/data/index.db`
+  for (const [kibibytes, command, done] of [
+    [1500, "collections drop m --yes", /Dropped collection m/],
+    [10_000, "reindex --force -c m", /Collection m now has/]
+  ] as const) {
+    it.skipIf(!canMount)(`${command} returns, and says what waits`, async () => {
+      box.write(
+        Object.fromEntries(
+          Array.from({ length: 1000 }, (_, n) => [
+            `many/n${n}.md`,
+            `# Note ${n}\n\n${Array.from({ length: 60 }, (_, line) => `Line ${line} of ${n} has the word w${n * 131 + line}.`).join("\n\n")}`
+          ])
+        )
+      )
+      const { code, stderr, stdout } = await inMounts(box, swept(kibibytes, command))
+      assert.strictEqual(code, 0, `${stderr}\n${stdout}\n${fs.readFileSync(box.path("said"), "utf8")}`)
+      assert.match(stdout, done)
+      assert.match(stdout, /^\[[0-9:.]+\] WARN .*is not deleted yet.*the disk is full/m)
+      assert.notMatch(stdout, /timestamp=/)
+      // What the sweep of a drop has left in the WAL fits into the file.
+      assert.strictEqual(/make room for what is in .*index\.db-wal first/.test(stdout), command.startsWith("reindex"))
+    })
+  }
+})
+
 describe("a file that may not grow", () => {
   it("is not called the index's fault by backup", async () => {
     box.write({ "notes/a.md": "# Rivers\n\nThe Rhine is one." })

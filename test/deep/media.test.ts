@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
+import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { canMount, inMounts } from "./mounts.ts"
 import { ended, program, Sandbox } from "../cli/program/sandbox.ts"
@@ -20,6 +21,8 @@ beforeAll(async () => {
   assert.strictEqual(code, 0, stderr)
 })
 afterAll(() => box.remove())
+
+const fixture = fileURLToPath(new URL("../fixtures/schemas/9.db", import.meta.url))
 
 const sqlite = createRequire(import.meta.url).resolve("better-sqlite3")
 
@@ -93,6 +96,26 @@ describe("an index where nobody can write", () => {
     assert.strictEqual(code, 1, stdout)
     assert.match(stderr, /was not closed by the last program that wrote to it.*open it once where it is writable/s)
   })
+
+  it.skipIf(!canMount)(
+    "is examined: doctor says what is wrong and why nothing is repaired, and gives up no index",
+    async () => {
+      const { code, stderr, stdout } = await script(`
+      mkdir $box/still; cd $box/still
+      cp $box/data/index.db damaged.db; cp damaged.db open.db; cp ${fixture} old.db
+      ${process.execPath} -e 'const db = new (require(process.argv[1]))("damaged.db"); db.exec("DELETE FROM vectors_1 WHERE rowid IN (SELECT rowid FROM vectors_1 LIMIT 1)")' ${sqlite}
+      ${process.execPath} -e 'new (require(process.argv[1]))("old.db").pragma("journal_mode = WAL"); process.kill(process.pid, "SIGKILL")' ${sqlite} || true
+      rm -f old.db-*
+      mount --bind . . && mount -o remount,ro,bind $box/still && cd $box/still
+      for db in damaged old; do $clew doctor --fix --db $db.db && exit 9; done 2>&1
+      $clew index $box/docs --db old.db 2>&1 && exit 9; true`)
+      assert.strictEqual(code, 0, stderr + stdout)
+      assert.notMatch(stdout, /bug in Clew|index into a new file/)
+      assert.match(stdout, /^fail vectors: .*\n[^]*^fail repair: .*before-fix cannot be written: EROFS/m)
+      assert.match(stdout, /^fail file: [^]*open it once where it is writable/m)
+      assert.strictEqual(stdout.match(/open it once where it is writable/g)?.length, 2, stdout)
+    }
+  )
 
   it.skipIf(process.getuid?.() !== 0)("is searched by a user who may only read it", async () => {
     const { code, stderr, stdout } = await script(`

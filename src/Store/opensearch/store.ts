@@ -172,7 +172,7 @@ export const make = (cluster: Cluster): Whole => {
     // The cluster merges by itself, and a dropped index is gone at once.
     rebuilds: () => Effect.succeed([]),
     rebuildStep: () => Effect.succeed(undefined),
-    settle: () => Effect.void,
+    settle: () => Effect.succeed(true),
     purge: () => Effect.succeed(inOpenSearch.purge),
     sweeping: () => Effect.succeed(false),
     resume: () => Effect.void,

@@ -15,8 +15,8 @@ export interface Upkeep {
    * the old ones until all of a collection's new ones exist.
    */
   readonly rebuildStep: () => Effect.Effect<Rebuild | undefined, StoreUnavailable>
-  /** Does deferred work, such as merging, for some seconds at most. */
-  readonly settle: () => Effect.Effect<void, StoreUnavailable>
+  /** Does deferred work, such as merging, for some seconds at most; false: the disk is full, so it waits. */
+  readonly settle: () => Effect.Effect<boolean, StoreUnavailable>
   /** Removes the remains of deleted documents, for some seconds at most; whether no byte of them is left. */
   readonly purge: () => Effect.Effect<boolean, StoreUnavailable>
   /** Whether rows of something dropped are still to be deleted. */

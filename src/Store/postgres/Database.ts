@@ -135,7 +135,7 @@ export const open = (options: DatabaseOptions) =>
         ),
         bytes: bytesOf(sql),
         upkeep: {
-          settle: () => Effect.asVoid(forAWhile(write(upkeepStep(sql)))),
+          settle: () => Effect.as(forAWhile(write(upkeepStep(sql))), true),
           purge: () => Effect.as(forAWhile(write(mergeStep(sql, { ...step, extent: "clean" }))), inPostgres.purge),
           compact: () => compact(sql, read, write)
         }

@@ -40,7 +40,7 @@ export const upkeepOf = (
     settle: Effect.fnUntraced(function* () {
       const before = yield* writtenByOthers
       const isAlone = Effect.map(writtenByOthers, (now) => now === before)
-      yield* ifThereIsRoom(true)(forAWhile(write(upkeepStep(sql)), isAlone))
+      return yield* ifThereIsRoom(false)(Effect.as(forAWhile(write(upkeepStep(sql)), isAlone), true))
     }),
 
     // Removes the terms of deleted passages from the postings.

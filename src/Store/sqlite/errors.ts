@@ -3,7 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { codeOf, messageOf, typedBy } from "../sql/errors.ts"
-import { diskIsFull } from "../../Store.ts"
+import { StoreUnavailable, diskIsFull } from "../../Store.ts"
 
 const busy = /^SQLITE_(BUSY|LOCKED)/
 
@@ -26,6 +26,25 @@ export const isFull = (error: unknown): boolean => error instanceof SqlError && 
 /** The disk failed, that of whichever file a statement reads or writes. */
 export const isFailing = (error: unknown): boolean =>
   error instanceof SqlError && codeOf(error).startsWith("SQLITE_IOERR")
+
+/** A full disk is that of the file that is made, since the other is only read; which disk fails, SQLite does not say. */
+export const filling =
+  (target: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    effect.pipe(
+      Effect.catchIf(isFull, () =>
+        Effect.fail(new StoreUnavailable({ reason: `${target} cannot be written: the disk is full` }))
+      ),
+      Effect.catchIf(isFailing, () =>
+        Effect.fail(
+          new StoreUnavailable({
+            reason:
+              `${target} cannot be written, or what is copied there cannot be read: a disk failed (I/O error), or ` +
+              `files may not grow as large (ulimit -f); see the system's log`
+          })
+        )
+      )
+    )
 
 /** SQLite finds the file's content damaged. */
 export const isDamage = (error: unknown): error is SqlError =>
@@ -60,7 +79,10 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   // The index of a WAL lies on the disk, too.
   [/^SQLITE_(FULL|IOERR_SHMSIZE)/, diskIsFull],
   [/^SQLITE_IOERR/, "the disk failed to read or write it (I/O error); see the system's log"],
-  [/^SQLITE_CANTOPEN/, "it cannot be opened"],
+  [
+    /^SQLITE_CANTOPEN/,
+    "it, or a file beside it, cannot be opened; if nothing can be written there, open it once where it is writable, for example with `clew info`"
+  ],
   [/^SQLITE_READONLY/, "it is read-only, which is enough for `clew serve` and `clew mcp` with --read-only"],
   [/^SQLITE_CORRUPT/, "it is damaged; run `clew doctor` to see what can be repaired"],
   [/^SQLITE_NOTADB/, "it is not a database"],

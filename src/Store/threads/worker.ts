@@ -101,7 +101,7 @@ const log = Logger.replace(
 
 Effect.runFork(
   serve.pipe(
-    Effect.provide(Layer.merge(Sqlite.layer({ ...options, inThread: true }), log)),
+    Effect.provide(Layer.provideMerge(Sqlite.layer({ ...options, inThread: true }), log)),
     Effect.onExit((exit) => Effect.sync(() => post({ id: 0, outcome: toOutcome(exit), spans: [] })))
   ),
   { scheduler: attentive }

@@ -1,0 +1,27 @@
+import * as fs from "node:fs"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
+import { assert, describe, it } from "vitest"
+import { temporaryOf } from "../../src/runtime/partial.ts"
+
+describe("uploads that killed servers left", () => {
+  it("are removed by a later one, others stay", () => {
+    const kind = `clew-left-${process.pid}-`
+    const long = new Date(Date.now() - 3 * 3600_000)
+    // No process has this number.
+    const gone = 2 ** 30
+    const made = [`${gone}-old`, `${gone}-new`, `${process.ppid}-old`, `${process.pid}-old`, "old"].map((name) => {
+      const folder = path.join(tmpdir(), kind + name)
+      fs.mkdirSync(folder)
+      fs.writeFileSync(path.join(folder, "text"), "secret")
+      if (name.endsWith("old")) fs.utimesSync(folder, long, long)
+      return folder
+    })
+    try {
+      assert.strictEqual(temporaryOf(kind), `${kind}${process.pid}-`)
+      assert.deepStrictEqual(made.map(fs.existsSync), [false, true, true, false, true])
+    } finally {
+      for (const folder of made) fs.rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
