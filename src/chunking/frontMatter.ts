@@ -71,7 +71,7 @@ export const frontMatterSpan = (content: string): FrontMatter | undefined => {
   if (close === null) return undefined
   const body = content.slice(open[0].length, close.index)
   const lines = body.split(/\r\n|\n|\r/)
-  const read = kind === "yaml" ? indent(lines) : lines
+  const read = kind === "yaml" && !isYaml(lines) ? indent(lines) : lines
   if (!(kind === "yaml" ? isYaml(read) : isToml(read))) return undefined
   return { kind, end: close.index + close[0].length, body, indented: read.join("\n") }
 }

@@ -156,7 +156,7 @@ const namesOf = (source: string): ReadonlyMap<string, string> => {
       else if (naming.has(name) && !given.has("type")) words = ""
       const id = idOf(given)
       const label = given.get("xreflabel")
-      if (id !== undefined && label !== undefined) names.set(id, escaped(label))
+      if (id !== undefined && label !== undefined && label.length <= longestName) names.set(id, inHtml(label))
       else if (id !== undefined && !isText && asHtml.get(name) !== "wbr")
         nameless = [...nameless.slice(1 - mostNamed), { id, name }]
     } else if (words !== undefined && (name === "" || naming.has(name))) {
@@ -205,6 +205,8 @@ const toHtml = (source: string): string => {
   const isPart = (name: string) => parts.has(name) && !(isCollection && name === "reference")
   let isNamed = false
   const names = namesOf(source)
+  /** Characters of names that references may still show, so that a file cannot grow by them without bound. */
+  let room = 2 * source.length
   let out = ""
   /** The parameters of the last call. */
   let given = 0
@@ -300,7 +302,9 @@ const toHtml = (source: string): string => {
     const isFile = name === "include" || name === "image" || parent?.name.endsWith("info") === true
     const target = isFile ? "" : (targets.map((key) => attributes.get(key)).find((value) => value) ?? "")
     // Of a topic of DITA, its name comes first.
-    const reference = names.get(target.replace(/^#(?:[^/]*\/)?/, "").toLowerCase()) ?? escaped(target)
+    const called = names.get(target.replace(/^#(?:[^/]*\/)?/, "").toLowerCase())
+    room -= called?.length ?? 0
+    const reference = room > 0 && called !== undefined ? called : escaped(target)
     if (isEmpty || html === "wbr") {
       if (html === "td") tag(`${begins}</td>`)
       else say(name === "varargs" ? `${before(name)}...` : reference)

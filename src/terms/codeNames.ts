@@ -9,6 +9,8 @@ const word = /\S+/g
 const parts = /[\p{L}\p{N}][_./:@{}$#=\\]+[\p{L}\p{N}]|\p{Ll}\p{Lu}/u
 /** The same, or a symbol in front, or brackets; a hyphen only after a single letter: `v-if`. */
 const sign = new RegExp(String.raw`${parts.source}|^\p{L}-\p{L}|^[-@.$#]{1,2}\p{L}|[{}()]`, "u")
+/** No number, version or date; without spaces between words, a whole question would be a name. */
+const isPlain = (name: string): boolean => /^[\x21-\x7e]+$/.test(name) && !/^v?[\d.:/]+$/.test(name)
 const before = new Set("\"'`([<{«“")
 const after = new Set("\"'`()]>,;!?»”.:")
 
@@ -33,12 +35,13 @@ export const namesIn = (query: string): ReadonlyArray<string> =>
     )
   ].slice(0, most)
 
-/** Those that are joined from several parts. */
-export const joinedNamesIn = (query: string): ReadonlyArray<string> => namesIn(query).filter((name) => parts.test(name))
+/** Those that are joined from several parts, and no numbers or versions. */
+export const joinedNamesIn = (query: string): ReadonlyArray<string> =>
+  namesIn(query).filter((name) => parts.test(name) && isPlain(name))
 
 /** Whether a query is nothing but names. */
 export const isNames = (query: string): boolean => {
-  const names = new Set(namesIn(query))
+  const names = new Set(namesIn(query).filter(isPlain))
   return names.size > 0 && (query.match(word) ?? []).every((raw) => names.has(bare(raw)))
 }
 

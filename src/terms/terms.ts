@@ -85,7 +85,8 @@ const namesAsOne = (query: string, counts: ReadonlyMap<string, number>): Readonl
   const weights = new Map(counts)
   for (const name of joinedNamesIn(query)) {
     const own = [...new Set(queryTerms(name))].filter((term) => counts.has(term))
-    for (const term of own) weights.set(term, counts.get(term)! / own.length)
+    // What stands beside the name too keeps that weight.
+    for (const term of own) weights.set(term, counts.get(term)! - 1 + 1 / own.length)
   }
   return weights
 }

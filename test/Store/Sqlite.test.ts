@@ -17,16 +17,20 @@ import { opened } from "./opened.ts"
 storeContract("Sqlite in memory", Sqlite.layerMemory)
 readingContract("Sqlite in memory", Sqlite.layerMemory)
 
-// Of what a store in a file adds to this, be it in one thread or in several, here is the most.
-storeContract(
-  "Sqlite, written in a thread and read in others",
+const inFolder = (layer: typeof Sqlite.layer) =>
   Layer.unwrapScoped(
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const folder = yield* files.makeTempDirectoryScoped()
-      return Threaded.layerPooled({ filename: `${folder}/new/folders/index.db`, mode: "create", readers: 2 })
+      return layer({ filename: `${folder}/new/folders/index.db`, mode: "create" })
     })
   ).pipe(Layer.provide(NodeFileSystem.layer))
+
+storeContract("Sqlite, written in a thread", inFolder(Threaded.layer))
+
+storeContract(
+  "Sqlite, written in a thread and read in others",
+  inFolder((options) => Threaded.layerPooled({ ...options, readers: 2 }))
 )
 
 it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {

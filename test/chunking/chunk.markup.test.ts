@@ -253,6 +253,7 @@ ${body}
       ["rst", ".. _tides: https://tide.example/", "Lamps\n====="],
       ["rst", ".. [1] The tide", "Lamps\n====="],
       ["rst", ".. note:: The tide", "Lamps\n====="],
+      ["rst", ".. note :: The tide", "Lamps\n====="],
       ["markdown", "<a name='x'></a> The tide", "# Lamps"],
       ["markdown", "(tide)", "# Lamps"],
       ["markdown", `<!-- ${body} -->`, "# Lamps"],

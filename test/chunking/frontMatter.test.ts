@@ -16,6 +16,7 @@ describe("frontMatterSpan", () => {
       "rest\n---\n"
     ],
     ["---\n{a: 1}\n---\n", "{a: 1}\n", ""],
+    ["---\n# b: [draft\na.b: [x]\nc: T\n---\n", "# b: [draft\na.b: [x]\nc: T\n", ""],
     ["---\na: |\n  ---\n  text\n---\nrest", "a: |\n  ---\n  text\n", "rest"],
     ["+++\na = 1\n---\n+++\nrest", "a = 1\n---\n", "rest"],
     ["+++\n[a]\n+++\n", "[a]\n", ""]

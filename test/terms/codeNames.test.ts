@@ -1,5 +1,5 @@
 import { assert, it } from "vitest"
-import { namesGain, namesIn } from "../../src/terms/codeNames.ts"
+import { isNames, joinedNamesIn, namesGain, namesIn } from "../../src/terms/codeNames.ts"
 
 it("tells names from words", () => {
   assert.deepStrictEqual(namesIn("what does --force-with-lease do, and `core.autocrlf`?"), [
@@ -24,4 +24,11 @@ it("counts a definition more than a use, and a use more than the parts", () => {
   assert.isAbove(gain("-p::\n`--prune`::\n\tForget."), gain("pass --prune to forget"))
   assert.strictEqual(gain("text", "Options > --prune"), gain("--prune:: forget"))
   assert.isBelow(gain("--prune-tags:: other"), gain("--prune:: forget"))
+})
+
+it("tells a query of nothing but names, and names of several parts", () => {
+  for (const query of ["core.autocrlf", "`put_flash`, --force", "std::enable_if"]) assert.isTrue(isNames(query), query)
+  for (const query of ["what is core.autocrlf", "如何使用config.toml配置超时", "3.14", "2024/05/01", "tides", ""])
+    assert.isFalse(isNames(query), query)
+  assert.deepStrictEqual(joinedNamesIn("T-cell v1.2 --force ST_MakeValid in getUser"), ["ST_MakeValid", "getUser"])
 })

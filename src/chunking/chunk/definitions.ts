@@ -201,6 +201,10 @@ const conditional = /^#\s*(?:if|ifdef|ifndef|else|elif|endif|define|undef|pragma
 /** The name of a decorator or an attribute, as far as its arguments in brackets. */
 const attribute =
   /^(?:@[\w$.:]*\s*|#!?(?=\[)|(?=\[(?:\[|assembly|[a-z]{1,20}:\s?[A-Z]|[A-Z][\w.]*[\](,]))|template\s*(?=<))/
+/** Where `#[` begins a comment. */
+const commented: ReadonlySet<Family> = new Set(["python", "elixir", "hash", "make"])
+/** An attribute, and no method whose name is computed: `[Symbol.iterator]()`. */
+const odd = /^(?:#|template|\[(?![\w.]+\]\())/
 /** What Elixir says of the definition below. */
 const elixirAttribute = /^@(?:(?:type)?doc|spec|impl|deprecated|derive|dialyzer|tag)\b/
 const statementEnd = /;\s*(?:--.*)?$/
@@ -282,6 +286,7 @@ const belongsAbove = ({ lines, syntax, text }: Program, n: number, line: string)
 const undecorated = (text: string, family: Family): string => {
   if (family === "css" || family === "config" || family === "yaml" || own[family]?.test(text) === true) return text
   if (family === "elixir" && elixirAttribute.test(text)) return ""
+  if (commented.has(family) && text.startsWith("#")) return text
   let rest = text
   for (let found = attribute.exec(rest); found !== null; found = attribute.exec(rest)) {
     rest = rest.slice(found[0].length)
@@ -302,7 +307,9 @@ const prefixKind = (
 ): "comment" | "decorator" | undefined => {
   const rest = undecorated(line, syntax.name)
   const isComment = syntax.lineComments.some((mark) => rest.startsWith(mark))
-  if (rest === "") return "decorator"
+  // Brackets within a text or a comparison may end an attribute too early.
+  const isCut = odd.test(line) && rest !== line && definitionName(rest, syntax.name, true) === undefined
+  if (rest === "" || isCut) return "decorator"
   if (isComment && !conditional.test(rest)) return rest === line ? "comment" : "decorator"
   // Julia's documentation is a string above its definition.
   if (syntax.name === "elixir" && line.startsWith('"')) return "comment"

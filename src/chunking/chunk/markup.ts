@@ -281,7 +281,7 @@ const described =
 /** A target elsewhere, which may be in any place. */
 const link = /^\.\. _.*[^:]$/
 /** Lines that stand before what follows them, or tell nothing: targets, index entries, comments. */
-const between = /^\.\.(?: _| (?:index|highlight|currentmodule|py:currentmodule)::| (?![[|_]|[\w:.+-]{1,60}::)|$)/
+const between = /^\.\.(?: _| (?:index|highlight|currentmodule|py:currentmodule)::| (?![[|_]|[\w:.+-]{1,60} ?::)|$)/
 
 const deeper = (indent: number) => (line: Line) => (line.indent > indent ? undefined : "before")
 

@@ -167,7 +167,7 @@ third"></link>.</Para>
 <xref linkend="shelf"/>, <xref linkend="here"/>, <xref linkend="spot"/>, <link linkend="oil">that</link> and <xref linkend="elsewhere"/>.</para>
 <section xml:id="shelf"><para><anchor xml:id="spot"/>Wood.</para><section xml:id="clean"><title>Cleaning
 the <emphasis>glass &amp; brass</emphasis><indexterm><primary>no</primary></indexterm></title>
-<variablelist><varlistentry xml:id="depth"><term>depth</term><listitem xml:id="wick" xreflabel="the wick"><para>4.</para></listitem>
+<variablelist><varlistentry xml:id="depth"><term>depth</term><listitem xml:id="wick" xreflabel="wick &amp; wax"><para>4.</para></listitem>
 </varlistentry></variablelist></section></section>
 <refentry xml:id="oil"><refmeta><manvolnum>3</manvolnum></refmeta><refnamediv><refname>fill_oil</refname><refname>oil</refname></refnamediv>
 <funcsynopsis>
@@ -187,7 +187,7 @@ the <emphasis>glass &amp; brass</emphasis><indexterm><primary>no</primary></inde
         content,
         [
           "# Lamps",
-          "See fill_oil, Cleaning the glass & brass, depth, the wick, shelf, here, spot, that and elsewhere.",
+          "See fill_oil, Cleaning the glass & brass, depth, wick & wax, shelf, here, spot, that and elsewhere.",
           "Wood.",
           "### Cleaning the glass & brass",
           "#### depth",
