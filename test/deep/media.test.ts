@@ -94,7 +94,7 @@ describe("an index where nobody can write", () => {
       mount --bind $box/media $box/media && mount -o remount,ro,bind $box/media
       $clew query herons --db $box/media/open.db`)
     assert.strictEqual(code, 1, stdout)
-    assert.match(stderr, /was not closed by the last program that wrote to it.*open it once where it is writable/s)
+    assert.match(stderr, /was last written by a program that did not close it.*open it once where it is writable/s)
   })
 
   it.skipIf(!canMount)(

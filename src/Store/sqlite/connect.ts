@@ -117,8 +117,8 @@ const withoutRoom = (sql: SqlClient.SqlClient, filename: string) =>
   })
 
 const neverClosed = (filename: string): string =>
-  `The index ${filename} was not closed by the last program that wrote to it, or was by an older Clew, and nothing can be written beside it, ` +
-  `which reading it in this state needs; open it once where it is writable, for example with \`clew info\``
+  `The index ${filename} was last written by a program that did not close it, or by an older Clew, and nothing can be ` +
+  `written beside it, which reading it in this state needs; open it once where it is writable, for example with \`clew info\``
 
 /** The schema's version, and whether its tables exist: another program may have used our mark. */
 const schemaOf = (sql: SqlClient.SqlClient) =>
