@@ -37,7 +37,7 @@ export const namesIn = (query: string): ReadonlyArray<string> =>
 
 /** Those that are joined from several parts, and no numbers or versions. */
 export const joinedNamesIn = (query: string): ReadonlyArray<string> =>
-  namesIn(query).filter((name) => parts.test(name) && isPlain(name))
+  parts.test(query) ? namesIn(query).filter((name) => parts.test(name) && isPlain(name)) : []
 
 /** Whether a query is nothing but names. */
 export const isNames = (query: string): boolean => {

@@ -82,8 +82,10 @@ const balanced = (counts: ReadonlyMap<string, number>): ReadonlyMap<string, numb
  * passages with nothing but the name come before those that also have the query's other words.
  */
 const namesAsOne = (query: string, counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+  const names = joinedNamesIn(query)
+  if (names.length === 0) return counts
   const weights = new Map(counts)
-  for (const name of joinedNamesIn(query)) {
+  for (const name of names) {
     const own = [...new Set(queryTerms(name))].filter((term) => counts.has(term))
     // What stands beside the name too keeps that weight.
     for (const term of own) weights.set(term, counts.get(term)! - 1 + 1 / own.length)
