@@ -72,6 +72,6 @@ export const frontMatterSpan = (content: string): FrontMatter | undefined => {
   const body = content.slice(open[0].length, close.index)
   const lines = body.split(/\r\n|\n|\r/)
   const read = kind === "yaml" && !isYaml(lines) ? indent(lines) : lines
-  if (!(kind === "yaml" ? isYaml(read) : isToml(read))) return undefined
+  if (!(kind === "yaml" ? read === lines || isYaml(read) : isToml(lines))) return undefined
   return { kind, end: close.index + close[0].length, body, indented: read.join("\n") }
 }

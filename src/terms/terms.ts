@@ -88,7 +88,7 @@ const namesAsOne = (query: string, counts: ReadonlyMap<string, number>): Readonl
   for (const name of names) {
     const own = [...new Set(queryTerms(name))].filter((term) => counts.has(term))
     // What stands beside the name too keeps that weight.
-    for (const term of own) weights.set(term, counts.get(term)! - 1 + 1 / own.length)
+    for (const term of own) weights.set(term, Math.max(0, weights.get(term)! - 1) + 1 / own.length)
   }
   return weights
 }

@@ -1,4 +1,5 @@
 import { assert, it } from "vitest"
+import { weighted } from "../../src/terms/terms.ts"
 import { isNames, joinedNamesIn, namesGain, namesIn } from "../../src/terms/codeNames.ts"
 
 it("tells names from words", () => {
@@ -31,4 +32,13 @@ it("tells a query of nothing but names, and names of several parts", () => {
   for (const query of ["what is core.autocrlf", "如何使用config.toml配置超时", "3.14", "2024/05/01", "tides", ""])
     assert.isFalse(isNames(query), query)
   assert.deepStrictEqual(joinedNamesIn("T-cell v1.2 --force ST_MakeValid in getUser"), ["ST_MakeValid", "getUser"])
+})
+
+it("names weigh like one word each with their parts, and a word beside them like another", () => {
+  const rounded = (query: string) =>
+    Object.fromEntries([...weighted(query, "en")].map(([term, weight]) => [term, Math.round(100 * weight)]))
+  assert.deepStrictEqual(rounded("get_tide tide"), { get: 33, tide: 133, gettid: 33 })
+  assert.deepStrictEqual(rounded("get_tide put_tide"), { tide: 67, get: 33, gettid: 33, put: 33, puttid: 33 })
+  const many = "abcdefgh".split("").map((letter) => `${letter}x_tide`)
+  for (const weight of weighted(many.join(" "), "en").values()) assert.isAbove(weight, 0)
 })
