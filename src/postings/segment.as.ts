@@ -35,6 +35,9 @@ const plus: u32 = 43
 const sharp: u32 = 35
 const comma: u32 = 44
 const dot: u32 = 46
+const hyphen: u32 = 45
+const colon: u32 = 58
+const greater: u32 = 62
 const maxCompound: u32 = 128
 const longestWord: u32 = 40
 
@@ -196,6 +199,12 @@ function classAt(at: usize): u32 {
   return <u32>load<u8>(classes + load<u16>(at))
 }
 
+/** Whether `::` or `->` is here, which may join words. */
+function joins(at: usize): bool {
+  const signs = load<u32>(at)
+  return signs === (colon | (colon << 16)) || signs === (hyphen | (greater << 16))
+}
+
 function leave(at: usize): i32 {
   return <i32>((at - input.at) >> 1)
 }
@@ -229,7 +238,7 @@ export function resume(from: u32): i32 {
       }
       const sign = <u32>load<u16>(end)
       const bytes = <u32>(end - at)
-      if (ending === 0 || sign === plus || sign === sharp || bytes > 2 * longestWord) return leave(at)
+      if (ending === 0 || sign === plus || sign === sharp || bytes > 2 * longestWord || joins(end)) return leave(at)
       const last = (wordSlots.room >>> 2) - 1
       let known: u32 = 0
       for (let slot = slotOf(hash, wordSlots); ; slot = (slot + 1) & last) {

@@ -6,7 +6,7 @@ export interface Shown {
 
 const word = /\S+/g
 /** Symbols between two parts, or a capital after a small letter. */
-const parts = /[\p{L}\p{N}][_./:@{}$#=\\]+[\p{L}\p{N}]|\p{Ll}\p{Lu}/u
+const parts = /[\p{L}\p{N}](?:[_./:@{}$#=\\]+|->)[\p{L}\p{N}]|\p{Ll}\p{Lu}/u
 /** The same, or a symbol in front, or brackets; a hyphen only after a single letter: `v-if`. */
 const sign = new RegExp(String.raw`${parts.source}|^\p{L}-\p{L}|^[-@.$#]{1,2}\p{L}|[{}()]`, "u")
 /** No number, version or date; without spaces between words, a whole question would be a name. */

@@ -65,6 +65,8 @@ const comma = 44
 const sharp = 35
 const plus = 43
 const hyphen = 45
+const colon = 58
+const greater = 62
 /** A longer compound ends at the next connector, so that no text can make one of unbounded cost. */
 const maxCompound = 128
 /** UTF-16 units that count of a character with its marks. */
@@ -94,10 +96,22 @@ const joins = (text: string, i: number): boolean => {
   )
 }
 
+/** Whether two signs join the words of a name, as in `File::open` and `file->open`; each may come after a word. */
+const isNameSign = (first: number, second: number): boolean =>
+  (first === colon && second === colon) || (first === hyphen && second === greater)
+
+/** The length of what joins the words around `i`; 0: nothing. */
+const joint = (text: string, i: number): number => {
+  if (isNameSign(text.charCodeAt(i), text.charCodeAt(i + 1))) return classAt(text, i + 2) === word ? 2 : 0
+  return classAt(text, i) === connector && joins(text, i) ? 1 : 0
+}
+
 /** The end of the compound that begins at `start` and whose first word extends at least to `from`. */
 const endOfCompound = (text: string, start: number, from: number): number => {
   let i = endOfWord(text, from)
-  while (classAt(text, i) === connector && i - start < maxCompound && joins(text, i)) i = endOfWord(text, i + 1)
+  for (let length = joint(text, i); length > 0 && i - start < maxCompound; length = joint(text, i)) {
+    i = endOfWord(text, i + length)
+  }
   if (text.charCodeAt(i) === plus && text.charCodeAt(i + 1) === plus) return i + 2
   return i === start + 1 && text.charCodeAt(i) === sharp && classAt(text, i + 1) !== word ? i + 1 : i
 }
@@ -137,7 +151,7 @@ const scanWord = (text: string, start: number, words: SeenWords, emit: Emit): nu
     h = mix(h, c)
     c = text.charCodeAt(++end)
   }
-  if (end === start || !endsAsciiWord(c)) {
+  if (end === start || c === colon || !endsAsciiWord(c)) {
     const whole = endOfCompound(text, start, end === start ? start + widthAt(text, start) : end)
     while (end < whole) h = mix(h, text.charCodeAt(end++))
   }
@@ -215,6 +229,7 @@ const endOfOther = (units: Uint16Array, start: number, beginnings: Beginnings): 
     end = next
   }
   const c = units[end]!
+  if (isNameSign(c, units[end + 1]!)) return start
   // A comma or full stop joins words only if another follows at once.
   const joins = c < 128 && classOf(c) === connector
   return endsAsciiWord(joins ? units[end + 1]! : c) ? end : start

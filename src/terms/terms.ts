@@ -124,4 +124,4 @@ const stemsOf = (query: string, language: Language): ReadonlyMap<string, string>
  * are rebuilt from the stored texts (Store/sql/rebuild.ts), at once or in the background, and answer until then. A
  * change that only affects how queries are looked up needs no new version.
  */
-export const termsVersion = 4
+export const termsVersion = 5

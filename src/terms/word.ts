@@ -31,7 +31,7 @@ export const termOf = (folded: string): string => {
 
 const plain = /^[A-Za-z]?[a-z0-9]*$/
 /** A dotted number, one with thousands separators, or a word with the sign of `C++` and `C#`. */
-const pieces = /(?<![\p{L}\p{M}\p{N}])v?\d+(?:[.,]\d+)+|[^._\-/@&',’‐‑+#]+(?:\+\+|#)?/giu
+const pieces = /(?<![\p{L}\p{M}\p{N}])v?\d+(?:[.,]\d+)+|[^._\-/@&',:>’‐‑+#]+(?:\+\+|#)?/giu
 const dottedNumber = /^v?\d+[.,]\d/i
 /** U.S.A, e.g: its single letters are not useful terms. */
 const acronym = /^\p{L}(?:\.\p{L})+$/u
@@ -105,8 +105,8 @@ const oneWord = (raw: string, language: Language): string | WordTerms => {
 const joined = (compound: string): string => {
   const folded = isAscii.test(compound)
     ? compound.toLowerCase()
-    : compound.replace(/[^._\-/@&',’‐‑]+/g, (word) => fold(word))
-  return folded.replace(/(?<=\d)([.\-/])(?=\d)|[._\-/@&',’‐‑]+/g, "$1").replace(/^v(?=\d+\.\d)/, "")
+    : compound.replace(/[^._\-/@&',:>’‐‑]+/g, (word) => fold(word))
+  return folded.replace(/(?<=\d)([.\-/])(?=\d)|[._\-/@&',:>’‐‑]+/g, "$1").replace(/^v(?=\d+\.\d)/, "")
 }
 
 /**

@@ -77,9 +77,12 @@ const piece = FastCheck.oneof(
   FastCheck.string({ unit: "binary", maxLength: 12 })
 )
 
-const text = FastCheck.array(FastCheck.tuple(piece, FastCheck.constantFrom(" ", " ", "", ".", ", ", "\n", "-", "/")), {
-  maxLength: 40
-}).map((parts) => parts.flat().join(""))
+const text = FastCheck.array(
+  FastCheck.tuple(piece, FastCheck.constantFrom(" ", " ", "", ".", ", ", "\n", "-", "/", "::", "->")),
+  {
+    maxLength: 40
+  }
+).map((parts) => parts.flat().join(""))
 
 const row = FastCheck.record({
   title: FastCheck.oneof(FastCheck.constant("The same title"), text),

@@ -27,7 +27,7 @@ const word = FastCheck.oneof(
   FastCheck.string({ maxLength: 4 })
 )
 const text = FastCheck.array(
-  FastCheck.tuple(word, FastCheck.constantFrom(" ", ". ", ", ", "-", "\n", "'", "", "+", "/"))
+  FastCheck.tuple(word, FastCheck.constantFrom(" ", ". ", ", ", "-", "\n", "'", "", "+", "/", ":", "::", "->"))
 )
 
 describe("scan", () => {

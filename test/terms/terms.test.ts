@@ -8,7 +8,7 @@ import { fts5 } from "../fts5.ts"
 const anyText = FastCheck.array(
   FastCheck.oneof(
     FastCheck.constantFrom(
-      ..."aBz19.-_/@&',’‐+#\"*()% \t\n\0éßİΣς漢字かガｶﾞ한글กำ้\u0301\u200d\u00ad\ufe0f🚀\ud800\udc00ﷺ⑴½",
+      ..."aBz19.-_/@&',:>’‐+#\"*()% \t\n\0éßİΣς漢字かガｶﾞ한글กำ้\u0301\u200d\u00ad\ufe0f🚀\ud800\udc00ﷺ⑴½",
       "getUser",
       "HTTPServer",
       "v1.2.3",
@@ -47,6 +47,8 @@ describe("terms", () => {
     ["C C++ c++17 C# .NET node.js c/c++", "c c++ c++ 17 c# net .net node js nodej c c++ cc++"],
     ["src/text/chunk.ts", "src text chunk ts chunkt srctextchunkt"],
     ["--flag-name", "flag name flagnam"],
+    ["std::fs::File::open $file->open", "std fs file open stdfsfileopen file open fileopen"],
+    ["note: a :: b :::c fe80::1 --> 3->x", "note a b c fe80 1 fe801 3 x 3x"],
     ["user@example.com", "user exampl com examplecom userexamplecom"],
     ["GPT-4 IL-2 CO2 CO₂", "gpt 4 gpt4 il 2 il2 co2 co2"],
     ["β-catenin", "β catenin βcatenin"],
