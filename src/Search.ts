@@ -58,6 +58,9 @@ const defaultAlpha: Record<Fusion, { readonly plain: number; readonly above: num
  */
 const alphaOfNames = 0.001
 
+/** What is left of the vector leg's usual weight for a query in another language than the model's. */
+const foreignShare = 0.5
+
 /** A request, with the configuration's defaults. */
 const settled = (request: DoorRequest, config: typeof SearchConfig.Service, collections: ReadonlyArray<Collection>) => {
   const hybrid = request.hybrid ?? true
@@ -68,6 +71,7 @@ const settled = (request: DoorRequest, config: typeof SearchConfig.Service, coll
     hybrid,
     fusion,
     alpha: hybrid ? (request.alpha ?? config.alpha ?? usual) : 1,
+    isUsual: (request.alpha ?? config.alpha) === undefined,
     limit: (request.topK ?? config.topK) + (request.offset ?? 0),
     beyond: request.further ?? 0,
     minRelevance: request.minRelevance ?? 0,
@@ -99,7 +103,11 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       reading: Reading,
       like?: Like
     ) {
-      const { alpha, beyond, fusion, given, hybrid, limit, minRelevance } = settled(request, config, collections)
+      const { alpha, beyond, fusion, given, hybrid, isUsual, limit, minRelevance } = settled(
+        request,
+        config,
+        collections
+      )
       const { demands, words } = reading
       const filter = withFilters(given, reading.filters)
       const wordsAlone = alpha === 0
@@ -116,14 +124,11 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       }
       const answers = new Map(vectors.map(({ answer, collection }) => [collection, Either.getOrUndefined(answer)]))
       const asked = collections.map(
-        (collection): Asked & { readonly share: number; readonly isMultilingual: boolean } => {
-          const { isMultilingual, share, vector } = {
-            share: 1,
-            vector: undefined,
-            isMultilingual: false,
-            ...answers.get(collection)
-          }
-          return { collection: collection.name, vector, embedder: collection.embedder, share, isMultilingual }
+        (collection): Asked & Record<"isEnglish" | "isMultilingual", boolean> & { readonly share: number } => {
+          const answer = { share: 1, vector: undefined, isEnglish: false, isMultilingual: false }
+          const { isEnglish, isMultilingual, share, vector } = { ...answer, ...answers.get(collection) }
+          const { embedder, name } = collection
+          return { collection: name, vector, embedder, share, isEnglish, isMultilingual }
         }
       )
       const isBlind = wordsAlone || asked.every(({ vector }) => vector === undefined)
@@ -137,6 +142,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const { collection, embedder, vector } = asked[0]!
       const likeness =
         mode === "hybrid" && fusion === "score" && config.recency === undefined ? likenessOf(vectors) : undefined
+      const known = Math.min(...asked.map(({ share }) => share))
       const ranking: FindRequest = {
         collection,
         vector,
@@ -146,7 +152,8 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         wordsAlone,
         spelling: alpha < 1,
         // Only words can find what the model does not know of a query.
-        alpha: alpha * Math.min(...asked.map(({ share }) => share)),
+        alpha: alpha * known,
+        foreignAlpha: isUsual && asked.every(({ isEnglish }) => isEnglish) ? foreignShare * alpha * known : undefined,
         isMultilingual: asked.every(({ isMultilingual }) => isMultilingual),
         fusion,
         rrfK: config.rrfK,

@@ -271,6 +271,24 @@ it.scoped("weighs the vector leg by how much of the query it knows, and says so"
   })
 )
 
+it.scoped("weighs an English model's vectors less for a query in another language, unless a weight is given", () =>
+  Effect.gen(function* () {
+    const { embedder, search, store } = yield* setUpWith({ languages: Effect.succeed(["en"]) })
+    yield* store.createCollection(defaultCollection, compass)
+    const [vector] = yield* embedder.embedPassages(["north"])
+    const vectors = [Option.getOrUndefined(vector!)]
+    yield* store.put(defaultCollection, [
+      document("Der Wind weht aus dem Norden (north).", { source: "de", vectors, language: "de" })
+    ])
+    const weight = (text: string, more: Partial<SearchRequest> = {}) =>
+      Effect.map(search.run({ ...query(text, more), explain: true }), ({ explain }) => explain!.alpha)
+    assert.strictEqual(yield* weight("the wind of the north"), 0.5)
+    assert.strictEqual(yield* weight("woher weht der Wind, north"), 0.25)
+    assert.strictEqual(yield* weight("north 北風はどこ"), 0.25)
+    assert.strictEqual(yield* weight("woher weht der Wind, north", { alpha: 0.4 }), 0.4)
+  })
+)
+
 const languages = {
   en: ["What are the rules of ownership", "Each value has one owner at a time", "Tides follow the moon"],
   zh: ["所有权的规则是什么", "所有权的规则：每个值都有一个所有者。", "潮汐是什么？月亮。！？！？"],

@@ -16,6 +16,7 @@ type QueryVector =
       readonly vector: Vector
       readonly share: number
       readonly isMultilingual: boolean
+      readonly isEnglish: boolean
       readonly likeness: Service["likeness"]
     }
   | { readonly missing: string }
@@ -56,7 +57,8 @@ const embed = spannedGen("Search.embed")(function* (
   const share = embedder.knownShare === undefined ? 1 : yield* embedder.knownShare(query)
   const languages = embedder.languages === undefined ? undefined : yield* embedder.languages
   const isMultilingual = languages === undefined ? multilingual.test(collection.embedder.model) : languages.length > 1
-  return { vector: vector.value, share, isMultilingual, likeness: embedder.likeness } satisfies QueryVector
+  const isEnglish = languages?.length === 1 && languages[0] === "en"
+  return { vector: vector.value, share, isEnglish, isMultilingual, likeness: embedder.likeness } satisfies QueryVector
 })
 
 /** Models that serve many languages, by their names, since no server tells. */

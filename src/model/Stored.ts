@@ -254,6 +254,8 @@ export interface RankRequest extends Asked {
   /** Whether for words that match nothing the terms are looked up that are spelled most like them; not unless given. */
   readonly spelling?: boolean | undefined
   readonly alpha: number
+  /** `alpha` for a query that is not in English, if the model knows no other language; default the same. */
+  readonly foreignAlpha?: number | undefined
   /** Whether the vectors find texts in other languages than the query's, so that words count less there; default false. */
   readonly isMultilingual?: boolean | undefined
   readonly fusion: Fusion

@@ -200,7 +200,8 @@ export const search = Effect.fnUntraced(function* <E>(
   }
 ) {
   const segments = yield* segmentsIn(store, collections)
-  const wanted = wantedTerms(query, yield* queryLanguageIn(segments, query), options.near)
-  if (wanted.length === 0) return { found: [], known: 1, rarity: new Map() } satisfies Matching as Matching
-  return yield* best(store, segments, wanted, options)
+  const language = yield* queryLanguageIn(segments, query)
+  const wanted = wantedTerms(query, language, options.near)
+  const none: Matching = { found: [], known: 1, rarity: new Map() }
+  return { ...(wanted.length === 0 ? none : yield* best(store, segments, wanted, options)), language }
 })

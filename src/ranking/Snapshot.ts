@@ -62,7 +62,7 @@ export interface Snapshot<E> {
   /**
    * The best by BM25 over all the collections together, best first, with all that tie with the last; then those of
    * `also` that match at all. `known` is the share of the query's terms that occur there, weighted by rarity, 0 to 1;
-   * `rarity` is the inverse document frequency of each of them.
+   * `rarity` is the inverse document frequency of each of them; `language` is the query's, as it was looked up.
    */
   readonly matching: (
     asked: ReadonlyArray<Searched>,
@@ -77,6 +77,7 @@ export interface Snapshot<E> {
       readonly found: ReadonlyArray<Scored>
       readonly known: number
       readonly rarity: ReadonlyMap<string, number>
+      readonly language: Language
     },
     E
   >

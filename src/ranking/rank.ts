@@ -13,6 +13,7 @@ import type { Hit } from "../model/SearchResult.ts"
 import type { FindRequest, Found, RankRequest } from "../model/Stored.ts"
 import { spanning } from "../runtime/tracing.ts"
 import { namesGain, namesIn } from "../terms/codeNames.ts"
+import { isInOtherLetters } from "../terms/detect.ts"
 import type { Compared, Searched, Snapshot, Ways } from "./Snapshot.ts"
 import { inContext } from "./context.ts"
 import { type ScoreIn, Stages, explain } from "./explain.ts"
@@ -118,17 +119,17 @@ const order = Effect.fnUntraced(function* <E>(
       )
     : []
   const { keyword } = request
-  const { matching, near, rarity, share } = keyword
+  const { language, matching, near, rarity, share } = keyword
     ? yield* stages.during(
         "keyword",
         Effect.gen(function* () {
           const near = request.spelling === true ? yield* snapshot.near(asked, keyword) : []
           const also = crosswise ? idsOf(nearest.flat()) : []
-          const { found, known, rarity } = yield* snapshot.matching(asked, keyword, { depth, near, also })
-          return { near, matching: found, share: known, rarity }
+          const { found, known, language, rarity } = yield* snapshot.matching(asked, keyword, { depth, near, also })
+          return { near, matching: found, share: known, language, rarity }
         })
       )
-    : { matching: [], near: [], share: 1, rarity: new Map<string, number>() }
+    : { matching: [], near: [], share: 1, language: "en", rarity: new Map<string, number>() }
   const unseen = crosswise ? without(matching, nearest.flat()) : []
   const nearToo = unseen.length === 0 ? [] : yield* stages.during("vector", scoresOf(snapshot, asked, unseen))
 
@@ -142,8 +143,9 @@ const order = Effect.fnUntraced(function* <E>(
   if (legs.length > 1) yield* ties.learn(tied(together, ranked))
   const vectorLeg = toLeg(together.sort(ties.best), nearToo, depth)
   const keywordLeg = toLeg(matched.sort(ties.best), [], depth)
-  const { rrfK } = request
-  const alpha = request.isMultilingual === true ? risen(request.alpha, share) : request.alpha
+  const { foreignAlpha = request.alpha, rrfK } = request
+  const isForeign = language !== "en" || isInOtherLetters(keyword ?? "")
+  const alpha = request.isMultilingual === true ? risen(request.alpha, share) : isForeign ? foreignAlpha : request.alpha
   const order = both
     ? yield* stages.during(
         "fuse",

@@ -27,8 +27,8 @@ interface Counts {
 const tags = /<[^<>]{1,400}>/g
 const letter = /\p{L}/gu
 const cyrillicLetter = /\p{Script=Cyrillic}/gu
-/** The share of letters in Cyrillic that makes a text Russian: the rest is code and names. */
-const leastCyrillic = 0.3
+/** From this share of letters on, a script decides: the rest is code and names. */
+const leastOfScript = 0.3
 
 const letterA = 97
 const alphabet = 26
@@ -111,7 +111,7 @@ export const documentLanguage = (passages: Iterable<{ readonly text: string }>):
   if (/^\s*<[?!a-z]/i.test(text)) text = text.replace(tags, " ")
   const isRussian = russian.test(text) && !notRussian.test(text)
   // Nothing that is mostly written in other letters is English, however much code stands beside it.
-  if (isRussian && (text.match(cyrillicLetter)?.length ?? 0) > leastCyrillic * (text.match(letter)?.length ?? 0))
+  if (isRussian && (text.match(cyrillicLetter)?.length ?? 0) > leastOfScript * (text.match(letter)?.length ?? 0))
     return "ru"
   const lower = text.toLowerCase()
   const { found, words } = grammarIn(lower, foreignGrammar())
@@ -130,6 +130,14 @@ export const documentLanguage = (passages: Iterable<{ readonly text: string }>):
   if (!enough || count < leastShare * words) return "en"
   const english = byLanguage(grammarIn(lower, wholeGrammar()).found).get("en")?.count ?? 0
   return count > margin * english ? best : "en"
+}
+
+const latinLetter = /\p{Script=Latin}/gu
+
+/** Whether a text is in a language with other letters than Latin ones. */
+export const isInOtherLetters = (text: string): boolean => {
+  const all = text.match(letter)?.length ?? 0
+  return all - (text.match(latinLetter)?.length ?? 0) > leastOfScript * all
 }
 
 const accented = /[^\p{ASCII}\p{P}\p{S}]/u

@@ -59,7 +59,8 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     near: ReadonlyArray<NearTerm> | undefined
   ) {
     const own = asked.map(known)
-    const wanted = wantedTerms(query, yield* queryLanguageOf(own, query), near)
+    const language = yield* queryLanguageOf(own, query)
+    const wanted = wantedTerms(query, language, near)
     const passages = own.reduce((sum, { counts }) => sum + counts.passages, 0)
     const length = own.reduce((sum, { terms }) => sum + terms, 0)
     const { base, gain, slope } = norm(passages, length)
@@ -77,7 +78,7 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
         const f = frequency(terms, { term: want.isPrefix ? want.term : stored(want.term), isPrefix: want.isPrefix })
         return f === 0 ? sum : sum + (want.weight * f) / (f + base + slope * len)
       }, 0)
-    return { weighed, counts, passages, gain, scoreOf }
+    return { weighed, counts, passages, gain, language, scoreOf }
   })
 
   const matching: Snapshot<SnapshotError>["matching"] = Effect.fnUntraced(function* (
@@ -85,7 +86,7 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     query,
     { also, depth, near }
   ) {
-    const { counts, gain, passages, scoreOf, weighed } = yield* weigh(asked, query, near)
+    const { counts, gain, language, passages, scoreOf, weighed } = yield* weigh(asked, query, near)
     const rarity = new Map<string, number>()
     const sum = { all: 0, known: 0 }
     for (const [at, { count, isNear, rare, term }] of weighed.entries()) {
@@ -96,7 +97,7 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     }
     const present = weighed.filter(({ weight }) => weight > 0)
     const share = sum.all === 0 ? 1 : sum.known / sum.all
-    if (present.length === 0) return { found: [], known: share, rarity }
+    if (present.length === 0) return { found: [], known: share, language, rarity }
     // Lucene's weight of a term differs from Clew's for frequent ones, and a boost makes up for that.
     const clauses = present.map((want) => {
       const count = counts[weighed.indexOf(want)]!
@@ -128,7 +129,7 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
     const ranked = new Set(best.map(({ id }) => id))
     const others = also.filter((id) => !ranked.has(id))
     const asked_ = yield* scoresOf(others)
-    return { found: [...best, ...asked_.filter(({ score }) => score > 0)], known: share, rarity }
+    return { found: [...best, ...asked_.filter(({ score }) => score > 0)], known: share, language, rarity }
   })
 
   const scored = Effect.fnUntraced(function* (asked: Compared, ids: ReadonlyArray<number>) {
