@@ -3,6 +3,7 @@ import type { CollectionName, CollectionSummary } from "../model/Collection.ts"
 import { type Hit, ownPassage } from "../model/SearchResult.ts"
 import type { NearTerm } from "../model/Stored.ts"
 import type { Searched } from "./Snapshot.ts"
+import { foreignGrammarOf } from "../terms/detect.ts"
 import { beginningsOf, scanFor } from "../terms/scan.ts"
 import { queryTerms, splitQuery } from "../terms/terms.ts"
 
@@ -92,7 +93,10 @@ export const relevance = (
   query: string,
   near: ReadonlyArray<{ readonly word: string; readonly term: string }> = []
 ): ((judged: Judged, similarity: number | undefined, scale?: Scale) => number) => {
-  const content = new Set(splitQuery(query).content)
+  const all = splitQuery(query).content
+  const grammar = new Set(foreignGrammarOf(query).flatMap(queryTerms))
+  const telling = all.filter((term) => !grammar.has(term))
+  const content = new Set(telling.length === 0 ? all : telling)
   const shareOf = sharing(content, near)
   return (judged, similarity, scale = "meaning") => {
     const share = shareOf(judged)

@@ -140,6 +140,20 @@ export const isInOtherLetters = (text: string): boolean => {
   return all - (text.match(latinLetter)?.length ?? 0) > leastOfScript * all
 }
 
+const wordsOf = (query: string): ReadonlyArray<string> =>
+  Array.from(query.slice(0, most).toLowerCase().match(word) ?? [], fold)
+
+/** How many words of grammar of each language there are among words. */
+const grammarAmong = (words: ReadonlyArray<string>) => byLanguage(words.map((each) => [each, 1] as const))
+
+/** The words of a question that are grammar, folded, if it has more of another language's than of English and any other. */
+export const foreignGrammarOf = (query: string): ReadonlyArray<string> => {
+  const words = wordsOf(query)
+  const [first, second] = [...grammarAmong(words)].sort(([, a], [, b]) => b.count - a.count)
+  if (first === undefined || first[0] === "en" || first[1].count <= (second?.[1].count ?? 0)) return []
+  return words.filter((each) => languagesByWord().get(each)?.includes(first[0]) === true)
+}
+
 const accented = /[^\p{ASCII}\p{P}\p{S}]/u
 const han = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
@@ -152,8 +166,7 @@ export const queryLanguage = (query: string, passages: ReadonlyMap<Language, num
   const others = there.filter((language) => language !== "en")
   if (others.length === 0 || han.test(query)) return "en"
   if (cyrillic.test(query.replace(/^[^\p{L}]+/u, ""))) return passages.has("ru") ? "ru" : "en"
-  const words = query.slice(0, most).toLowerCase().match(word) ?? []
-  const counts = byLanguage(words.map((each) => [fold(each), 1] as const))
+  const counts = grammarAmong(wordsOf(query))
   const [first, second] = [...there, ...(passages.has("en") ? [] : ["en" as const])]
     .map((language) => ({ language, count: counts.get(language)?.count ?? 0 }))
     .sort((a, b) => b.count - a.count)

@@ -28,6 +28,14 @@ describe("relevance", () => {
     assert.isBelow(relevance("?!")(tides, undefined), weakBelow)
   })
 
+  it("does not count the words of grammar that a question in another language has in common with a passage", () => {
+    const text = "Wie man die Sicherung im Archiv ablegt, und wann man das soll."
+    const passage = { title: "", heading: "Sicherung", text }
+    assert.isBelow(relevance("Wie und wann soll man das im Ofen backen?")(passage, undefined), weakBelow)
+    assert.isAbove(relevance("Wie und wann soll man die Sicherung ablegen?")(passage, undefined), weakBelow)
+    assert.isAbove(relevance("Wie man das soll")(passage, undefined), weakBelow)
+  })
+
   it("takes a near spelling for the word that it stands in for", () => {
     const near = [{ word: "sprnig", term: "spring" }]
     const judged = relevance("sprnig tides", near)(tides, undefined)
