@@ -248,6 +248,23 @@ it.scoped("finds what has a name and the query's other word before what repeats 
   })
 )
 
+it.scoped("finds a name as it is written first, though its parts stand elsewhere more often", () =>
+  Effect.gen(function* () {
+    const { search, store } = yield* withDocuments
+    const documents = [
+      ["whole", "Then this.vane.needle.turn() is called, and the needle of the vane follows."],
+      ...Array.from({ length: 60 }, (_, n) => [`parts${n}`, `Needle turn: turn needle, turn ${n}.`] as const)
+    ] as const
+    for (const [source, text] of documents) {
+      yield* store.put(defaultCollection, [document(text, { source, vectors: [undefined] })])
+    }
+    for (const more of [{ alpha: 0 }, { fusion: "rrf" }, { fusion: "score" }] as const) {
+      const { hits } = yield* search.run(query("needle.turn", more))
+      assert.strictEqual(hits[0]!.document.source, "whole")
+    }
+  })
+)
+
 it.scoped("weighs the vector leg by how much of the query it knows, and says so", () =>
   Effect.gen(function* () {
     const { embedder, search, store } = yield* setUpWith({ knownShare: () => Effect.succeed(0.25) })

@@ -12,7 +12,7 @@ import { type Scored, byScore } from "../model/Passage.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { FindRequest, Found, RankRequest } from "../model/Stored.ts"
 import { spanning } from "../runtime/tracing.ts"
-import { namesGain, namesIn } from "../terms/codeNames.ts"
+import { isNames, namesGain, namesIn } from "../terms/codeNames.ts"
 import { isInOtherLetters } from "../terms/detect.ts"
 import type { Compared, Searched, Snapshot, Ways } from "./Snapshot.ts"
 import { inContext } from "./context.ts"
@@ -310,7 +310,7 @@ const risen = (alpha: number, share: number): number => {
 }
 
 /** The best of the keyword leg that are checked for names; they can only rise. */
-const lookedAt = 30
+const lookedAt = { usual: 30, names: 100 }
 
 const unnamed = (ranked: ReadonlyArray<Scored>) => ({
   ranked: [...ranked],
@@ -320,12 +320,13 @@ const unnamed = (ranked: ReadonlyArray<Scored>) => ({
 /** Moves passages up that contain the query's names literally, those that define them first. */
 const naming = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, query: string, sorted: ReadonlyArray<Scored>) {
   const names = namesIn(query)
-  const best = sorted.slice(0, lookedAt)
+  const isAlone = isNames(query)
+  const best = sorted.slice(0, isAlone ? lookedAt.names : lookedAt.usual)
   if (names.length === 0 || best.length < 2) return unnamed(sorted)
   const rows = yield* snapshot.texts(idsOf(best))
-  const gains = new Map(rows.map((row) => [row.id, namesGain(names, row)]))
+  const gains = new Map(rows.map((row) => [row.id, namesGain(names, row, isAlone)]))
   const risen = best.map(({ id, score }) => ({ id, score: score * (1 + (gains.get(id) ?? 0)) }))
-  return { ranked: [...risen.sort(byScore), ...sorted.slice(lookedAt)], gains }
+  return { ranked: [...risen.sort(byScore), ...sorted.slice(best.length)], gains }
 })
 
 const hasVector = (asked: Searched): asked is Compared => asked.vector !== undefined

@@ -24,7 +24,8 @@ it("counts a definition more than a use, and a use more than the parts", () => {
   assert.isAbove(gain("pass --prune to forget"), 0)
   assert.isAbove(gain("-p::\n`--prune`::\n\tForget."), gain("pass --prune to forget"))
   assert.strictEqual(gain("text", "Options > --prune"), gain("--prune:: forget"))
-  assert.isBelow(gain("--prune-tags:: other"), gain("--prune:: forget"))
+  assert.strictEqual(gain("pass --prune-tags"), 0)
+  assert.isAbove(namesGain(["--prune"], { heading: "", text: "pass --prune" }, true), 1)
 })
 
 it("tells a query of nothing but names, and names of several parts", () => {
