@@ -28,13 +28,21 @@ interface QueryTerms {
   readonly function: ReadonlyArray<string>
 }
 
+/** Chinese words that ask, and particles, but not those in 目的, 的确 and 了解; Japanese has kana beside them. */
+const chineseGrammar =
+  /[为為]什[么麼]|怎[么麼]?[样樣办辦]?|如何|什[么麼]|哪[里裡个個些]|[应應][该該]|可以|(?<![目标標])的(?![确確])|了(?!解)|[吗嗎呢吧]/gu
+const kana = /[\p{Script=Hiragana}\p{Script=Katakana}]/u
+
 /** Splits a query's terms; the content is never empty: a query of only function words is about them. */
 export const splitQuery = (text: string): QueryTerms => {
   const all = queryTerms(text)
-  const content = all.filter((term) => !functionWords.has(term))
+  // Without them, since the pairs that they begin and end say nothing either.
+  const telling = kana.test(text) ? text : text.replace(chineseGrammar, " ")
+  const content = (telling === text ? all : queryTerms(telling)).filter((term) => !functionWords.has(term))
+  const known = new Set(content)
   return content.length === 0
     ? { content: all, function: [] }
-    : { content, function: all.filter((term) => functionWords.has(term)) }
+    : { content, function: all.filter((term) => !known.has(term)) }
 }
 
 /** More did not rank better, and a query's time grows with its terms. */
