@@ -179,7 +179,7 @@ const search = Schema.Struct({
   alpha: optionalKey(
     "alpha",
     finite(limits.alpha.min, limits.alpha.max),
-    "Weight of the vector leg in hybrid search; unset: 0.4, or 0.5 for scores of another embedder than builtin"
+    "Weight of the vector leg in hybrid search; unset: 0.4, or 0.5 for scores of another embedder than builtin; half of that for a query in another language than English if the model knows no other"
   ),
   fusion: optionalKey(
     "fusion",
