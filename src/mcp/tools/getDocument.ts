@@ -12,15 +12,13 @@ import { bounded, fence, sourceCharacters, state } from "../../citations/prompt.
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
 import { citedIn, linesCited } from "../../model/Locator.ts"
-import { freshness, toFreshness } from "../../model/SearchResult.ts"
+import { toFreshness } from "../../model/SearchResult.ts"
 import type { StoredDocument } from "../../model/Stored.ts"
-import { int, text } from "../../model/fields.ts"
 import { valueText } from "../../model/kinds.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { RpcError, refuse } from "../RpcError.ts"
 import { make } from "../Tool.ts"
 import {
-  Notice,
   boundedMetadata,
   defaultMaxTokens,
   described,
@@ -201,26 +199,6 @@ const DocumentArguments = Schema.Struct({
 })
 type DocumentArguments = typeof DocumentArguments.Type
 
-const DocumentAnswer = Schema.Struct({
-  notice: Notice,
-  doc_id: Schema.String,
-  source: text("The document's source, or its doc_id if it has none"),
-  title: Schema.optional(Schema.String),
-  collection: Schema.optional(Schema.String),
-  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
-    description: "The document's own keys"
-  }),
-  text: text("The requested part, exactly as in the original"),
-  start: int("UTF-16 offset of the text in the document"),
-  end: int("UTF-16 offset after the text"),
-  start_line: Schema.Int,
-  end_line: Schema.Int,
-  lines: int("Last line of the document"),
-  chunks: int("Passages of the document"),
-  ...freshness,
-  next_offset: Schema.optional(int("Continue here: the start of what was left out"))
-})
-
 const isPart = ({ chunkIndex, endLine, offset, startLine }: DocumentArguments): boolean =>
   [chunkIndex, endLine, offset, startLine].some((part) => part !== undefined)
 
@@ -363,7 +341,6 @@ export const getDocument = make({
     "Read an indexed document or part of it, exactly as indexed: around a passage, or to quote more. " +
     "Name it by source as search shows it (source:12-30), the part by lines, chunk_index, or not at all.",
   input: DocumentArguments,
-  output: DocumentAnswer,
   defaults: () => ({ context: 1, max_tokens: defaultMaxTokens }),
   // A source may end in its lines, and be a doc_id.
   unlisted: ["start_line", "end_line", "doc_id"],
