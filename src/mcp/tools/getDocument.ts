@@ -1,11 +1,9 @@
 import { type Lines, linesOf } from "../../chunking/located.ts"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { orEmpty } from "../../Collections.ts"
 import { documentsEnding, similarSources } from "../../filterHint.ts"
-import { type Wanted, find } from "../../find.ts"
-import { Indexer } from "../../Indexer.ts"
+import { find } from "../../find.ts"
 import { Search } from "../../Search.ts"
 import { Store } from "../../Store.ts"
 import { bounded, fence, sourceCharacters, state } from "../../citations/prompt.ts"
@@ -35,8 +33,6 @@ const candidates = 5
 /** How many collections are searched for a document without a named collection. */
 const mostCollections = 50
 
-const isDocumentId = (text: string): text is DocumentId => text.trim() === text && text !== "" && text.length <= 1000
-
 const shownSource = (source: string): string => JSON.stringify(bounded(source, 200))
 
 /** The collections to search: the named one, else all, the default one first. */
@@ -46,29 +42,12 @@ const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undef
   return all.sort((a, b) => Number(b === defaultCollection) - Number(a === defaultCollection)).slice(0, mostCollections)
 })
 
-/** The id of the document that is meant, if the collection has it. */
-export const idOf = Effect.fnUntraced(function* (
-  collection: CollectionName,
-  ref: Parameters<Store["Type"]["lookup"]>[1][number]
-) {
-  const [found = Option.none()] = yield* orEmpty(collection, [])((yield* Store).lookup(collection, [ref]))
-  return Option.getOrUndefined(found)?.docId
-})
-
-/**
- * Finds a document by source, or by a doc_id given as source, since a result without a source shows its doc_id there.
- */
-const exactly = Effect.fnUntraced(function* (collection: CollectionName, source: string) {
-  const refs = [
-    (yield* Indexer).draft({ content: "", source, metadata: {} }),
-    ...(isDocumentId(source) ? [{ docId: source, derivedId: source }] : [])
-  ]
-  for (const ref of refs) {
-    const docId = yield* idOf(collection, ref)
-    if (docId !== undefined) return [{ collection, docId } satisfies Wanted]
-  }
-  return []
-})
+/** The document with this source, or with it as doc_id, in each of the collections that has one. */
+const exactly = (collections: ReadonlyArray<CollectionName>, source: string) =>
+  Effect.map(
+    Effect.forEach(collections, (name) => orEmpty(name, undefined)(find([name], { source }))),
+    (found) => found.filter((one) => one !== undefined)
+  )
 
 const named = (found: ReadonlyArray<{ readonly collection: CollectionName; readonly source: string }>): string =>
   found
@@ -85,7 +64,7 @@ const named = (found: ReadonlyArray<{ readonly collection: CollectionName; reado
  */
 const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName | undefined, source: string) {
   const collections = yield* collectionsFor(name)
-  const exact = (yield* Effect.forEach(collections, (collection) => exactly(collection, source))).flat()
+  const exact = yield* exactly(collections, source)
   const first = exact.find(({ collection }) => collection === defaultCollection) ?? exact[0]
   if (first !== undefined && (exact.length === 1 || first.collection === defaultCollection)) return first
   const given = shownSource(source)
@@ -106,7 +85,7 @@ const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName |
   }
   if (name !== undefined) {
     const others = (yield* collectionsFor(undefined)).filter((collection) => collection !== name)
-    const there = (yield* Effect.forEach(others, (collection) => exactly(collection, source))).flat()
+    const there = yield* exactly(others, source)
     if (there.length > 0) {
       return yield* refuse(
         "collection",

@@ -24,7 +24,7 @@ import {
   maxTokens,
   plural
 } from "./answers.ts"
-import { idOf } from "./getDocument.ts"
+import { find } from "../../find.ts"
 
 const defaultLimit = 100
 
@@ -72,7 +72,8 @@ export const listSources = make({
       const store = yield* Store
       const filter = indexedSince(since, yield* Clock.currentTimeMillis, given)
       const lineOf = (document: ListedDocument) => line(document, since !== undefined)
-      if (cursor !== undefined && (yield* idOf(collection, { docId: cursor, derivedId: cursor })) === undefined) {
+      const last = cursor && (yield* orEmpty(collection, undefined)(find([collection], { docId: cursor })))
+      if (cursor !== undefined && last === undefined) {
         return yield* refuse(
           "cursor",
           `cursor: the document ${JSON.stringify(cursor)} is gone; start again without a cursor`
