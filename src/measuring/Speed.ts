@@ -35,6 +35,11 @@ export interface Sample {
 /** Milliseconds of a search for 10 results. */
 export const Latencies = Schema.Struct({ p50_ms: Schema.Finite, p95_ms: Schema.Finite, p99_ms: Schema.Finite })
 
+export const latenciesOf = (answers: ReadonlyArray<{ readonly ms: number }>): typeof Latencies.Type => {
+  const times = answers.map(({ ms }) => ms)
+  return { p50_ms: percentile(times, 0.5), p95_ms: percentile(times, 0.95), p99_ms: percentile(times, 0.99) }
+}
+
 export const legs = ["keyword", "vector", "hybrid"] as const
 export type SpeedLeg = (typeof legs)[number]
 
@@ -116,20 +121,6 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
         } satisfies Sample
       }),
 
-      /** The latencies of each leg, without warm-up such as loading the model. */
-      latencies: Effect.fn("Speed.latencies")(function* (
-        collection: CollectionName,
-        queries: ReadonlyArray<string>,
-        leg: SpeedLeg
-      ) {
-        const times = (yield* answers(collection, queries, leg)).map(({ ms }) => ms)
-        return {
-          p50_ms: percentile(times, 0.5),
-          p95_ms: percentile(times, 0.95),
-          p99_ms: percentile(times, 0.99)
-        } satisfies typeof Latencies.Type
-      }),
-
       /** Queries from the passages of one collection or of all, by their sizes; the same for the same index and seed. */
       questions: Effect.fn("Speed.questions")(function* (
         only: CollectionName | undefined,
@@ -148,12 +139,6 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
         const queries = [...new Set(asked.flat())].filter((query) => query !== "").slice(0, wanted)
         return queries.length > 0 ? queries : yield* new NothingIndexed({ collection: only ?? defaultCollection })
       }),
-
-      /** The vector leg's top ten for each query. */
-      nearest: (collection: CollectionName, queries: ReadonlyArray<string>) =>
-        Effect.forEach(queries, (query) =>
-          Effect.map(search.run({ collection, query, topK, ...requests.vector }), ({ hits }) => hits)
-        ),
 
       /** Chunks, embeds and stores documents in an empty index; passages per second. */
       indexing: Effect.fn("Speed.indexing")(function* (inputs: ReadonlyArray<DocumentInput>) {
@@ -175,6 +160,6 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
 
 /** The mean of each query's recall. */
 export const meanRecall = (
-  exact: ReadonlyArray<ReadonlyArray<Hit>>,
-  found: ReadonlyArray<ReadonlyArray<Hit>>
-): number => mean(exact.map((hits, query) => recallAgainst(hits, found[query] ?? [])))
+  exact: ReadonlyArray<{ readonly hits: ReadonlyArray<Hit> }>,
+  found: ReadonlyArray<{ readonly hits: ReadonlyArray<Hit> }>
+): number => mean(exact.map(({ hits }, query) => recallAgainst(hits, found[query]?.hits ?? [])))
