@@ -7,6 +7,8 @@ import {
   Benchmark,
   Evaluation,
   hybridMode,
+  Latencies,
+  latenciesOf,
   meanQuality,
   modes,
   QualityByMode,
@@ -14,7 +16,7 @@ import {
 } from "../measuring/Benchmark.ts"
 import { bytesText, numberText, drawn, count, printResult } from "./output.ts"
 import { Terminal } from "./terminal.ts"
-import { Latencies, latenciesOf, legs, meanRecall, Speed, type SpeedLeg } from "../measuring/Speed.ts"
+import { legs, meanRecall, Speed, type SpeedLeg } from "../measuring/Speed.ts"
 import { SearchConfig } from "../Config.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { gate } from "./gate.ts"

@@ -9,7 +9,7 @@ import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import type { DocumentId, DocumentInput } from "../model/Document.ts"
 import type { SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
-import { requests as modes, percentile } from "./Benchmark.ts"
+import { requests as modes } from "./Benchmark.ts"
 import { mean, queryOf, randomFrom } from "./evaluation.ts"
 
 /** There is no passage to sample queries from. */
@@ -32,14 +32,6 @@ export interface Sample {
   readonly inputs: ReadonlyArray<DocumentInput>
 }
 
-/** Milliseconds of a search for 10 results. */
-export const Latencies = Schema.Struct({ p50_ms: Schema.Finite, p95_ms: Schema.Finite, p99_ms: Schema.Finite })
-
-export const latenciesOf = (answers: ReadonlyArray<{ readonly ms: number }>): typeof Latencies.Type => {
-  const times = answers.map(({ ms }) => ms)
-  return { p50_ms: percentile(times, 0.5), p95_ms: percentile(times, 0.95), p99_ms: percentile(times, 0.99) }
-}
-
 export const legs = ["keyword", "vector", "hybrid"] as const
 export type SpeedLeg = (typeof legs)[number]
 
@@ -48,6 +40,12 @@ const requests: Readonly<Record<SpeedLeg, Partial<SearchRequest>>> = {
   keyword: modes.keyword,
   vector: modes.vector,
   hybrid: { hybrid: true }
+}
+
+/** What a search found, and how long it took in milliseconds. */
+export interface Answered {
+  readonly ms: number
+  readonly hits: ReadonlyArray<Hit>
 }
 
 const topK = 10
