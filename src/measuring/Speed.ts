@@ -21,17 +21,6 @@ class NothingIndexed extends Schema.TaggedError<NothingIndexed>()("NothingIndexe
   }
 }
 
-/** A sample of an index to measure it with. */
-export interface Sample {
-  readonly documents: number
-  readonly passages: number
-  readonly databaseBytes: number
-  /** Passages in all collections, which share the database. */
-  readonly allPassages: number
-  readonly queries: ReadonlyArray<string>
-  readonly inputs: ReadonlyArray<DocumentInput>
-}
-
 export const legs = ["keyword", "vector", "hybrid"] as const
 export type SpeedLeg = (typeof legs)[number]
 
@@ -113,10 +102,11 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
           documents,
           passages,
           databaseBytes,
+          /** Passages in all collections, which share the database. */
           allPassages,
           queries: asked.filter((query) => query !== ""),
           inputs
-        } satisfies Sample
+        }
       }),
 
       /** Queries from the passages of one collection or of all, by their sizes; the same for the same index and seed. */
