@@ -1,4 +1,5 @@
 import * as Option from "effect/Option"
+import * as Record from "effect/Record"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { faultOfKeys, ServerKey } from "../model/Key.ts"
@@ -201,27 +202,41 @@ export const origins = Schema.Array(Schema.String.pipe(Schema.filter(isOrigin)))
   value("list", 'a list of origins like "https://example.org" (scheme, host, port; no path), or ["*"] for any')
 )
 
-/** A key under its TOML name, with its description and default. */
-export const key = <const Name extends string, A, I>(
-  name: Name,
-  schema: Schema.Schema<A, I>,
-  fallback: NoInfer<A>,
-  description: string
-) =>
-  Schema.optionalWith(schema.annotations({ description }), { exact: true, default: () => fallback }).pipe(
-    Schema.fromKey(name)
-  )
+/** A key with its description and default. */
+export const key = <A, I>(schema: Schema.Schema<A, I>, fallback: NoInfer<A>, description: string) =>
+  Schema.optionalWith(schema.annotations({ description }), { exact: true, default: () => fallback })
 
 /** A key without a default; the description says what happens while it is unset. */
-export const optionalKey = <const Name extends string, A, I>(
-  name: Name,
-  schema: Schema.Schema<A, I>,
-  description: string
-) => Schema.optionalWith(schema.annotations({ description }), { exact: true }).pipe(Schema.fromKey(name))
+export const optionalKey = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
+  Schema.optionalWith(schema.annotations({ description }), { exact: true })
 
 /** A key that is always given, because its default depends on the machine. */
-export const givenKey = <const Name extends string, A, I>(
-  name: Name,
-  schema: Schema.Schema<A, I>,
-  description: string
-) => Schema.propertySignature(schema.annotations({ description })).pipe(Schema.fromKey(name))
+export const givenKey = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
+  Schema.propertySignature(schema.annotations({ description }))
+
+/** A name as TOML has it. */
+type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
+  : ""
+
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+type Keyed<Fields> = {
+  [Name in keyof Fields & string]: Fields[Name] extends Schema.PropertySignature<
+    infer Token,
+    infer A,
+    PropertyKey,
+    infer EncodedToken,
+    infer I,
+    infer HasDefault,
+    infer R
+  >
+    ? Schema.PropertySignature<Token, A, Snake<Name>, EncodedToken, I, HasDefault, R>
+    : never
+}
+
+/** A table of keys, whose names in TOML are theirs in snake case. */
+export const table = <Fields extends Record<string, Schema.PropertySignature.All>>(
+  fields: Fields
+): Schema.Struct<Keyed<Fields>> =>
+  Schema.Struct(Record.map(fields, (field, name) => Schema.fromKey(field as never, snake(name)))) as never

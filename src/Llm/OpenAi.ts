@@ -7,8 +7,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Record from "effect/Record"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as Struct from "effect/Struct"
 import { type Llm, LlmUnavailable, type Question } from "../Llm.ts"
 import { endpoint, type OpenAiError, type OpenAiServer, post, refusalIn } from "../vendors/OpenAi.ts"
 import {
@@ -23,32 +25,28 @@ import {
 import { isBusy } from "../vendors/again.ts"
 import { makeCalibration, usualWindow, windowOf } from "./window.ts"
 
-/** Fields of a request on which servers differ, by what this one has refused. */
-export interface Differences {
-  /** Use `max_completion_tokens`, since newer models refuse `max_tokens`. */
-  readonly newLimit: boolean
-  readonly noUsage: boolean
-  readonly noTemperature: boolean
+/** Fields of a request on which servers differ, each by what a server says that refuses it. */
+const refusals = {
+  /** Newer models want `max_completion_tokens` in place of `max_tokens`. */
+  newLimit: /max_completion_tokens/,
+  noUsage: /stream_options/,
+  noTemperature: /temperature/,
   /** Its template has no system role. */
-  readonly noSystem: boolean
+  noSystem: /system.{0,20}(?:role|message|prompt)|roles? must alternate/i
 }
+export type Differences = Readonly<Record<keyof typeof refusals, boolean>>
 
-const noDifferences: Differences = { newLimit: false, noUsage: false, noTemperature: false, noSystem: false }
+const noDifferences: Differences = Record.map(refusals, () => false)
 
 /**
  * What to change after a refusal that names a field; undefined if already changed, or if it names none. A request's own
  * temperature is never dropped: the caller gets the error.
  */
 export const differing = (known: Differences, reason: string, isTemperatureAsked: boolean): Differences | undefined => {
-  if (!known.newLimit && reason.includes("max_completion_tokens")) return { ...known, newLimit: true }
-  if (!known.noUsage && reason.includes("stream_options")) return { ...known, noUsage: true }
-  if (!known.noTemperature && !isTemperatureAsked && reason.includes("temperature")) {
-    return { ...known, noTemperature: true }
-  }
-  if (!known.noSystem && /system.{0,20}(?:role|message|prompt)|roles? must alternate/i.test(reason)) {
-    return { ...known, noSystem: true }
-  }
-  return undefined
+  const refused = Struct.keys(refusals).find(
+    (name) => !known[name] && refusals[name].test(reason) && !(name === "noTemperature" && isTemperatureAsked)
+  )
+  return refused && { ...known, [refused]: true }
 }
 
 /** Servers leave out what they do not know, or send null. */

@@ -7,6 +7,8 @@ import {
   Benchmark,
   Evaluation,
   hybridMode,
+  Latencies,
+  latenciesOf,
   meanQuality,
   modes,
   QualityByMode,
@@ -14,7 +16,7 @@ import {
 } from "../measuring/Benchmark.ts"
 import { bytesText, numberText, drawn, count, printResult } from "./output.ts"
 import { Terminal } from "./terminal.ts"
-import { Latencies, legs, meanRecall, Speed } from "../measuring/Speed.ts"
+import { legs, meanRecall, Speed, type SpeedLeg } from "../measuring/Speed.ts"
 import { SearchConfig } from "../Config.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { gate } from "./gate.ts"
@@ -134,27 +136,28 @@ const measureQuality = Effect.fnUntraced(function* (folders: ReadonlyArray<strin
   }
 })
 
-const nearest = function* (collection: CollectionName, queries: ReadonlyArray<string>) {
-  return yield* (yield* Speed).nearest(collection, queries)
-}
-
 /** Measures the speed of the user's own index. */
 const measureSpeed = Effect.fnUntraced(function* (collection: CollectionName, queries: number, seed: number) {
   const { note } = yield* Terminal
-  const { found, latencies, sample } = yield* inIndex("read", function* () {
+  const { latencies, nearest, sample } = yield* inIndex("read", function* () {
     const each = yield* Speed
     const sample = yield* each.sample(collection, queries, seed)
     yield* note(
       `clew: ${count(sample.queries.length, "query", "queries")} in three modes, then indexing ${count(sample.inputs.length, "document")} into a temporary index`
     )
-    const latencies = {
-      keyword: yield* each.latencies(collection, sample.queries, "keyword"),
-      vector: yield* each.latencies(collection, sample.queries, "vector"),
-      hybrid: yield* each.latencies(collection, sample.queries, "hybrid")
-    }
-    return { sample, latencies, found: yield* nearest(collection, sample.queries) }
+    const answers = (leg: SpeedLeg) => each.answers(collection, sample.queries, leg)
+    const keyword = latenciesOf(yield* answers("keyword"))
+    const nearest = yield* answers("vector")
+    const latencies = { keyword, vector: latenciesOf(nearest), hybrid: latenciesOf(yield* answers("hybrid")) }
+    return { sample, latencies, nearest }
   })
-  const exact = yield* inIndex("read", () => nearest(collection, sample.queries), { exact: true })
+  const exact = yield* inIndex(
+    "read",
+    function* () {
+      return yield* (yield* Speed).answers(collection, sample.queries, "vector")
+    },
+    { exact: true }
+  )
   const rate = yield* inIndex("temporary", function* () {
     return yield* (yield* Speed).indexing(sample.inputs)
   })
@@ -164,7 +167,7 @@ const measureSpeed = Effect.fnUntraced(function* (collection: CollectionName, qu
     passages: sample.passages,
     queries: sample.queries.length,
     legs: latencies,
-    recall_at_10: meanRecall(exact, found),
+    recall_at_10: meanRecall(exact, nearest),
     passages_per_second: rate === undefined ? null : Math.round(rate),
     bytes_per_passage: Math.round(sample.databaseBytes / sample.allPassages),
     peak_memory_bytes: peakMemory()

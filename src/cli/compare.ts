@@ -2,9 +2,9 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { percentile } from "../measuring/Benchmark.ts"
+import { latenciesOf } from "../measuring/Benchmark.ts"
 import { mean } from "../measuring/evaluation.ts"
-import { legs, Speed, type SpeedLeg } from "../measuring/Speed.ts"
+import { type Answered, legs, Speed, type SpeedLeg } from "../measuring/Speed.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { StoreInfo } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
@@ -39,11 +39,6 @@ export const CompareReport = Schema.Struct({
 }).annotations({ identifier: "CompareReport" })
 type CompareReport = typeof CompareReport.Type
 
-interface Answered {
-  readonly ms: number
-  readonly hits: ReadonlyArray<Hit>
-}
-
 const keyOf = ({ collection, document, passage }: Hit): string =>
   JSON.stringify([collection, document.docId, passage.start, passage.end])
 
@@ -67,21 +62,15 @@ const modeOf = (
 ): typeof Mode.Type => {
   const both = differences.flatMap((difference) => difference.both)
   const moves = both.map(({ move }) => move)
-  const times = (share: number) =>
-    [a, b].map((side) =>
-      percentile(
-        side.map(({ ms }) => ms),
-        share
-      )
-    ) as [number, number]
+  const [inA, inB] = [latenciesOf(a), latenciesOf(b)]
   return {
     overlap_at_10: mean(differences.map(({ overlap }) => overlap)),
     same: differences.filter((one) => one.overlap === 1 && one.both.every(({ move }) => move === 0)).length,
     moves: both.length === 0 ? 0 : mean(moves),
     largest_move: largest(moves),
     largest_score_difference: largest(both.map(({ score }) => score)),
-    p50_ms: times(0.5),
-    p95_ms: times(0.95)
+    p50_ms: [inA.p50_ms, inB.p50_ms],
+    p95_ms: [inA.p95_ms, inB.p95_ms]
   }
 }
 

@@ -6,7 +6,7 @@ import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { type Answered, type JudgedMode, judgedModes, type Scores, isRelevant, Judging } from "../measuring/Judging.ts"
-import { percentile } from "../measuring/Benchmark.ts"
+import { latenciesOf } from "../measuring/Benchmark.ts"
 import { bootstrap, mean } from "../measuring/evaluation.ts"
 import { printable, printableLine, Terminal } from "./terminal.ts"
 import { count, drawn, printResult } from "./output.ts"
@@ -94,12 +94,12 @@ const configurationOf = (configuration: string, answered: ReadonlyArray<Answered
       judged_at_10: mean(values("judged_at_10"))
     }
   }
-  const times = answered.map(({ ms }) => ms)
+  const { p50_ms, p95_ms } = latenciesOf(answered)
   return {
     configuration,
     modes: Object.fromEntries(judgedModes.map((mode) => [mode, of(mode)])) as Record<JudgedMode, typeof Mode.Type>,
-    p50_ms: percentile(times, 0.5),
-    p95_ms: percentile(times, 0.95)
+    p50_ms,
+    p95_ms
   } satisfies typeof Configuration.Type
 }
 

@@ -13,12 +13,21 @@ export const widthOf = (text: string): number => {
   return width
 }
 
+const opening = "\u300c\u300e\uff08\u3010\u3008\u300a\u3014\uff3b\uff5b"
+const closing =
+  "\u3001\u3002\uff0c\uff0e\uff01\uff1f\uff1a\uff1b\u300d\u300f\uff09\u3011\u3009\u300b\u3015\uff3d\uff5d\u30fb\u30fc\u2026"
+const unspaced = "\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}"
+
 /**
  * Words with the blanks before them; in scripts without blanks, each character is a word, with the brackets that open
  * before it and the marks that close after it.
  */
-const words =
-  /\s*(?:[\u300c\u300e\uff08\u3010\u3008\u300a\u3014\uff3b\uff5b]{0,3}[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}][\u3001\u3002\uff0c\uff0e\uff01\uff1f\uff1a\uff1b\u300d\u300f\uff09\u3011\u3009\u300b\u3015\uff3d\uff5d\u30fb\u30fc\u2026]{0,4}|[^\s\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u300c\u300e\uff08\u3010\u3008\u300a\u3014\uff3b\uff5b]+|\S)|\s+$/gu
+const words = new RegExp(
+  `\\s*(?:[${opening}]{0,3}[${unspaced}][${closing}]{0,4}|[^\\s${unspaced}${opening}]+|\\S)|\\s+$`,
+  "gu"
+)
+/** What may go on in the next fragment: the last word, and all brackets that open it. */
+const unfinished = new RegExp(`\\s*[${opening}]+$`, "u")
 
 /** Wraps each line to a terminal's width; elsewhere the text stays as it is. */
 export const wrapped = (face: { readonly isTerminal: boolean; readonly columns: number }, text: string): string =>
@@ -31,16 +40,8 @@ export const wrapped = (face: { readonly isTerminal: boolean; readonly columns: 
 
 /** Wraps a line to a width, only between words; a longer word gets its own line. */
 export const wrapLine = (line: string, width: number): ReadonlyArray<string> => {
-  if (widthOf(line) <= width) return [line]
-  const lines: Array<string> = []
-  let current = ""
-  for (const [word] of line.matchAll(words)) {
-    if (current.trim() !== "" && widthOf(current + word) > width) {
-      lines.push(current)
-      current = word.trimStart()
-    } else current += word
-  }
-  return current.trim() === "" ? lines : [...lines, current]
+  const { end, push } = wrapStream(width)
+  return widthOf(line) <= width ? [line] : (push(line) + end()).split("\n")
 }
 
 /** Wraps a text that comes in fragments to a width. */
@@ -51,52 +52,33 @@ interface WrapStream {
   readonly end: () => string
 }
 
-const unspaced = "\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}"
-/** A line's end, blanks, a word, or a character of a script without blanks. */
-const parts = new RegExp(`\\n|[^\\S\\n]+|[${unspaced}]|[^\\s${unspaced}]+`, "gu")
-const complete = new RegExp(`^(?:\\n|[${unspaced}])$`, "u")
-
-/** A word is shown once its end is known; one wider than a line gets its own line. Line ends of the text stay. */
+/** Wraps as `wrapLine` does. A word is shown once its end is known. Line ends of the text stay. */
 export const wrapStream = (width: number): WrapStream => {
   let pending = ""
-  let blanks = ""
   let column = 0
 
-  const place = (part: string): string => {
-    if (part === "\n") {
-      column = 0
-      blanks = ""
-      return part
-    }
-    if (part.trim() === "") {
-      blanks += part
-      return ""
-    }
-    const own = widthOf(part)
-    const before = widthOf(blanks)
-    const breaks = column > 0 && column + before + own > width && (blanks !== "" || complete.test(part))
-    const shown = breaks ? `\n${part}` : blanks + part
-    column = breaks ? own : column + before + own
-    blanks = ""
-    return shown
+  const place = ([word]: RegExpExecArray): string => {
+    const at = word.lastIndexOf("\n") + 1
+    if (at > 0) column = 0
+    const own = word.trimStart()
+    const wide = column + widthOf(word.slice(at))
+    const breaks = wide > width && (column > 0 || own === "")
+    column = breaks ? widthOf(own) : wide
+    return breaks ? (own === "" ? word.slice(0, at) : `\n${own}`) : word
+  }
+
+  const upTo = (end: number) => {
+    const shown = pending.slice(0, end).matchAll(words)
+    pending = pending.slice(end)
+    return Array.from(shown, place).join("")
   }
 
   return {
     push: (fragment) => {
       pending += fragment
-      const found = pending.match(parts) ?? []
-      const last = found.at(-1)
-      const held = last === undefined || complete.test(last) ? "" : last
-      pending = held
-      return found
-        .slice(0, held === "" ? undefined : -1)
-        .map(place)
-        .join("")
+      const last = [...pending.matchAll(words)].at(-1)?.index ?? 0
+      return upTo(Math.min(last, unfinished.exec(pending)?.index ?? last))
     },
-    end: () => {
-      const rest = pending
-      pending = ""
-      return (rest.match(parts) ?? []).map(place).join("")
-    }
+    end: () => upTo(pending.length)
   }
 }

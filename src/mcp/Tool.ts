@@ -114,43 +114,32 @@ export interface Tool {
 }
 
 export interface Answer<O> {
+  /** JSON, but for fields that are undefined; its `notice` says how to read it, and what to do next. */
   readonly structured: O
   /** Text for the model, one block each. */
   readonly text: ReadonlyArray<string>
 }
 
-interface Definition<A, I, O, OI, E> {
+interface Definition<A, I, E> {
   readonly name: string
   readonly title: string
   readonly description: (settings: Settings) => string
   readonly input: Schema.Schema<A, I>
-  readonly output: Schema.Schema<O, OI>
   readonly defaults?: (settings: Settings) => Readonly<Record<string, unknown>>
   /** Arguments that are taken but not listed: few callers need them. */
   readonly unlisted?: ReadonlyArray<string>
   /** Whether an answer may be long; clients cut those of other tools. */
   readonly long?: boolean
   readonly writes?: boolean
-  readonly run: (args: A, settings: Settings, call: Call) => Effect.Effect<Answer<O>, E | RpcError, Needs>
+  readonly run: (args: A, settings: Settings, call: Call) => Effect.Effect<Answer<object>, E | RpcError, Needs>
 }
 
 /** The most that Claude Code takes of an answer before it puts it into a file; `max_tokens` is the limit. */
 const mostCharacters = 500_000
 
-/** A tool whose JSON Schemas and checks come from the same two Schemas. */
-export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): Tool => {
-  const {
-    defaults,
-    description,
-    input,
-    long = false,
-    name,
-    output,
-    run,
-    title,
-    unlisted = [],
-    writes = false
-  } = definition
+/** A tool whose JSON Schema and checks come from the same Schema. */
+export const make = <A, I, E>(definition: Definition<A, I, E>): Tool => {
+  const { defaults, description, input, long = false, name, run, title, unlisted = [], writes = false } = definition
   const inputJson = (settings: Settings) => {
     const { properties = {}, ...json } = toJsonSchema(input)
     const usual = defaults?.(settings) ?? {}
@@ -160,7 +149,6 @@ export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): To
     return { ...json, properties: Object.fromEntries(listed) }
   }
   const decode = decoder(input)
-  const encode = Schema.encode(output)
   return {
     name,
     writes,
@@ -182,13 +170,10 @@ export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): To
       }) as unknown as Listed,
     call: (args, settings, call) =>
       Effect.map(decode(args ?? {}), (decoded) =>
-        Effect.gen(function* () {
-          const { structured, text } = yield* run(decoded, settings, call)
-          return {
-            content: text.map((block) => ({ type: "text" as const, text: block })),
-            structuredContent: (yield* Effect.orDie(encode(structured))) as Record<string, unknown>
-          }
-        })
+        Effect.map(run(decoded, settings, call), ({ structured, text }) => ({
+          content: text.map((block) => ({ type: "text" as const, text: block })),
+          structuredContent: { ...structured }
+        }))
       )
   }
 }

@@ -2,6 +2,7 @@ import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Record from "effect/Record"
@@ -172,6 +173,14 @@ export const percentile = (values: ReadonlyArray<number>, share: number): number
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0
 }
 
+/** Milliseconds of a search. */
+export const Latencies = Schema.Struct({ p50_ms: Schema.Finite, p95_ms: Schema.Finite, p99_ms: Schema.Finite })
+
+export const latenciesOf = (searches: ReadonlyArray<{ readonly ms: number }>): typeof Latencies.Type => {
+  const times = searches.map(({ ms }) => ms)
+  return { p50_ms: percentile(times, 0.5), p95_ms: percentile(times, 0.95), p99_ms: percentile(times, 0.99) }
+}
+
 /** The documents of a ranking of passages, each at the rank of its best passage, by record id. */
 export const documentsOf = (hits: ReadonlyArray<Hit>, corpus: string): ReadonlyArray<string> => [
   ...new Set(
@@ -205,12 +214,11 @@ export class Benchmark extends Effect.Service<Benchmark>()("clew/Benchmark", {
       const run = (query: string, topK: number) => search.run({ ...requests[mode], query, topK })
       // Warm up: the first queries load the model and fill SQLite's cache.
       for (const { text } of queries.slice(0, 5)) yield* run(text, 10)
-      const milliseconds: Array<number> = []
+      const times: Array<{ readonly ms: number }> = []
       const scores: Array<Quality> = []
       for (const { judgements, text } of queries) {
-        const before = yield* Clock.currentTimeNanos
-        yield* run(text, 10)
-        milliseconds.push(Number((yield* Clock.currentTimeNanos) - before) / 1e6)
+        const [time] = yield* Effect.timed(run(text, 10))
+        times.push({ ms: Duration.toMillis(time) })
         const ranking = documentsOf((yield* run(text, depth)).hits, corpus)
         scores.push({
           ndcg_at_10: ndcgAt(10, ranking, judgements),
@@ -222,22 +230,21 @@ export class Benchmark extends Effect.Service<Benchmark>()("clew/Benchmark", {
           p95_ms: 0
         })
       }
-      const latencies = { p50_ms: percentile(milliseconds, 0.5), p95_ms: percentile(milliseconds, 0.95) }
-      return [mode, { ...meanQuality(scores), ...latencies }] as const
+      const { p50_ms, p95_ms } = latenciesOf(times)
+      return { ...meanQuality(scores), p50_ms, p95_ms }
     })
 
     return {
       /** Indexes the dataset's corpus into an empty index, and runs every judged query in every mode. */
       evaluate: Effect.fn("Benchmark.evaluate")(function* (dataset: Dataset) {
         const { indexMs, ...indexed } = yield* index(dataset)
-        const measured = yield* Effect.forEach(modes, (mode) => measure(dataset, mode))
         return {
           dataset: dataset.name,
           queries: dataset.queries.length,
           ...indexed,
           index_time_ms: indexMs,
           passages_per_second: Math.round((indexed.passages * 1000) / Math.max(1, indexMs)),
-          modes: Object.fromEntries(measured) as Record<BenchmarkMode, Quality>
+          modes: yield* Effect.all(Record.map(requests, (_, mode) => measure(dataset, mode)))
         } satisfies typeof Evaluation.Type
       })
     }

@@ -1,5 +1,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Record from "effect/Record"
+import * as Struct from "effect/Struct"
 import type { CollectionName } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
 import type { Filter } from "../model/Filter.ts"
@@ -18,7 +20,8 @@ import { ndcgAt, recallAt, reciprocalRankAt } from "./evaluation.ts"
 export const judgedModes = ["configured", "keyword", "vector", "hybrid rrf", "hybrid score"] as const
 export type JudgedMode = (typeof judgedModes)[number]
 
-const requests: Readonly<Record<JudgedMode, Partial<SearchRequest>>> = { ...requestsBy, configured: { hybrid: true } }
+const known = { ...requestsBy, configured: { hybrid: true } }
+const requests: Readonly<Record<JudgedMode, Partial<SearchRequest>>> = Struct.pick(known, ...judgedModes)
 
 /** A passage to judge, and its rank in each mode that found it. */
 export interface Pooled {
@@ -157,15 +160,9 @@ export class Judging extends Effect.Service<Judging>()("clew/Judging", {
       for (const question of questions.slice(0, 1)) yield* scored(question, "configured", collection)
       return yield* Effect.forEach(questions, (question) =>
         Effect.gen(function* () {
-          const all = yield* Effect.forEach(judgedModes, (mode) =>
-            Effect.map(scored(question, mode, collection), (found) => [mode, found] as const)
-          )
-          const scores = all.map(([mode, { scores }]) => [mode, scores] as const)
-          return {
-            query: question.query,
-            scores: Object.fromEntries(scores) as Answered["scores"],
-            ms: all[judgedModes.indexOf("configured")]![1].ms
-          } satisfies Answered
+          const found = yield* Effect.all(Record.map(requests, (_, mode) => scored(question, mode, collection)))
+          const scores = Record.map(found, ({ scores }) => scores)
+          return { query: question.query, scores, ms: found.configured.ms } satisfies Answered
         })
       )
     })

@@ -9,7 +9,7 @@ import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import type { DocumentId, DocumentInput } from "../model/Document.ts"
 import type { SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
-import { requests as modes, percentile } from "./Benchmark.ts"
+import { requests as modes } from "./Benchmark.ts"
 import { mean, queryOf, randomFrom } from "./evaluation.ts"
 
 /** There is no passage to sample queries from. */
@@ -21,20 +21,6 @@ class NothingIndexed extends Schema.TaggedError<NothingIndexed>()("NothingIndexe
   }
 }
 
-/** A sample of an index to measure it with. */
-export interface Sample {
-  readonly documents: number
-  readonly passages: number
-  readonly databaseBytes: number
-  /** Passages in all collections, which share the database. */
-  readonly allPassages: number
-  readonly queries: ReadonlyArray<string>
-  readonly inputs: ReadonlyArray<DocumentInput>
-}
-
-/** Milliseconds of a search for 10 results. */
-export const Latencies = Schema.Struct({ p50_ms: Schema.Finite, p95_ms: Schema.Finite, p99_ms: Schema.Finite })
-
 export const legs = ["keyword", "vector", "hybrid"] as const
 export type SpeedLeg = (typeof legs)[number]
 
@@ -43,6 +29,12 @@ const requests: Readonly<Record<SpeedLeg, Partial<SearchRequest>>> = {
   keyword: modes.keyword,
   vector: modes.vector,
   hybrid: { hybrid: true }
+}
+
+/** What a search found, and how long it took in milliseconds. */
+export interface Answered {
+  readonly ms: number
+  readonly hits: ReadonlyArray<Hit>
 }
 
 const topK = 10
@@ -110,24 +102,11 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
           documents,
           passages,
           databaseBytes,
+          /** Passages in all collections, which share the database. */
           allPassages,
           queries: asked.filter((query) => query !== ""),
           inputs
-        } satisfies Sample
-      }),
-
-      /** The latencies of each leg, without warm-up such as loading the model. */
-      latencies: Effect.fn("Speed.latencies")(function* (
-        collection: CollectionName,
-        queries: ReadonlyArray<string>,
-        leg: SpeedLeg
-      ) {
-        const times = (yield* answers(collection, queries, leg)).map(({ ms }) => ms)
-        return {
-          p50_ms: percentile(times, 0.5),
-          p95_ms: percentile(times, 0.95),
-          p99_ms: percentile(times, 0.99)
-        } satisfies typeof Latencies.Type
+        }
       }),
 
       /** Queries from the passages of one collection or of all, by their sizes; the same for the same index and seed. */
@@ -149,12 +128,6 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
         return queries.length > 0 ? queries : yield* new NothingIndexed({ collection: only ?? defaultCollection })
       }),
 
-      /** The vector leg's top ten for each query. */
-      nearest: (collection: CollectionName, queries: ReadonlyArray<string>) =>
-        Effect.forEach(queries, (query) =>
-          Effect.map(search.run({ collection, query, topK, ...requests.vector }), ({ hits }) => hits)
-        ),
-
       /** Chunks, embeds and stores documents in an empty index; passages per second. */
       indexing: Effect.fn("Speed.indexing")(function* (inputs: ReadonlyArray<DocumentInput>) {
         // The first document loads the model.
@@ -175,6 +148,6 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
 
 /** The mean of each query's recall. */
 export const meanRecall = (
-  exact: ReadonlyArray<ReadonlyArray<Hit>>,
-  found: ReadonlyArray<ReadonlyArray<Hit>>
-): number => mean(exact.map((hits, query) => recallAgainst(hits, found[query] ?? [])))
+  exact: ReadonlyArray<{ readonly hits: ReadonlyArray<Hit> }>,
+  found: ReadonlyArray<{ readonly hits: ReadonlyArray<Hit> }>
+): number => mean(exact.map(({ hits }, query) => recallAgainst(hits, found[query]?.hits ?? [])))

@@ -17,6 +17,9 @@ describe("recall", () => {
   })
 
   it("is a mean over the queries", () => {
-    assert.strictEqual(meanRecall([hits(0.9), hits(0.9)], [hits(0.9), hits(0.1)]), 0.5)
+    assert.strictEqual(
+      meanRecall([{ hits: hits(0.9) }, { hits: hits(0.9) }], [{ hits: hits(0.9) }, { hits: hits(0.1) }]),
+      0.5
+    )
   })
 })

@@ -1,27 +1,14 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { int, text } from "../../model/fields.ts"
 import { orEmpty } from "../../Collections.ts"
 import { Embedders } from "../../Embedders.ts"
 import { CollectionName, defaultCollection, describeEmbedder } from "../../model/Collection.ts"
-import { CollectionInfo, Embedding, toCollectionInfo, toEmbedding } from "../../model/Stats.ts"
+import { CollectionInfo, toCollectionInfo, toEmbedding } from "../../model/Stats.ts"
 import { Store } from "../../Store.ts"
 import { version } from "../../version.ts"
 import { type Settings, make } from "../Tool.ts"
 import { defaultMaxTokens, described, fitting, maxTokens, plural } from "./answers.ts"
-
-const IndexInfo = Schema.Struct({
-  documents: int("Documents of the index, or of the named collection"),
-  chunks: int("Passages of these documents"),
-  database_bytes: int("Size of the database"),
-  model: Schema.optional(text("Name of the embedding model")),
-  embedding: Schema.optional(Embedding),
-  collections: Schema.Array(CollectionInfo),
-  omitted: Schema.optional(int("Collections left out to fit max_tokens")),
-  read_only: Schema.Boolean,
-  version: text("Clew's version")
-})
 
 /** The contents of the index or of one collection. An embedder that does not answer is left out. */
 export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Settings, collection?: CollectionName) {
@@ -79,7 +66,6 @@ export const collectionInfo = make({
     collection: Schema.optional(described(CollectionName, "Only this one")),
     maxTokens
   }),
-  output: IndexInfo,
   unlisted: ["max_tokens"],
   run: ({ collection, maxTokens = defaultMaxTokens }, settings) =>
     Effect.gen(function* () {

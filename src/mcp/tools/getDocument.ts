@@ -1,26 +1,22 @@
 import { type Lines, linesOf } from "../../chunking/located.ts"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { orEmpty } from "../../Collections.ts"
 import { documentsEnding, similarSources } from "../../filterHint.ts"
-import { type Wanted, find } from "../../find.ts"
-import { Indexer } from "../../Indexer.ts"
+import { find } from "../../find.ts"
 import { Search } from "../../Search.ts"
 import { Store } from "../../Store.ts"
 import { bounded, fence, sourceCharacters, state } from "../../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
 import { citedIn, linesCited } from "../../model/Locator.ts"
-import { freshness, toFreshness } from "../../model/SearchResult.ts"
+import { toFreshness } from "../../model/SearchResult.ts"
 import type { StoredDocument } from "../../model/Stored.ts"
-import { int, text } from "../../model/fields.ts"
 import { valueText } from "../../model/kinds.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { RpcError, refuse } from "../RpcError.ts"
 import { make } from "../Tool.ts"
 import {
-  Notice,
   boundedMetadata,
   defaultMaxTokens,
   described,
@@ -37,8 +33,6 @@ const candidates = 5
 /** How many collections are searched for a document without a named collection. */
 const mostCollections = 50
 
-const isDocumentId = (text: string): text is DocumentId => text.trim() === text && text !== "" && text.length <= 1000
-
 const shownSource = (source: string): string => JSON.stringify(bounded(source, 200))
 
 /** The collections to search: the named one, else all, the default one first. */
@@ -48,29 +42,12 @@ const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undef
   return all.sort((a, b) => Number(b === defaultCollection) - Number(a === defaultCollection)).slice(0, mostCollections)
 })
 
-/** The id of the document that is meant, if the collection has it. */
-export const idOf = Effect.fnUntraced(function* (
-  collection: CollectionName,
-  ref: Parameters<Store["Type"]["lookup"]>[1][number]
-) {
-  const [found = Option.none()] = yield* orEmpty(collection, [])((yield* Store).lookup(collection, [ref]))
-  return Option.getOrUndefined(found)?.docId
-})
-
-/**
- * Finds a document by source, or by a doc_id given as source, since a result without a source shows its doc_id there.
- */
-const exactly = Effect.fnUntraced(function* (collection: CollectionName, source: string) {
-  const refs = [
-    (yield* Indexer).draft({ content: "", source, metadata: {} }),
-    ...(isDocumentId(source) ? [{ docId: source, derivedId: source }] : [])
-  ]
-  for (const ref of refs) {
-    const docId = yield* idOf(collection, ref)
-    if (docId !== undefined) return [{ collection, docId } satisfies Wanted]
-  }
-  return []
-})
+/** The document with this source, or with it as doc_id, in each of the collections that has one. */
+const exactly = (collections: ReadonlyArray<CollectionName>, source: string) =>
+  Effect.map(
+    Effect.forEach(collections, (name) => orEmpty(name, undefined)(find([name], { source }))),
+    (found) => found.filter((one) => one !== undefined)
+  )
 
 const named = (found: ReadonlyArray<{ readonly collection: CollectionName; readonly source: string }>): string =>
   found
@@ -87,7 +64,7 @@ const named = (found: ReadonlyArray<{ readonly collection: CollectionName; reado
  */
 const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName | undefined, source: string) {
   const collections = yield* collectionsFor(name)
-  const exact = (yield* Effect.forEach(collections, (collection) => exactly(collection, source))).flat()
+  const exact = yield* exactly(collections, source)
   const first = exact.find(({ collection }) => collection === defaultCollection) ?? exact[0]
   if (first !== undefined && (exact.length === 1 || first.collection === defaultCollection)) return first
   const given = shownSource(source)
@@ -108,7 +85,7 @@ const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName |
   }
   if (name !== undefined) {
     const others = (yield* collectionsFor(undefined)).filter((collection) => collection !== name)
-    const there = (yield* Effect.forEach(others, (collection) => exactly(collection, source))).flat()
+    const there = yield* exactly(others, source)
     if (there.length > 0) {
       return yield* refuse(
         "collection",
@@ -200,26 +177,6 @@ const DocumentArguments = Schema.Struct({
   maxTokens
 })
 type DocumentArguments = typeof DocumentArguments.Type
-
-const DocumentAnswer = Schema.Struct({
-  notice: Notice,
-  doc_id: Schema.String,
-  source: text("The document's source, or its doc_id if it has none"),
-  title: Schema.optional(Schema.String),
-  collection: Schema.optional(Schema.String),
-  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
-    description: "The document's own keys"
-  }),
-  text: text("The requested part, exactly as in the original"),
-  start: int("UTF-16 offset of the text in the document"),
-  end: int("UTF-16 offset after the text"),
-  start_line: Schema.Int,
-  end_line: Schema.Int,
-  lines: int("Last line of the document"),
-  chunks: int("Passages of the document"),
-  ...freshness,
-  next_offset: Schema.optional(int("Continue here: the start of what was left out"))
-})
 
 const isPart = ({ chunkIndex, endLine, offset, startLine }: DocumentArguments): boolean =>
   [chunkIndex, endLine, offset, startLine].some((part) => part !== undefined)
@@ -363,7 +320,6 @@ export const getDocument = make({
     "Read an indexed document or part of it, exactly as indexed: around a passage, or to quote more. " +
     "Name it by source as search shows it (source:12-30), the part by lines, chunk_index, or not at all.",
   input: DocumentArguments,
-  output: DocumentAnswer,
   defaults: () => ({ context: 1, max_tokens: defaultMaxTokens }),
   // A source may end in its lines, and be a doc_id.
   unlisted: ["start_line", "end_line", "doc_id"],

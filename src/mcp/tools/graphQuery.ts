@@ -16,17 +16,6 @@ const nameCharacters = 200
 
 const shown = (text: string): string => bounded(oneLine(text), nameCharacters)
 
-/** The fields of `GraphEntity`, in a schema with fewer tokens than HTTP's. */
-const Known = Schema.Struct({
-  notice: Schema.String,
-  name: Schema.String,
-  description: Schema.optional(Schema.String),
-  documents: Schema.Int,
-  omitted: Schema.optional(Schema.Int),
-  mentions: Schema.Array(Schema.Unknown),
-  neighbours: Schema.Array(Schema.Unknown)
-})
-
 export const graphQuery = make({
   name: "graph_query",
   title: "Knowledge graph",
@@ -38,7 +27,6 @@ export const graphQuery = make({
     collection: Schema.optional(described(CollectionName, "Its collection")),
     maxTokens
   }),
-  output: Known,
   defaults: () => ({ hops: 1 }),
   unlisted: ["collection", "max_tokens"],
   run: ({ collection = defaultCollection, entity, hops = 1, kind, maxTokens = defaultMaxTokens }) =>

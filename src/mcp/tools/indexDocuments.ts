@@ -2,12 +2,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Indexer } from "../../Indexer.ts"
-import { IndexResponse, toIndexResponse } from "../../api/Documents.ts"
+import { toIndexResponse } from "../../api/Documents.ts"
 import { bounded } from "../../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentInput } from "../../model/Document.ts"
 import { EmbedderUnavailable } from "../../Embedder.ts"
-import { int } from "../../model/fields.ts"
 import { make, mostItems } from "../Tool.ts"
 import { defaultMaxTokens, described, fitting, maxTokens, plural, tooFewTokens } from "./answers.ts"
 
@@ -80,10 +79,6 @@ export const indexDocuments = make({
     "Add documents to the user's index, only when the user asks for it. " +
     "content: Markdown is split at its headings; metadata: source (a unique path or label, to cite and replace it by), title, keys of your own, to filter by.",
   input: IndexArguments,
-  output: Schema.Struct({
-    ...IndexResponse.fields,
-    omitted: Schema.optional(int("Documents left out of the list to fit max_tokens"))
-  }),
   unlisted: ["max_tokens"],
   writes: true,
   run: ({ collection: name = defaultCollection, documents: inputs, maxTokens = defaultMaxTokens }, _, { progress }) =>

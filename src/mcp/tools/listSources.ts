@@ -1,13 +1,13 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { int, text, within } from "../../model/fields.ts"
+import { within } from "../../model/fields.ts"
 import { bounded, sourceCharacters } from "../../citations/prompt.ts"
 import { orEmpty } from "../../Collections.ts"
 import { filterHint } from "../../filterHint.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
-import { freshness, isoTime } from "../../model/SearchResult.ts"
+import { isoTime } from "../../model/SearchResult.ts"
 import { indexedSince } from "../../model/Since.ts"
 import type { ListedDocument } from "../../model/Stored.ts"
 import { refuse } from "../RpcError.ts"
@@ -17,7 +17,6 @@ import {
   defaultMaxTokens,
   fitting,
   guard,
-  Notice,
   quote,
   described,
   FilterArgument,
@@ -25,7 +24,7 @@ import {
   maxTokens,
   plural
 } from "./answers.ts"
-import { idOf } from "./getDocument.ts"
+import { find } from "../../find.ts"
 
 const defaultLimit = 100
 
@@ -36,20 +35,6 @@ const ListArguments = Schema.Struct({
   cursor: Schema.optional(described(DocumentId, "next_cursor of the last page")),
   collection: Schema.optional(described(CollectionName, "Default: default")),
   maxTokens
-})
-
-const ListAnswer = Schema.Struct({
-  notice: Notice,
-  sources: Schema.Array(
-    Schema.Struct({
-      source: text("The document's source, or its doc_id if it has none"),
-      doc_id: Schema.String,
-      title: Schema.optional(Schema.String),
-      chunks: int("Its passages"),
-      indexed_at: freshness.indexed_at
-    })
-  ).annotations({ description: "By source" }),
-  next_cursor: Schema.optional(text("The next page's cursor, if there is one"))
 })
 
 const line = (document: ListedDocument, isDated: boolean): string => {
@@ -73,7 +58,6 @@ export const listSources = make({
   description: () =>
     "List the indexed documents by source, page by page, with the time of indexing; narrow by filter, or by since to what is new.",
   input: ListArguments,
-  output: ListAnswer,
   defaults: () => ({ limit: defaultLimit, max_tokens: defaultMaxTokens }),
   unlisted: ["max_tokens"],
   run: ({
@@ -88,7 +72,8 @@ export const listSources = make({
       const store = yield* Store
       const filter = indexedSince(since, yield* Clock.currentTimeMillis, given)
       const lineOf = (document: ListedDocument) => line(document, since !== undefined)
-      if (cursor !== undefined && (yield* idOf(collection, { docId: cursor, derivedId: cursor })) === undefined) {
+      const last = cursor && (yield* orEmpty(collection, undefined)(find([collection], { docId: cursor })))
+      if (cursor !== undefined && last === undefined) {
         return yield* refuse(
           "cursor",
           `cursor: the document ${JSON.stringify(cursor)} is gone; start again without a cursor`

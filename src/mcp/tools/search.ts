@@ -1,11 +1,11 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { flag, int, list } from "../../model/fields.ts"
+import { flag } from "../../model/fields.ts"
 import { bounded, citation, entry, formatPrompt, sourceCharacters } from "../../citations/prompt.ts"
 import { gathered } from "../../citations/citations.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
 import { LikeText } from "../../model/Query.ts"
-import { toProvenance, type Hit, SearchResponse, PromptResponse } from "../../model/SearchResult.ts"
+import { toProvenance, type Hit } from "../../model/SearchResult.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { Search, type SearchOutcome } from "../../Search.ts"
 import { refuse } from "../RpcError.ts"
@@ -23,27 +23,13 @@ import {
   tokensOf,
   tooFewTokens,
   guard,
-  Notice,
   quote,
   toQuoted,
   emptyHanded,
   plural,
   remarksOn,
-  SearchArguments,
-  anyObject
+  SearchArguments
 } from "./answers.ts"
-
-const Explained = anyObject.annotations({ description: "Present with explain" })
-
-const SearchAnswer = Schema.Struct({
-  notice: Notice,
-  ...SearchResponse.fields,
-  results: Schema.Array(anyObject),
-  explain: Schema.optional(Explained),
-  read_as: Schema.optional(anyObject),
-  omitted: Schema.optional(int("Passages found but left out to fit max_tokens")),
-  left_out: Schema.optional(list(Schema.String, "Places of the first of those"))
-})
 
 /** Arguments of searches that few callers need, and each conversation would pay for. */
 const rare = ["alpha", "hybrid", "fusion", "graph", "explain"]
@@ -154,7 +140,6 @@ export const search = make({
     detail: detailArgument,
     explain: Schema.optional(flag("Explain the scores"))
   }),
-  output: SearchAnswer,
   defaults: ({ topK }) => ({ top_k: topK, hybrid: true, detail: defaultDetail, max_tokens: defaultMaxTokens }),
   unlisted: rare,
   long: true,
@@ -195,7 +180,6 @@ export const similar = make({
     ...searching,
     detail: detailArgument
   }),
-  output: SearchAnswer,
   defaults: ({ topK }) => ({ top_k: topK }),
   unlisted: [...rare, "collection", "detail", "doc_id", "max_tokens", "min_relevance", "since"],
   run: ({ chunkIndex, detail, docId, maxTokens, source, text, ...request }, settings) =>
@@ -239,19 +223,12 @@ const defaultTopK = 3
 /** A budget of 0: its error names the least that is needed. */
 const nothingFits = (countTokens: (text: string) => number) => ({ maxTokens: 0, countTokens })
 
-const PromptAnswer = Schema.Struct({
-  ...PromptResponse.fields,
-  read_as: Schema.optional(anyObject),
-  notice: Schema.optional(Notice)
-})
-
 export const getPrompt = make({
   name: "get_prompt",
   title: "Search and build a prompt",
   description: () =>
     "Search as search does, and get one ready prompt: instruction, numbered passages, question. Use it to answer with citations [1], [2], or to hand a grounded prompt to another model.",
   input: Schema.Struct({ ...SearchArguments.fields, filter: FilterArgument }),
-  output: PromptAnswer,
   defaults: () => ({ top_k: defaultTopK, hybrid: true, max_tokens: defaultMaxTokens }),
   unlisted: [...rare, "collection", "max_tokens", "min_relevance", "queries", "since"],
   long: true,

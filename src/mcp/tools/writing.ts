@@ -13,13 +13,12 @@ import { isBelow } from "../../files/below.ts"
 import { alike, withoutGone } from "../../files/roots.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
-import { int, list, text } from "../../model/fields.ts"
 import { mustHaveLength } from "../../model/kinds.ts"
 import { isoTime } from "../../model/SearchResult.ts"
 import { Store } from "../../Store.ts"
 import { refuse } from "../RpcError.ts"
 import { type Call, make, mostItems } from "../Tool.ts"
-import { defaultMaxTokens, described, fitting, guard, Notice, plural, quote } from "./answers.ts"
+import { defaultMaxTokens, described, fitting, guard, plural, quote } from "./answers.ts"
 import { findDocument } from "./getDocument.ts"
 import { whileProgressing } from "./indexDocuments.ts"
 
@@ -63,25 +62,6 @@ const allowed = (argument: string, given: string, folders: ReadonlyArray<string>
     return isBelow(real, realFolders(folders)) ? Effect.succeed(isNamed ? whole : real) : outside()
   })
 
-const Failure = Schema.Struct({ path: Schema.String, reason: Schema.String })
-
-const Written = Schema.Struct({
-  notice: Notice,
-  created: int("New documents"),
-  updated: int("Changed documents"),
-  unchanged: int("Unchanged documents"),
-  deleted_documents: int("Documents that were removed"),
-  deleted_chunks: int("Their passages"),
-  skipped: int("Files that were skipped"),
-  indexed_at: text("When this was done"),
-  documents: list(
-    Schema.Struct({ doc_id: Schema.String, source: Schema.String, status: Schema.String, chunks: Schema.Int }),
-    "New and changed documents"
-  ),
-  failed: list(Failure, "Files that could not be read"),
-  omitted: Schema.optional(int("Further documents and failures"))
-})
-
 /** Most documents and failures that are kept to be named. */
 const mostNamed = 1000
 
@@ -94,7 +74,7 @@ const progressEvery = 1000
 const running = Effect.fnUntraced(function* (runs: ReadonlyArray<FileRun>, { progress }: Call) {
   const files = yield* FileIndexer
   const tally = new Tally()
-  const documents: Array<(typeof Written.Type)["documents"][number]> = []
+  const documents: Array<Readonly<Record<"doc_id" | "source" | "status", string>> & { readonly chunks: number }> = []
   const held: Array<string> = []
   let reportedAt = 0
   yield* whileProgressing((reported) =>
@@ -194,7 +174,6 @@ export const indexPaths = make({
     ).pipe(Schema.minItems(1), Schema.maxItems(mostItems), Schema.annotations({ description: "Files and folders" })),
     collection: Schema.optional(described(CollectionName, "Created if new"))
   }),
-  output: Written,
   writes: true,
   run: ({ collection = defaultCollection, paths }, { writePaths }, call) =>
     Effect.gen(function* () {
@@ -210,7 +189,6 @@ export const sync = make({
   description: ({ writePaths }) =>
     `Index again what was indexed from ${named(writePaths)} and has changed there, and remove documents whose files are gone.`,
   input: Schema.Struct({ collection: Schema.optional(described(CollectionName, "Default: all")) }),
-  output: Written,
   writes: true,
   run: ({ collection }, { writePaths }, call) =>
     Effect.gen(function* () {
@@ -256,13 +234,6 @@ export const deleteDocument = make({
     source: Schema.optional(described(Source, "The whole source")),
     docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
     collection: Schema.optional(described(CollectionName, "If several have it"))
-  }),
-  output: Schema.Struct({
-    notice: Notice,
-    doc_id: Schema.String,
-    source: Schema.String,
-    collection: Schema.String,
-    deleted_chunks: int("Its passages")
   }),
   writes: true,
   run: (by, { writePaths }) =>
