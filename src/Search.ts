@@ -29,7 +29,7 @@ import { indexedSince } from "./model/Since.ts"
 import { withoutCopies } from "./ranking/folding.ts"
 import { isFitted, isWeak, judging } from "./ranking/relevance.ts"
 import { lean, spannedGen } from "./runtime/tracing.ts"
-import { isNames } from "./terms/codeNames.ts"
+import { hasCode, isNames } from "./terms/codeNames.ts"
 import { writtenAs } from "./terms/spelling.ts"
 
 export interface SearchOutcome extends Provenance {
@@ -58,15 +58,26 @@ const defaultAlpha: Record<Fusion, { readonly plain: number; readonly above: num
  */
 const alphaOfNames = 0.001
 
-/** What is left of the vector leg's usual weight for a query in another language than the model's. */
-const foreignShare = 0.5
+/**
+ * What is left of the vector leg's usual weight where words tell more: for a query in another language than the model's,
+ * and, where ranks are fused, for one with a name in code.
+ */
+const lessened = 0.5
 
 /** A request, with the configuration's defaults. */
 const settled = (request: DoorRequest, config: typeof SearchConfig.Service, collections: ReadonlyArray<Collection>) => {
   const hybrid = request.hybrid ?? true
   const fusion = request.fusion ?? config.fusion ?? request.usualFusion ?? "score"
   const kind = collections.every(({ embedder }) => hasBackground(embedder)) ? "above" : "plain"
-  const usual = fusion === "rrf" && isNames(request.query) ? alphaOfNames : defaultAlpha[fusion][kind]
+  const whole = defaultAlpha[fusion][kind]
+  const usual =
+    fusion === "score"
+      ? whole
+      : isNames(request.query)
+        ? alphaOfNames
+        : hasCode(request.query)
+          ? whole * lessened
+          : whole
   return {
     hybrid,
     fusion,
@@ -153,7 +164,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         spelling: alpha < 1,
         // Only words can find what the model does not know of a query.
         alpha: alpha * known,
-        foreignAlpha: isUsual && asked.every(({ isEnglish }) => isEnglish) ? foreignShare * alpha * known : undefined,
+        foreignAlpha: isUsual && asked.every(({ isEnglish }) => isEnglish) ? lessened * alpha * known : undefined,
         isMultilingual: asked.every(({ isMultilingual }) => isMultilingual),
         fusion,
         rrfK: config.rrfK,

@@ -224,6 +224,11 @@ it.scoped("ranks a name in code by how it is written, unless a weight is given",
       )
     assert.strictEqual(yield* first(), "set")
     assert.notStrictEqual(yield* first({ alpha: 0.9 }), "set")
+    const weight = (text: string, more: Partial<SearchRequest>) =>
+      Effect.map(search.run({ ...query(text, more), explain: true }), ({ explain }) => explain!.alpha)
+    assert.strictEqual(yield* weight("north of north_wind", { fusion: "rrf" }), 0.2)
+    assert.strictEqual(yield* weight("north of north_wind", { fusion: "rrf", alpha: 0.4 }), 0.4)
+    assert.strictEqual(yield* weight("north of north_wind", { fusion: "score" }), 0.5)
     const { hits } = yield* search.run(query("north_wind", { fusion: "rrf", topK: 10 }))
     assert.sameMembers(
       hits.map(({ document }) => document.source),

@@ -45,6 +45,13 @@ export const isNames = (query: string): boolean => {
   return names.size > 0 && (query.match(word) ?? []).every((raw) => names.has(bare(raw)))
 }
 
+/** Names that only code has: not `mRNA`, `TNF/IL-6` or `e.g`. */
+const code =
+  /[\p{L}\p{N}](?:_+|::|->)\p{L}|[\p{L}\p{N}]{2}[.:@$#=\\]+\p{L}{2}|\p{Ll}{2}\p{Lu}\p{Ll}|^--\p{L}|^[@$#]\p{L}/u
+
+/** Whether a query has a name in code. */
+export const hasCode = (query: string): boolean => namesIn(query).some((name) => code.test(name))
+
 /** What may precede a name that a line defines: markup, no words. */
 const markup = new Set("`*_-#<|['\"+ \t")
 const widest = 8

@@ -1,6 +1,6 @@
 import { assert, it } from "vitest"
 import { weighted } from "../../src/terms/terms.ts"
-import { isNames, joinedNamesIn, namesGain, namesIn } from "../../src/terms/codeNames.ts"
+import { hasCode, isNames, joinedNamesIn, namesGain, namesIn } from "../../src/terms/codeNames.ts"
 
 it("tells names from words", () => {
   assert.deepStrictEqual(namesIn("what does --force-with-lease do, and `core.autocrlf`?"), [
@@ -32,6 +32,10 @@ it("tells a query of nothing but names, and names of several parts", () => {
   for (const query of ["core.autocrlf", "`put_flash`, --force", "std::enable_if"]) assert.isTrue(isNames(query), query)
   for (const query of ["what is core.autocrlf", "如何使用config.toml配置超时", "3.14", "2024/05/01", "tides", ""])
     assert.isFalse(isNames(query), query)
+  for (const query of ["what is core.autocrlf", "use --force here", "call getUser", "`put_flash`"])
+    assert.isTrue(hasCode(query))
+  for (const query of ["mRNA of T-cells, e.g. TNF/IL-6", "3.14 and v1.2", "what -dash is"])
+    assert.isFalse(hasCode(query))
   assert.deepStrictEqual(joinedNamesIn("T-cell v1.2 --force ST_MakeValid in getUser"), ["ST_MakeValid", "getUser"])
 })
 
