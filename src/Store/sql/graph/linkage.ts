@@ -4,7 +4,7 @@ import { mostDefining, sampledDocuments } from "../../../entities/walk.ts"
 import { linkedShare, passagesEach } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
 import { list } from "../rows.ts"
-import { allEdges } from "./byEntity.ts"
+import { placesOf } from "./byEntity.ts"
 import { mentionsIn } from "./edges.ts"
 
 interface Sampled {
@@ -39,28 +39,16 @@ const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
 })
 
 /** The documents of which each entity is the title, by their first passages, if it is one of not too many. */
-export const titled = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  entities: ReadonlyArray<number>
-) {
-  const rows = yield* sql.unsafe<{ readonly entity: number; readonly documents: string }>(
-    `SELECT asked.value AS entity,
-            (SELECT ${dialectOf(sql).jsonRows("document")} FROM
-              (SELECT passage_id, passage_id - ordinal AS document FROM ${allEdges} AS m
-               WHERE collection_id = ? AND entity = asked.value AND relation = 0
-               ORDER BY passage_id LIMIT ${mostDefining + 1}) AS d) AS documents
-     FROM json_each(?) AS asked
-     WHERE EXISTS (SELECT 1 FROM ${allEdges} AS m WHERE collection_id = ? AND entity = asked.value AND relation = 0)`,
-    [collection, list([...new Set(entities)]), collection]
+export const titled = (sql: SqlClient.SqlClient, collection: number, entities: ReadonlyArray<number>) =>
+  Effect.map(
+    placesOf(sql, collection, [...new Set(entities)], mostDefining + 1, " AND relation = 0"),
+    (found) =>
+      new Map(
+        [...found].flatMap(([entity, places]) =>
+          places.length > mostDefining ? [] : [[entity, places.map(({ document }) => document)] as const]
+        )
+      )
   )
-  const defining = new Map<number, ReadonlyArray<number>>()
-  for (const { documents, entity } of rows) {
-    const found = (JSON.parse(documents) as ReadonlyArray<readonly [number]>).flat()
-    if (found.length <= mostDefining) defining.set(entity, found)
-  }
-  return defining
-})
 
 /**
  * The share of the documents that name or link another by a name it is known by; in a large collection, of a sample.

@@ -7,10 +7,9 @@ import type { GraphPassage } from "../../../model/Graph.ts"
 import type { Mask, Vector } from "../../../model/Passage.ts"
 import { expandBy, type GraphPassageRow, toGraphPassage, type Walking, type WayRow } from "../../core/graph.ts"
 import type { Searching } from "../Database.ts"
-import { dialectOf } from "../dialect.ts"
 import { inList, list } from "../rows.ts"
 import { unchangedOf } from "../unchanged.ts"
-import { allEdges } from "./byEntity.ts"
+import { placesOf } from "./byEntity.ts"
 import { mentionsIn } from "./edges.ts"
 import { titled } from "./linkage.ts"
 
@@ -19,26 +18,11 @@ export const entitiesOf = (sql: SqlClient.SqlClient, collection: number, hashes:
   Effect.map(
     unchangedOf(sql, `phrases of ${collection}`, hashes, (unread) =>
       Effect.map(
-        sql.unsafe<{ readonly entity: number; readonly places: string }>(
-          `SELECT asked.value AS entity,
-                  (SELECT ${dialectOf(sql).jsonRows("relation, passage_id, ordinal")} FROM
-                    (SELECT relation, passage_id, ordinal FROM ${allEdges} AS e
-                     WHERE collection_id = ? AND entity = asked.value
-                     ORDER BY relation, passage_id LIMIT ${mostPlaces + 1}) AS m) AS places
-           FROM json_each(?) AS asked
-           WHERE EXISTS (SELECT 1 FROM ${allEdges} AS e WHERE collection_id = ? AND entity = asked.value)`,
-          // Most phrases of a question are nothing that the graph knows.
-          [collection, list(unread), collection]
-        ),
-        (rows) => new Map(rows.map(({ entity, places }) => [entity, toEntity(placesIn(places))]))
+        placesOf(sql, collection, unread, mostPlaces + 1),
+        (found) => new Map(Array.from(found, ([entity, places]) => [entity, toEntity(places)]))
       )
     ),
     (found) => new Map(hashes.flatMap((hash) => (found.has(hash) ? [[hash, found.get(hash)!]] : [])))
-  )
-
-const placesIn = (json: string) =>
-  (JSON.parse(json) as ReadonlyArray<readonly [relation: number, passage: number, ordinal: number]>).map(
-    ([relation, passage, ordinal]) => ({ relation, passage, document: passage - ordinal })
   )
 
 const select = `SELECT p.*, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.title, d.line, g.mentions, a.answer

@@ -6,7 +6,8 @@ import type { DocumentId } from "../../../model/Document.ts"
 import { mostMentions, mostNames, type NamedEntity, type Suggesting, suggestFrom } from "../../core/suggesting.ts"
 import * as collections from "../collections.ts"
 import { dialectOf } from "../dialect.ts"
-import { allEdges } from "./byEntity.ts"
+import { column } from "../rows.ts"
+import { placesOf } from "./byEntity.ts"
 import { passages } from "./reading.ts"
 
 /** After every text that begins with a prefix, by code points. */
@@ -68,30 +69,19 @@ const titles = Effect.fnUntraced(function* (
   return found
 })
 
-interface NameRow {
-  readonly entity: number
-  /** Relations and passages of its first mentions, as JSON. */
-  readonly places: string
-}
-
 /** Entities whose key begins so. */
-const names = (sql: SqlClient.SqlClient, collection: number, key: string) =>
-  Effect.map(
-    sql.unsafe<NameRow>(
-      `SELECT n.entity, (
-         SELECT ${dialectOf(sql).jsonRows("relation, passage_id")} FROM (
-           SELECT relation, passage_id FROM ${allEdges} AS e WHERE collection_id = ? AND entity = n.entity
-           ORDER BY relation, passage_id LIMIT ${mostMentions}) AS m) AS places
-       FROM (SELECT entity FROM graph_names WHERE collection_id = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?) AS n`,
-      [collection, collection, key, key + last, mostNames]
-    ),
-    (rows) =>
-      rows.flatMap(({ entity, places }): ReadonlyArray<NamedEntity> => {
-        const mentions = JSON.parse(places) as ReadonlyArray<readonly [relation: number, passage: number]>
-        const [first] = mentions
-        return first === undefined ? [] : [{ entity, relation: first[0], passage: first[1], mentions: mentions.length }]
-      })
+const names = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, key: string) {
+  const entities = yield* column<number>(
+    sql,
+    "SELECT entity FROM graph_names WHERE collection_id = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?",
+    [collection, key, key + last, mostNames]
   )
+  return Array.from(yield* placesOf(sql, collection, entities, mostMentions), ([entity, places]): NamedEntity => ({
+    ...places[0]!,
+    entity,
+    mentions: places.length
+  }))
+})
 
 /** The same of a database's collections; one that does not exist has nothing. */
 export const suggest = Effect.fnUntraced(function* (
