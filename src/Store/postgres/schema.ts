@@ -1,7 +1,7 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { caselessStart } from "../sql/dialect.ts"
 import { indexes, rebuildGraphs, tables } from "../sql/tables.ts"
+import type { Sql } from "../sql/rows.ts"
 
 /** The schema this program writes, kept in the table `clew`. */
 export const schemaVersion = 4
@@ -82,7 +82,7 @@ const statements = [
 ]
 
 /** Brings the tables to `schemaVersion`, in the caller's transaction, which holds the writers' lock. */
-export const migrate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: number) {
+export const migrate = Effect.fnUntraced(function* (sql: Sql, from: number) {
   // Before schema 3, an index lacked the id, and the graph had no names.
   const [before, after] = from < 3 ? [["DROP INDEX IF EXISTS documents_indexed"], [rebuildGraphs]] : [[], []]
   for (const statement of [...before, ...statements, ...after]) yield* sql.unsafe(statement)

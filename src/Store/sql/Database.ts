@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type * as Effect from "effect/Effect"
 import type { StoreUnavailable } from "../../Store.ts"
@@ -10,6 +9,7 @@ import { Masks } from "./Masks.ts"
 import { makeBackgrounds } from "./backgrounds.ts"
 import type { Scoring } from "./scoring.ts"
 import { type VectorOptions, defaults } from "./vectors.ts"
+import type { Sql } from "./rows.ts"
 
 /** How a connection searches, and what it keeps in memory for that. */
 export const makeSearching = (codes: Scanner, scoring: Scoring, vectors: VectorOptions = defaults) => {
@@ -25,7 +25,7 @@ type Run = <A, E, R>(
 
 /** One open index in a database. Errors caused by the database are `StoreUnavailable`. */
 export interface Database {
-  readonly sql: SqlClient.SqlClient
+  readonly sql: Sql
   readonly searching: Searching
   /** Whether passages are added to the graph when they are stored. */
   readonly graph: boolean

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { facetLimits, type Facet, type Facets as Counted } from "../../model/Facets.ts"
@@ -11,7 +10,7 @@ import { dialectOf } from "./dialect.ts"
 import { MetadataValues, Numbers, ofCollections, type OwnValues, ownValues } from "../core/facetValues.ts"
 import { allDocuments, forEachId } from "./filter.ts"
 import { type Masks, type PassageRanges, inOrder } from "./Masks.ts"
-import { forEachNumber, inList, list } from "./rows.ts"
+import { type Sql, forEachNumber, inList, list } from "./rows.ts"
 
 /** Which documents of a collection have which values of a facet: pairs of a document's row in its ranges and a value. */
 interface Column {
@@ -64,7 +63,7 @@ export class Facets {
    */
   readonly of = Effect.fnUntraced(function* (
     this: Facets,
-    sql: SqlClient.SqlClient,
+    sql: Sql,
     asked: ReadonlyArray<Searched>,
     names: ReadonlyArray<string>,
     filter: Filter | undefined
@@ -116,7 +115,7 @@ export class Facets {
   /** A facet's values of a collection's documents, with those of the documents that have come since the last time. */
   private readonly columnOf = Effect.fnUntraced(function* (
     this: Facets,
-    sql: SqlClient.SqlClient,
+    sql: Sql,
     collection: number,
     ranges: PassageRanges,
     name: string
@@ -143,7 +142,7 @@ export class Facets {
   /** Which documents are there, by row; undefined if all are. The passages of a collection tell whether some are gone. */
   private readonly presentIn = Effect.fnUntraced(function* (
     this: Facets,
-    sql: SqlClient.SqlClient,
+    sql: Sql,
     { id, passages }: Searched,
     ranges: PassageRanges
   ) {
@@ -211,7 +210,7 @@ const counted = (
 
 /** The values of documents' names and times. */
 const addOwn = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   values: OwnValues,
   ranges: PassageRanges,
@@ -248,7 +247,7 @@ const addOwn = Effect.fnUntraced(function* (
  * counted.
  */
 const addMetadata = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   key: string,
   values: MetadataValues,
   ranges: PassageRanges,

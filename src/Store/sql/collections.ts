@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import {
@@ -15,6 +14,7 @@ import { hide } from "./sweep.ts"
 import { isPresent } from "./tables.ts"
 import { unchanged } from "./unchanged.ts"
 import { vectorTable } from "./vectorTable.ts"
+import type { Sql } from "./rows.ts"
 
 /** An embedder's identity as columns. */
 export interface EmbedderRow {
@@ -90,17 +90,14 @@ const summary = (row: Row): CollectionSummary => ({
 const summaries = `SELECT c.*, r.done, r.backend AS next_backend, r.model AS next_model, r.dimensions AS next_dimensions
   FROM collections AS c LEFT JOIN reindexes AS r ON r.collection_id = c.id`
 
-export const all = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<CollectionSummary>, SqlError> =>
+export const all = (sql: Sql): Effect.Effect<ReadonlyArray<CollectionSummary>, SqlError> =>
   unchanged(
     sql,
     "collections",
     Effect.map(sql.unsafe<Row>(`${summaries} WHERE ${isPresent} ORDER BY name`), (rows) => rows.map(summary))
   )
 
-export const find = (
-  sql: SqlClient.SqlClient,
-  name: CollectionName
-): Effect.Effect<CollectionSummary, CollectionNotFound | SqlError> =>
+export const find = (sql: Sql, name: CollectionName): Effect.Effect<CollectionSummary, CollectionNotFound | SqlError> =>
   unchanged(
     sql,
     `collection ${name}`,
@@ -109,7 +106,7 @@ export const find = (
     )
   )
 
-const missing = (sql: SqlClient.SqlClient, name: CollectionName) =>
+const missing = (sql: Sql, name: CollectionName) =>
   Effect.flatMap(all(sql), (known) =>
     notFound(
       name,
@@ -119,7 +116,7 @@ const missing = (sql: SqlClient.SqlClient, name: CollectionName) =>
 
 /** Creates an empty collection. */
 export const create = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   name: CollectionName,
   embedder: EmbedderIdentity,
   createdAt: number
@@ -134,7 +131,7 @@ export const create = Effect.fnUntraced(function* (
 })
 
 /** Hides the collection from everyone at once; its rows are swept in steps. */
-export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: CollectionName) {
+export const drop = Effect.fnUntraced(function* (sql: Sql, name: CollectionName) {
   const { documents, id, passages } = yield* find(sql, name)
   yield* sql.unsafe(`UPDATE keyword_segments SET state = ${State.garbage} WHERE collection_id = ?`, [id])
   for (const table of ["reindexes", "rebuilds", "roots"]) {
@@ -145,7 +142,7 @@ export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name:
 })
 
 /** Updates the stored counts, so that reading them never counts rows. */
-export const addToCounts = (sql: SqlClient.SqlClient, id: number, change: Deleted): Effect.Effect<unknown, SqlError> =>
+export const addToCounts = (sql: Sql, id: number, change: Deleted): Effect.Effect<unknown, SqlError> =>
   sql.unsafe(
     "UPDATE collections SET documents = documents + ?, passages = passages + ?, changes = changes + 1 WHERE id = ?",
     [change.documents, change.passages, id]

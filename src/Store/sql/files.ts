@@ -1,10 +1,9 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { FileChange, FileOutcome, IndexedRoot, KnownFile } from "../../model/File.ts"
 import { type TextRange, ranges } from "../core/identity.ts"
 import { dialectOf, same } from "./dialect.ts"
-import { inList, list, only } from "./rows.ts"
+import { type Sql, inList, list, only } from "./rows.ts"
 
 interface Row {
   readonly id: number
@@ -40,7 +39,7 @@ const toFile = (row: Row): KnownFile => ({
 
 /** The records of some files, in no order. */
 export const known = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   paths: ReadonlyArray<string>
 ): Effect.Effect<ReadonlyArray<KnownFile>, SqlError> =>
@@ -57,7 +56,7 @@ export const known = (
 
 /** The files below a folder, or the file at that path, by path; read from an index only. */
 export const below = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   root: string,
   { after, limit }: { readonly after?: string | undefined; readonly limit: number }
@@ -87,7 +86,7 @@ const integer = (text: string | undefined): bigint | null => (text === undefined
  * its documents may come from both.
  */
 export const record = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   changes: ReadonlyArray<FileChange>,
   { now, run }: { readonly run: number; readonly now: number }
@@ -135,7 +134,7 @@ export const record = Effect.fnUntraced(function* (
  * any documents.
  */
 export const doubt = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   paths: ReadonlyArray<string>,
   since = Number.MAX_SAFE_INTEGER
@@ -151,7 +150,7 @@ export const doubt = Effect.fnUntraced(function* (
 
 /** Marks files to be read again whose documents were stored without a record of the file. */
 export const unfinished = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   paths: ReadonlyArray<string>,
   now: number
@@ -167,7 +166,7 @@ export const unfinished = (
 
 /** Forgets files without documents, unless run `before` or a later one has recorded them. */
 export const forget = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   paths: ReadonlyArray<string>,
   before = Number.MAX_SAFE_INTEGER
@@ -180,7 +179,7 @@ export const forget = (
 
 /** Stores the paths that were given to a run. */
 export const recordRoots = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   roots: ReadonlyArray<IndexedRoot>,
   run: number
@@ -195,10 +194,7 @@ export const recordRoots = Effect.fnUntraced(function* (
   }
 })
 
-export const roots = (
-  sql: SqlClient.SqlClient,
-  collection: number
-): Effect.Effect<ReadonlyArray<IndexedRoot>, SqlError> =>
+export const roots = (sql: Sql, collection: number): Effect.Effect<ReadonlyArray<IndexedRoot>, SqlError> =>
   Effect.map(
     sql.unsafe<{ readonly path: string; readonly include: string; readonly exclude: string }>(
       "SELECT path, include, exclude FROM roots WHERE collection_id = ? ORDER BY path",
@@ -213,7 +209,7 @@ export const roots = (
   )
 
 /** Forgets the roots within ranges of paths. */
-export const forgetRoots = (sql: SqlClient.SqlClient, collection: number, within: ReadonlyArray<TextRange>) =>
+export const forgetRoots = (sql: Sql, collection: number, within: ReadonlyArray<TextRange>) =>
   Effect.forEach(
     within,
     ([from, to]) =>
@@ -222,5 +218,5 @@ export const forgetRoots = (sql: SqlClient.SqlClient, collection: number, within
   )
 
 /** The next run's number. The caller holds the write lock, so nobody else gets it. */
-export const beginRun = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
+export const beginRun = (sql: Sql): Effect.Effect<number, SqlError> =>
   only(sql, "UPDATE run_numbers SET last = last + 1 WHERE id = 1 RETURNING last")

@@ -3,6 +3,9 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { rising } from "../../model/Damaged.ts"
 
+/** A connection to a database. */
+export type Sql = SqlClient.SqlClient
+
 /**
  * Rows per INSERT: few sizes, so that few statements are compiled, and large ones, since a call costs more than a row.
  */
@@ -10,7 +13,7 @@ const sizes = [64, 8, 1]
 
 /** Inserts rows, which have the same columns, in order, many per statement; on a conflict it fails unless told else. */
 export const insertRows = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   table: string,
   rows: ReadonlyArray<object>,
   otherwise = ""
@@ -40,25 +43,25 @@ export const list = (values: ReadonlyArray<string | number>): string => JSON.str
 
 /** The first column of all rows that a statement gives. */
 export const column = <A>(
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   statement: string,
   params: ReadonlyArray<unknown> = []
 ): Effect.Effect<ReadonlyArray<A>, SqlError> =>
   Effect.map(sql.unsafe<Record<string, A>>(statement, params), (rows) => rows.map((row) => Object.values(row)[0]!))
 
 /** The same of the first row; undefined if there is none. */
-export const first = <A>(sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown> = []) =>
+export const first = <A>(sql: Sql, statement: string, params: ReadonlyArray<unknown> = []) =>
   Effect.map(column<A>(sql, statement, params), ([value]) => value)
 
 /** The same of a statement that always gives a row. */
-export const only = <A>(sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown> = []) =>
+export const only = <A>(sql: Sql, statement: string, params: ReadonlyArray<unknown> = []) =>
   Effect.map(column<A>(sql, statement, params), ([value]) => value!)
 
 const comma = 44
 const zero = 48
 
 /** How many rows a statement changes. */
-export const changedRows = (sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown>) =>
+export const changedRows = (sql: Sql, statement: string, params: ReadonlyArray<unknown>) =>
   Effect.map(sql.unsafe(`${statement} RETURNING 1`, params), (rows) => rows.length)
 
 /** Calls `use` with each whole number in a text of digits and commas; null is a text of none. */
@@ -84,7 +87,7 @@ export const textColumns = "p.id, d.title, p.heading, p.table_header, p.text"
  * between them cost nothing.
  */
 export const passagesAfter = <Row extends { readonly id: number }>(
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   columns: string,
   collection: number,
   after: number,

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { damaged, present } from "../../model/Damaged.ts"
@@ -6,7 +5,7 @@ import { type BlockRef, type Segment, type SegmentStore, State, chunkOrdinals } 
 import { decodeHead, encodeHead } from "../../postings/block.ts"
 import { unique } from "../../postings/tombstones.ts"
 import { checked, crcOf } from "../crc.ts"
-import { inList, insertRows, list, column, only } from "./rows.ts"
+import { type Sql, inList, insertRows, list, column, only } from "./rows.ts"
 import { unchanged } from "./unchanged.ts"
 
 const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs, format, terms_version, languages`
@@ -40,17 +39,17 @@ const bitsOf = ({ bits, crc, id }: ChunkRow): Buffer => {
 const keysOf = (refs: ReadonlyArray<BlockRef>): string =>
   list(refs.map(({ block, segment }) => key(segment, 1 + block)))
 
-const made = new WeakMap<SqlClient.SqlClient, SegmentStore<SqlError>>()
+const made = new WeakMap<Sql, SegmentStore<SqlError>>()
 
 /** The segments in a database: heads and blocks in one table, chunks of tombstones in another. One per connection. */
-export const segmentsOn = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => {
+export const segmentsOn = (sql: Sql): SegmentStore<SqlError> => {
   const known = made.get(sql) ?? make(sql)
   made.set(sql, known)
   return known
 }
 
 /** The same within one snapshot, in which a collection's segments are listed once. */
-export const segmentsInSnapshot = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => {
+export const segmentsInSnapshot = (sql: Sql): SegmentStore<SqlError> => {
   const store = segmentsOn(sql)
   const listed = new Map<number, ReadonlyArray<Segment>>()
   return {
@@ -64,7 +63,7 @@ export const segmentsInSnapshot = (sql: SqlClient.SqlClient): SegmentStore<SqlEr
   }
 }
 
-const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
+const make = (sql: Sql): SegmentStore<SqlError> => ({
   live: (collection) =>
     unchanged(
       sql,

@@ -1,9 +1,8 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { Place } from "../../../model/Graph.ts"
 import { dialectOf } from "../dialect.ts"
-import { insertRows, list, only } from "../rows.ts"
+import { type Sql, insertRows, list, only } from "../rows.ts"
 
 /** A passage's relation to an entity, as a row. */
 export interface Edge {
@@ -34,7 +33,7 @@ const mostOf = (passages: number) => Math.min(2 ** 17, passages >> 1)
 
 /** Adds edges, which it sorts, to a collection that had so many passages before. */
 export const insertEdges = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   edges: Array<Edge>,
   passages: number
@@ -59,7 +58,7 @@ export const insertEdges = Effect.fnUntraced(function* (
 
 /** Deletes edges of a collection, given as rows of entity, relation and passage. */
 export const deleteEdges = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   edges: ReadonlyArray<ReadonlyArray<number>>
 ): Effect.Effect<void, SqlError> =>
@@ -80,7 +79,7 @@ export const deleteEdges = (
  * question are nothing that the graph knows.
  */
 export const placesOf = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   entities: ReadonlyArray<number>,
   most: number,

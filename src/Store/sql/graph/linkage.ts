@@ -1,9 +1,8 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { mostDefining, sampledDocuments } from "../../../entities/walk.ts"
 import { linkedShare, passagesEach } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
-import { list } from "../rows.ts"
+import { type Sql, list } from "../rows.ts"
 import { placesOf } from "./byEntity.ts"
 import { mentionsIn } from "./edges.ts"
 
@@ -16,7 +15,7 @@ interface Sampled {
  * The collection's documents; in a large one, those at evenly spread places among their fingerprints, so that the same
  * documents are chosen in whatever order they came.
  */
-const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, documents: number) {
+const sample = Effect.fnUntraced(function* (sql: Sql, collection: number, documents: number) {
   if (documents <= sampledDocuments) {
     return yield* sql.unsafe<Sampled>(
       "SELECT first_passage AS first, passages FROM documents WHERE collection_id = ? AND first_passage IS NOT NULL",
@@ -39,7 +38,7 @@ const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
 })
 
 /** The documents of which each entity is the title, by their first passages, if it is one of not too many. */
-export const titled = (sql: SqlClient.SqlClient, collection: number, entities: ReadonlyArray<number>) =>
+export const titled = (sql: Sql, collection: number, entities: ReadonlyArray<number>) =>
   Effect.map(
     placesOf(sql, collection, [...new Set(entities)], mostDefining + 1, " AND relation = 0"),
     (found) =>
@@ -53,7 +52,7 @@ export const titled = (sql: SqlClient.SqlClient, collection: number, entities: R
 /**
  * The share of the documents that name or link another by a name it is known by; in a large collection, of a sample.
  */
-const measured = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, documents: number) {
+const measured = Effect.fnUntraced(function* (sql: Sql, collection: number, documents: number) {
   const sampled = yield* sample(sql, collection, documents)
   const documentOf = new Map(
     sampled.flatMap(({ first, passages }) =>
@@ -82,7 +81,7 @@ const isStale = (before: Known, { changes, documents }: Omit<Known, "linkage">):
 }
 
 /** The linkage that is kept of a collection. */
-export const linkageOf = (sql: SqlClient.SqlClient, collection: number) =>
+export const linkageOf = (sql: Sql, collection: number) =>
   Effect.map(
     sql.unsafe<Known>("SELECT changes, documents, linkage FROM graph_linkages WHERE collection_id = ?", [collection]),
     ([row]) => row?.linkage ?? 0
@@ -92,7 +91,7 @@ export const linkageOf = (sql: SqlClient.SqlClient, collection: number) =>
  * Keeps the linkage of a collection's current state: the one that was measured elsewhere, else the collection's, measured
  * again if it has changed by more than a little. Call it in the transaction that changed it.
  */
-export const keepLinkage = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, given?: number) {
+export const keepLinkage = Effect.fnUntraced(function* (sql: Sql, collection: number, given?: number) {
   const [state] = yield* sql.unsafe<Omit<Known, "linkage">>("SELECT changes, documents FROM collections WHERE id = ?", [
     collection
   ])

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { mostPlaces, toEntity } from "../../../entities/walk.ts"
@@ -7,14 +6,14 @@ import type { GraphPassage } from "../../../model/Graph.ts"
 import type { Mask, Vector } from "../../../model/Passage.ts"
 import { expandBy, type GraphPassageRow, toGraphPassage, type Walking, type WayRow } from "../../core/graph.ts"
 import type { Searching } from "../Database.ts"
-import { inList, list } from "../rows.ts"
+import { type Sql, inList, list } from "../rows.ts"
 import { unchangedOf } from "../unchanged.ts"
 import { placesOf } from "./byEntity.ts"
 import { mentionsIn } from "./edges.ts"
 import { titled } from "./linkage.ts"
 
 /** The collection's entities among these hashes, each with a bounded number of places, the defining ones first. */
-export const entitiesOf = (sql: SqlClient.SqlClient, collection: number, hashes: ReadonlyArray<number>) =>
+export const entitiesOf = (sql: Sql, collection: number, hashes: ReadonlyArray<number>) =>
   Effect.map(
     unchangedOf(sql, `phrases of ${collection}`, hashes, (unread) =>
       Effect.map(
@@ -31,7 +30,7 @@ const select = `SELECT p.*, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.
 
 /** Passages of the graph by id: those with some ids, or the next after one. */
 export const passages = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   which: ReadonlyArray<number> | { readonly after: number; readonly limit: number }
 ): Effect.Effect<ReadonlyArray<GraphPassage>, SqlError> => {
@@ -55,7 +54,7 @@ interface Expansion extends Walking {
 
 /** The same as `expandBy`, in a database. */
 export const expand = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   { scoring }: Pick<Searching, "scoring">,
   { background, collection, mask, vector, ...rest }: Expansion
 ) =>

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../../../model/Collection.ts"
@@ -6,7 +5,7 @@ import type { DocumentId } from "../../../model/Document.ts"
 import { mostMentions, mostNames, type NamedEntity, type Suggesting, suggestFrom } from "../../core/suggesting.ts"
 import * as collections from "../collections.ts"
 import { dialectOf } from "../dialect.ts"
-import { column } from "../rows.ts"
+import { type Sql, column } from "../rows.ts"
 import { placesOf } from "./byEntity.ts"
 import { passages } from "./reading.ts"
 
@@ -45,12 +44,7 @@ interface TitleRow {
 }
 
 /** Titles that begin so, each once: from one to the next, past all documents that have the same. */
-const titles = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  prefix: string,
-  most: number
-) {
+const titles = Effect.fnUntraced(function* (sql: Sql, collection: number, prefix: string, most: number) {
   const found: Array<TitleRow> = []
   const key = dialectOf(sql).caseless("title")
   for (const form of writtenAs(Array.from(prefix).slice(0, titleCharacters).join(""))) {
@@ -70,7 +64,7 @@ const titles = Effect.fnUntraced(function* (
 })
 
 /** Entities whose key begins so. */
-const names = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, key: string) {
+const names = Effect.fnUntraced(function* (sql: Sql, collection: number, key: string) {
   const entities = yield* column<number>(
     sql,
     "SELECT entity FROM graph_names WHERE collection_id = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?",
@@ -85,7 +79,7 @@ const names = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection:
 
 /** The same of a database's collections; one that does not exist has nothing. */
 export const suggest = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   wanted: ReadonlyArray<CollectionName>,
   typed: string,
   limit: number
