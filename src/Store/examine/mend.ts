@@ -12,7 +12,7 @@ import { metadataRows } from "../sql/filter.ts"
 import { allEdges } from "../sql/graph/byEntity.ts"
 import { type CheckedRow, passageCrc } from "../core/passage.ts"
 import { drop, step } from "../sql/rebuild.ts"
-import { type Sql, inList, insertRows, list, column, only } from "../sql/rows.ts"
+import { type Sql, inList, insertOne, insertRows, list, column, only } from "../sql/rows.ts"
 import { sweepStep } from "../sql/sweep.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
@@ -74,25 +74,25 @@ const recovered = Effect.fnUntraced(function* (sql: Sql, embedder: EmbedderIdent
   yield* sql.unsafe("REINDEX")
   const made = new Map<string, number>()
   // Numbers that are kept come first, so that no new one is among them.
-  const lost = yield* sql.unsafe<{ readonly given: string; readonly id: number | null }>(
-    `SELECT DISTINCT CAST(collection_id AS TEXT) AS given, CASE WHEN ${plausible} THEN collection_id END AS id
-     FROM documents WHERE ${adrift} ORDER BY ${plausible} DESC`
+  const lost = yield* sql.unsafe<{ readonly given: string; readonly id: number | null; readonly created_at: number }>(
+    `SELECT CAST(collection_id AS TEXT) AS given, CASE WHEN ${plausible} THEN collection_id END AS id,
+       min(indexed_at) AS created_at
+     FROM documents WHERE ${adrift} GROUP BY 1, 2 ORDER BY ${plausible} DESC`
   )
   if (embedder === undefined) return { made, isLeft: lost.length > 0 }
   const names = new Set(yield* column<string>(sql, "SELECT name FROM collections"))
-  for (const { given, id: kept } of lost) {
+  for (const { created_at, given, id: kept } of lost) {
     if (kept !== null) {
       for (const generation of ["current", "next"] as const)
         yield* sql.unsafe(`DROP TABLE IF EXISTS ${vectorTable(sql).of(kept, generation)}`)
       yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [kept])
     }
-    const id = yield* only<number>(
-      sql,
-      `INSERT INTO collections (id, name, ${collections.embedderColumns.join(", ")}, created_at)
-       VALUES (?, '~', ${collections.embedderParams},
-         (SELECT min(indexed_at) FROM documents WHERE collection_id = CAST(? AS INTEGER))) RETURNING id`,
-      [kept, ...collections.toRow(embedder), given]
-    )
+    const { id } = yield* insertOne<{ readonly id: number }>(sql, "collections", {
+      id: kept,
+      name: "~",
+      ...collections.toRow(embedder),
+      created_at
+    })
     let name = `recovered-${id}`
     while (names.has(name)) name += "-"
     yield* sql.unsafe("UPDATE collections SET name = ? WHERE id = ?", [name, id])

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { checked, crcOf } from "../crc.ts"
 import { dialectOf } from "./dialect.ts"
-import { type Sql, inList, insertRows, list, column, only } from "./rows.ts"
+import { type Sql, inList, insertOne, insertRows, list, column, only } from "./rows.ts"
 import { makeHidden } from "./sweep.ts"
 import { unchanged } from "./unchanged.ts"
 import {
@@ -59,13 +59,13 @@ export const codesOn = (sql: Sql): CodeStore<SqlError> => ({
   collections: Effect.map(column<number>(sql, "SELECT collection_id FROM code_sets"), (ids) => new Set(ids)),
 
   create: ({ collection, generation }, width) =>
-    Effect.map(
-      sql.unsafe<CodeSet>(
-        "INSERT INTO code_sets (collection_id, generation, width, seed, format) VALUES (?, ?, ?, ?, ?) RETURNING *",
-        [collection, generation, width, 1, codesFormat]
-      ),
-      ([made]) => made!
-    ),
+    insertOne<CodeSet>(sql, "code_sets", {
+      collection_id: collection,
+      generation,
+      width,
+      seed: 1,
+      format: codesFormat
+    }),
 
   changed: (set, rows) =>
     sql.unsafe("UPDATE code_sets SET rows = rows + ?, sequence = sequence + 1 WHERE id = ?", [rows, set.id]),

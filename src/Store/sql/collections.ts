@@ -14,7 +14,7 @@ import { hide } from "./sweep.ts"
 import { isPresent } from "./tables.ts"
 import { unchanged } from "./unchanged.ts"
 import { vectorTable } from "./vectorTable.ts"
-import type { Sql } from "./rows.ts"
+import { type Sql, insertOne } from "./rows.ts"
 
 /** An embedder's identity as columns. */
 export interface EmbedderRow {
@@ -27,28 +27,15 @@ export interface EmbedderRow {
   readonly making: number
 }
 
-export const embedderColumns = [
-  "backend",
-  "model",
-  "dimensions",
-  "query_prefix",
-  "passage_prefix",
-  "digest",
-  "making"
-] as const
-
-/** A parameter for each of them. */
-export const embedderParams = embedderColumns.map(() => "?").join(", ")
-
-export const toRow = (embedder: EmbedderIdentity): ReadonlyArray<string | number | null> => [
-  embedder.backend,
-  embedder.model,
-  embedder.dimensions,
-  embedder.queryPrefix,
-  embedder.passagePrefix,
-  embedder.digest ?? null,
-  embedder.making ?? presentMaking
-]
+export const toRow = (embedder: EmbedderIdentity): EmbedderRow => ({
+  backend: embedder.backend,
+  model: embedder.model,
+  dimensions: embedder.dimensions,
+  query_prefix: embedder.queryPrefix,
+  passage_prefix: embedder.passagePrefix,
+  digest: embedder.digest ?? null,
+  making: embedder.making ?? presentMaking
+})
 
 export const fromRow = (row: EmbedderRow): EmbedderIdentity => ({
   backend: row.backend,
@@ -121,11 +108,7 @@ export const create = Effect.fnUntraced(function* (
   embedder: EmbedderIdentity,
   createdAt: number
 ) {
-  const [row] = yield* sql.unsafe<Row>(
-    `INSERT INTO collections (name, ${embedderColumns.join(", ")}, created_at) VALUES (?, ${embedderParams}, ?) RETURNING *`,
-    [name, ...toRow(embedder), createdAt]
-  )
-  const made = summary(row!)
+  const made = summary(yield* insertOne<Row>(sql, "collections", { name, ...toRow(embedder), created_at: createdAt }))
   yield* vectorTable(sql).create(made.id, "current")
   return made
 })

@@ -3,8 +3,8 @@ import * as Option from "effect/Option"
 import { type CollectionSummary, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
 import type { Reindexed, ReindexPosition, ReindexState } from "../../model/Stored.ts"
 import { ReindexTakenOver } from "../../Store.ts"
-import { embedderColumns, embedderParams, type EmbedderRow, fromRow, toRow } from "./collections.ts"
-import { type Sql, inList, list, passagesAfter, textColumns, column } from "./rows.ts"
+import { type EmbedderRow, fromRow, toRow } from "./collections.ts"
+import { type Sql, insertOne, inList, list, passagesAfter, textColumns, column } from "./rows.ts"
 import { type TextRow, toText } from "../core/passage.ts"
 import { vectorTable } from "./vectorTable.ts"
 import * as vectors from "./vectors.ts"
@@ -46,10 +46,7 @@ export const begin = Effect.fnUntraced(function* (sql: Sql, collection: Collecti
     return { done: before.done, total: collection.passages } satisfies ReindexState
   }
   yield* cancel(sql, collection)
-  yield* sql.unsafe(
-    `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ${embedderParams})`,
-    [collection.id, ...toRow(embedder)]
-  )
+  yield* insertOne(sql, "reindexes", { collection_id: collection.id, ...toRow(embedder) })
   yield* vectorTable(sql).create(collection.id, "next")
   return { done: 0, total: collection.passages } satisfies ReindexState
 })
@@ -122,10 +119,9 @@ export const finish = Effect.fnUntraced(function* (
   const { passages } = collection
   if ((yield* pending(sql, collection, embedder, 1)).passages.length > 0) return { changed: false, passages }
   yield* vectors.switchOver(sql, collection.id)
-  yield* sql.unsafe(`UPDATE collections SET ${embedderColumns.map((name) => `${name} = ?`).join(", ")} WHERE id = ?`, [
-    ...toRow(embedder),
-    collection.id
-  ])
+  const row = toRow(embedder)
+  const changes = Object.keys(row).map((name) => `${name} = ?`)
+  yield* sql.unsafe(`UPDATE collections SET ${changes.join(", ")} WHERE id = ?`, [...Object.values(row), collection.id])
   yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
   return { changed: true, passages }
 })

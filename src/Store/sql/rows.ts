@@ -37,6 +37,16 @@ export const insertRows = (
   })
 }
 
+/** Inserts a row, and gives it with what the database adds. */
+export const insertOne = <Row extends object>(sql: Sql, table: string, row: object) => {
+  const columns = Object.keys(row)
+  const params = columns.map(() => "?").join(", ")
+  return Effect.map(
+    sql.unsafe<Row>(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${params}) RETURNING *`, Object.values(row)),
+    ([made]) => made!
+  )
+}
+
 /** A list as one bound parameter: `IN (SELECT value FROM json_each(?))`. */
 export const inList = "IN (SELECT value FROM json_each(?))"
 export const list = (values: ReadonlyArray<string | number>): string => JSON.stringify(values)

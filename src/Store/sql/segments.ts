@@ -5,7 +5,7 @@ import { type BlockRef, type Segment, type SegmentStore, State, chunkOrdinals } 
 import { decodeHead, encodeHead } from "../../postings/block.ts"
 import { unique } from "../../postings/tombstones.ts"
 import { checked, crcOf } from "../crc.ts"
-import { type Sql, inList, insertRows, list, column, only } from "./rows.ts"
+import { type Sql, inList, insertOne, insertRows, list, column } from "./rows.ts"
 import { unchanged } from "./unchanged.ts"
 
 const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs, format, terms_version, languages`
@@ -92,28 +92,10 @@ const make = (sql: Sql): SegmentStore<SqlError> => ({
     (ids) => new Set(ids)
   ),
 
-  add: (segment) =>
-    only(
-      sql,
-      `INSERT INTO keyword_segments
-         (collection_id, state, stamp, passages, terms, version, first_id, last_id, blocks, inputs, format, terms_version, languages)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-      [
-        segment.collection_id,
-        segment.state ?? (segment.inputs === undefined ? State.live : State.building),
-        segment.stamp ?? unique(),
-        segment.passages,
-        segment.terms,
-        unique(),
-        segment.first_id,
-        segment.last_id,
-        segment.blocks,
-        segment.inputs === undefined ? null : list(segment.inputs),
-        segment.format,
-        segment.terms_version,
-        segment.languages
-      ]
-    ),
+  add: ({ inputs, stamp = unique(), state = inputs === undefined ? State.live : State.building, ...segment }) => {
+    const row = { ...segment, stamp, state, version: unique(), inputs: inputs === undefined ? null : list(inputs) }
+    return Effect.map(insertOne<Segment>(sql, "keyword_segments", row), ({ id }) => id)
+  },
 
   advanced: (segment, through, blocks) =>
     sql.unsafe("UPDATE keyword_segments SET through = ?, blocks = ? WHERE id = ?", [through, blocks, segment]),

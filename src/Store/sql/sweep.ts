@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { damaged } from "../../model/Damaged.ts"
 import { dialectOf } from "./dialect.ts"
 import { allEdges, deleteEdges } from "./graph/byEntity.ts"
-import { type Sql, changedRows, inList, list, column, first, only } from "./rows.ts"
+import { type Sql, changedRows, inList, insertOne, list, column, first, only } from "./rows.ts"
 import { hiddenCollections } from "./tables.ts"
 import { vectorTable } from "./vectorTable.ts"
 
@@ -13,11 +13,8 @@ export const hide = (sql: Sql, collection: number): Effect.Effect<unknown, SqlEr
 
 /** A new hidden collection, for swept parts of a collection that stays. */
 export const makeHidden = Effect.fnUntraced(function* (sql: Sql) {
-  const id = yield* only<number>(
-    sql,
-    `INSERT INTO collections (name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
-     VALUES ('~', '', '', 0, '', '', 0) RETURNING id`
-  )
+  const none = { backend: "", model: "", dimensions: 0, query_prefix: "", passage_prefix: "", created_at: 0 }
+  const { id } = yield* insertOne<{ readonly id: number }>(sql, "collections", { name: "~", ...none })
   yield* hide(sql, id)
   return id
 })
