@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { FileChange, FileOutcome, IndexedRoot, KnownFile } from "../../model/File.ts"
 import { type TextRange, ranges } from "../core/identity.ts"
 import { dialectOf, same } from "./dialect.ts"
-import { type Sql, inList, list, only } from "./rows.ts"
+import { type Sql, inList, list, only, replaceRow } from "./rows.ts"
 
 interface Row {
   readonly id: number
@@ -79,6 +79,9 @@ export const below = (
   )
 }
 
+/** By what a collection has each path once. */
+const keyOf = (sql: Sql) => `collection_id, ${dialectOf(sql).key("path")}`
+
 const integer = (text: string | undefined): bigint | null => (text === undefined ? null : BigInt(text))
 
 /**
@@ -101,31 +104,22 @@ export const record = Effect.fnUntraced(function* (
     const before = current.get(change.path)
     const isOurs = before === change.expected || before === run
     const stamp = isOurs && change.outcome !== "unfinished" ? change.stamp : undefined
-    yield* sql.unsafe(
-      `INSERT INTO files (collection_id, path, size, modified_ns, changed_ns, inode, reader, settings, outcome, reason,
-                          documents, many, run, indexed_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (collection_id, ${dialectOf(sql).key("path")}) DO UPDATE SET size = excluded.size, modified_ns = excluded.modified_ns,
-         changed_ns = excluded.changed_ns, inode = excluded.inode, reader = excluded.reader,
-         settings = excluded.settings, outcome = excluded.outcome, reason = excluded.reason,
-         documents = excluded.documents, many = excluded.many, run = excluded.run, indexed_at = excluded.indexed_at`,
-      [
-        collection,
-        change.path,
-        stamp?.size ?? null,
-        integer(stamp?.modified),
-        integer(stamp?.changed),
-        integer(stamp?.inode),
-        change.reader ?? null,
-        change.settings,
-        isOurs ? change.outcome : "unfinished",
-        change.reason ?? null,
-        change.documents,
-        change.many ? 1 : 0,
-        isOurs ? run : 0,
-        now
-      ]
-    )
+    yield* replaceRow(sql, "files", keyOf(sql), {
+      collection_id: collection,
+      path: change.path,
+      size: stamp?.size ?? null,
+      modified_ns: integer(stamp?.modified),
+      changed_ns: integer(stamp?.changed),
+      inode: integer(stamp?.inode),
+      reader: change.reader ?? null,
+      settings: change.settings,
+      outcome: isOurs ? change.outcome : "unfinished",
+      reason: change.reason ?? null,
+      documents: change.documents,
+      many: change.many ? 1 : 0,
+      run: isOurs ? run : 0,
+      indexed_at: now
+    })
   }
 })
 
@@ -160,7 +154,7 @@ export const unfinished = (
     : sql.unsafe(
         `INSERT INTO files (collection_id, path, settings, outcome, documents, many, run, indexed_at)
          SELECT CAST(? AS BIGINT), value, '', 'unfinished', 1, 0, 0, CAST(? AS BIGINT) FROM ${dialectOf(sql).texts("t")} WHERE true
-         ON CONFLICT (collection_id, ${dialectOf(sql).key("path")}) DO UPDATE SET modified_ns = NULL, outcome = 'unfinished', run = 0`,
+         ON CONFLICT (${keyOf(sql)}) DO UPDATE SET modified_ns = NULL, outcome = 'unfinished', run = 0`,
         [collection, now, list(paths)]
       )
 
@@ -185,12 +179,9 @@ export const recordRoots = Effect.fnUntraced(function* (
   run: number
 ) {
   for (const { exclude, include, path } of roots) {
-    yield* sql.unsafe(
-      `INSERT INTO roots (collection_id, path, include, exclude, run) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (collection_id, ${dialectOf(sql).key("path")}) DO UPDATE SET include = excluded.include, exclude = excluded.exclude,
-         run = excluded.run`,
-      [collection, path, JSON.stringify(include), JSON.stringify(exclude), run]
-    )
+    const [includes, excludes] = [include, exclude].map((globs) => JSON.stringify(globs))
+    const row = { collection_id: collection, path, include: includes, exclude: excludes, run }
+    yield* replaceRow(sql, "roots", keyOf(sql), row)
   }
 })
 

@@ -24,6 +24,7 @@ export const insertRows = (
   return Effect.gen(function* () {
     let at = 0
     for (const size of sizes) {
+      if (rows.length - at < size) continue
       const statement = into + Array.from({ length: size }, () => row).join(",") + otherwise
       for (; rows.length - at >= size; at += size) {
         const params: Array<unknown> = []
@@ -45,6 +46,13 @@ export const insertOne = <Row extends object>(sql: Sql, table: string, row: obje
     sql.unsafe<Row>(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${params}) RETURNING *`, Object.values(row)),
     ([made]) => made!
   )
+}
+
+/** Inserts a row, or writes it over the one with the same key, an expression of columns. */
+export const replaceRow = (sql: Sql, table: string, key: string, row: object) => {
+  const names = Object.keys(row).filter((name) => !key.split(/\W+/).includes(name))
+  const changes = names.map((name) => `${name} = excluded.${name}`)
+  return insertRows(sql, table, [row], ` ON CONFLICT (${key}) DO UPDATE SET ${changes.join(", ")}`)
 }
 
 /** A list as one bound parameter: `IN (SELECT value FROM json_each(?))`. */

@@ -5,7 +5,7 @@ import { type BlockRef, type Segment, type SegmentStore, State, chunkOrdinals } 
 import { decodeHead, encodeHead } from "../../postings/block.ts"
 import { unique } from "../../postings/tombstones.ts"
 import { checked, crcOf } from "../crc.ts"
-import { type Sql, inList, insertOne, insertRows, list, column } from "./rows.ts"
+import { type Sql, inList, insertOne, insertRows, list, column, replaceRow } from "./rows.ts"
 import { unchanged } from "./unchanged.ts"
 
 const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs, format, terms_version, languages`
@@ -125,10 +125,7 @@ const make = (sql: Sql): SegmentStore<SqlError> => ({
     Effect.suspend(() => {
       const id = key(segment, 0)
       const data = encodeHead(head)
-      return sql.unsafe(
-        "INSERT INTO keyword_postings (id, data, crc) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data, crc = excluded.crc",
-        [id, data, crcOf(data, id)]
-      )
+      return replaceRow(sql, "keyword_postings", "id", { id, data, crc: crcOf(data, id) })
     }),
 
   heads: (segments) =>
@@ -202,10 +199,7 @@ const make = (sql: Sql): SegmentStore<SqlError> => ({
 
   putTombstones: (segment, chunk, bits) => {
     const id = key(segment, chunk)
-    return sql.unsafe(
-      "INSERT INTO keyword_tombstones (id, bits, crc) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET bits = excluded.bits, crc = excluded.crc",
-      [id, bits, crcOf(bits, id)]
-    )
+    return replaceRow(sql, "keyword_tombstones", "id", { id, bits, crc: crcOf(bits, id) })
   },
 
   buried: (segment, dead, terms, version) =>

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import { mostDefining, sampledDocuments } from "../../../entities/walk.ts"
 import { linkedShare, passagesEach } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
-import { type Sql, list } from "../rows.ts"
+import { type Sql, list, replaceRow } from "../rows.ts"
 import { placesOf } from "./byEntity.ts"
 import { mentionsIn } from "./edges.ts"
 
@@ -97,10 +97,6 @@ export const keepLinkage = Effect.fnUntraced(function* (sql: Sql, collection: nu
   ])
   const [kept] = yield* sql.unsafe<Known>("SELECT * FROM graph_linkages WHERE collection_id = ?", [collection])
   if (given === undefined && kept !== undefined && !isStale(kept, state!)) return
-  yield* sql.unsafe(
-    `INSERT INTO graph_linkages (collection_id, changes, documents, linkage) VALUES (?, ?, ?, ?)
-     ON CONFLICT (collection_id) DO UPDATE SET changes = excluded.changes, documents = excluded.documents,
-       linkage = excluded.linkage`,
-    [collection, state!.changes, state!.documents, given ?? (yield* measured(sql, collection, state!.documents))]
-  )
+  const linkage = given ?? (yield* measured(sql, collection, state!.documents))
+  yield* replaceRow(sql, "graph_linkages", "collection_id", { collection_id: collection, ...state!, linkage })
 })
