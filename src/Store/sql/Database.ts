@@ -4,7 +4,7 @@ import type { StoreUnavailable } from "../../Store.ts"
 import type { StoreInfo } from "../../model/Stats.ts"
 import type { Scanner } from "../../codes/Scanner.ts"
 import type { Upkeep } from "../port/Upkeep.ts"
-import { Facets } from "./Facets.ts"
+import { makeFacets } from "./Facets.ts"
 import { Masks } from "./Masks.ts"
 import { makeBackgrounds } from "./backgrounds.ts"
 import type { Scoring } from "./scoring.ts"
@@ -14,7 +14,7 @@ import type { Sql } from "./rows.ts"
 /** How a connection searches, and what it keeps in memory for that. */
 export const makeSearching = (codes: Scanner, scoring: Scoring, vectors: VectorOptions = defaults) => {
   const masks = new Masks()
-  return { codes, masks, facets: new Facets(masks), scoring, backgrounds: makeBackgrounds(), vectors }
+  return { codes, masks, facets: makeFacets(masks), scoring, backgrounds: makeBackgrounds(), vectors }
 }
 
 export type Searching = ReturnType<typeof makeSearching>

@@ -170,7 +170,7 @@ const snapshotOn = (
   expand: ({ background, documents, id: collection, mask, vector }, graph, hits) =>
     expand(sql, searching, { ...graph, collection, documents, mask, background, vector, hits }),
 
-  facets: (asked, names, filter) => searching.facets.of(sql, asked, names, filter),
+  facets: (asked, names, filter) => searching.facets(sql, asked, names, filter),
 
   shown: (passages) =>
     Effect.tap(
