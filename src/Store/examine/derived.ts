@@ -69,7 +69,7 @@ export const later = (sql: Sql) =>
 
 const page = 2000
 
-/** Checks vectors' checksums and lengths, and that passages have vectors. */
+/** Checks vectors' checksums and lengths, and that each is of a passage; doctor asks for those that are missing. */
 export const vectors = Effect.fnUntraced(function* (
   sql: Sql,
   { embedder, id, name, passages }: CollectionSummary,

@@ -9,8 +9,7 @@ import * as Scope from "effect/Scope"
 import * as ScopedRef from "effect/ScopedRef"
 import { StoreUnavailable } from "../../Store.ts"
 import { inTurns } from "../../runtime/EventLoop.ts"
-import * as Client from "../../runtime/Turn.ts"
-import { FairQueue } from "../../runtime/Turn.ts"
+import { FairQueue, current } from "../../runtime/Turn.ts"
 import { namesWanted } from "../../runtime/tracing.ts"
 import type { StoreError } from "../port/errors.ts"
 import { type Thread, type ThreadDied, fromOutcome } from "./Thread.ts"
@@ -180,7 +179,7 @@ export const make = ({
         }
         const job: Job = {
           call,
-          client: yield* FiberRef.get(Client.current),
+          client: yield* FiberRef.get(current),
           reply: Deferred.unsafeMake<Reply, StoreError>(FiberId.none),
           weight: weigh(method, args),
           abandoned: false,
