@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,7 +12,7 @@ import * as structure from "./examine/structure.ts"
 import { make as makeClient } from "./postgres/client.ts"
 import { type DatabaseOptions, open } from "./postgres/Database.ts"
 import { schemaVersion } from "./postgres/schema.ts"
-import { first } from "./sql/rows.ts"
+import { type Sql, first } from "./sql/rows.ts"
 
 interface Server {
   readonly version: string
@@ -35,7 +34,7 @@ const mostSilent = 75_000
 const mostLag = 10
 
 /** The server, what the user may do there, and how far replicas are behind. */
-const server = (sql: SqlClient.SqlClient, schema: string): Effect.Effect<ReadonlyArray<Finding>, SqlError> =>
+const server = (sql: Sql, schema: string): Effect.Effect<ReadonlyArray<Finding>, SqlError> =>
   Effect.gen(function* () {
     const [found] = yield* sql.unsafe<Server>(
       `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
@@ -103,7 +102,7 @@ const make = (options: DatabaseOptions) => {
   const read: Run = (use) => Effect.scoped(Effect.flatMap(opened("readonly"), ({ read, sql }) => read(use(sql))))
   const write: Run = (use) => Effect.scoped(Effect.flatMap(opened("existing"), ({ sql, write }) => write(use(sql))))
 
-  const look = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
+  const look = Effect.fnUntraced(function* (sql: Sql, told: Told) {
     return [
       ...(yield* guarded("server", server(sql, options.schema))),
       ...(yield* guarded("sequences", structure.sequences(sql), mending)),

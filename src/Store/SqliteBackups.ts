@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -22,7 +21,7 @@ import { guarded, telling } from "./examine/findings.ts"
 import { integrity } from "./examine/structure.ts"
 import { vectors } from "./examine/derived.ts"
 import { type Backup, BackupRefused, Backups, type Finding, StoreUnavailable } from "../Store.ts"
-import { first, only } from "./sql/rows.ts"
+import { type Sql, first, only } from "./sql/rows.ts"
 
 const refuse = (reason: string) => Effect.fail(new BackupRefused({ reason }))
 
@@ -58,10 +57,10 @@ const faultAmong = (findings: ReadonlyArray<Finding>): string | undefined =>
   findings.find(({ status }) => status === "fail")?.detail
 
 /** What is wrong with pages and references; undefined: nothing. */
-const brokenIn = (sql: SqlClient.SqlClient) => Effect.map(integrity(sql), faultAmong)
+const brokenIn = (sql: Sql) => Effect.map(integrity(sql), faultAmong)
 
 /** What of an index cannot be made again from the rest and differs from what was stored; undefined: nothing. */
-const alteredIn = (sql: SqlClient.SqlClient) =>
+const alteredIn = (sql: Sql) =>
   Effect.gen(function* () {
     // An older schema lacks some of the checksums.
     if ((yield* only<number>(sql, "PRAGMA user_version")) !== schemaVersion) return undefined
@@ -76,7 +75,7 @@ const alteredIn = (sql: SqlClient.SqlClient) =>
   })
 
 /** A passage without a vector whose text should have one, in words; undefined: there is none. */
-const vectorlessIn = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+const vectorlessIn = Effect.fnUntraced(function* (sql: Sql) {
   for (const { id, name } of yield* collections.all(sql)) {
     const passage = yield* first<number>(
       sql,
@@ -90,7 +89,7 @@ const vectorlessIn = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   return undefined
 })
 
-const contentsOf = (sql: SqlClient.SqlClient, filename: string) =>
+const contentsOf = (sql: Sql, filename: string) =>
   Effect.map(
     sql.unsafe<Omit<Backup, "bytes">>(
       `SELECT count(*) AS collections, coalesce(sum(documents), 0) AS documents, coalesce(sum(passages), 0) AS passages

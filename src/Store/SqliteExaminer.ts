@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -18,14 +17,14 @@ import * as structure from "./examine/structure.ts"
 import * as derived from "./examine/derived.ts"
 import { fail, guarded, mending, messageOf, salvaging, telling, warn } from "./examine/findings.ts"
 import { type Run, examinedRows } from "./examine/rows.ts"
-import { only } from "./sql/rows.ts"
+import { type Sql, only } from "./sql/rows.ts"
 import { Examiner, StoreUnavailable, type Told } from "../Store.ts"
 
 const largeWal = 256 * 1024 * 1024
 
 /** Runs every check in one snapshot, cheap ones first. */
 const look = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   filename: string,
   fresh: Effect.Effect.Success<typeof structure.fresh>,
   told: Told
@@ -57,7 +56,7 @@ const look = Effect.fnUntraced(function* (
 })
 
 const make = (filename: string) => {
-  const opened = <A>(mode: "readonly" | "existing", use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) =>
+  const opened = <A>(mode: "readonly" | "existing", use: (sql: Sql) => Effect.Effect<A, SqlError>) =>
     Effect.scoped(
       Effect.flatMap(open({ filename, mode }), ({ sql }) =>
         transaction(sql, mode === "readonly" ? "BEGIN" : "BEGIN IMMEDIATE")(use(sql))

@@ -1,12 +1,7 @@
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { StoreUnavailable } from "../../Store.ts"
 import { Damaged } from "../../model/Damaged.ts"
-
-const damageOf = (cause: Cause.Cause<unknown>): Option.Option<Damaged> =>
-  Cause.isDieType(cause) && cause.defect instanceof Damaged ? Option.some(cause.defect) : Option.none()
 
 /** What a store makes of the errors of its database. */
 interface Typing<Own> {
@@ -24,19 +19,16 @@ export const typedBy =
   <Own>({ database, isOwn, messageOf, reasonOf, repair = "" }: Typing<Own>) =>
   (name: string) =>
   <A, E, R>(given: Effect.Effect<A, E | Own, R>): Effect.Effect<A, Exclude<E, Own> | StoreUnavailable, R> =>
-    Effect.catchAllCause(given, (cause): Effect.Effect<never, Exclude<E, Own> | StoreUnavailable> =>
-      Option.match(Cause.find(cause, damageOf), {
-        onSome: ({ message }) => new StoreUnavailable({ reason: `The index ${name} is damaged: ${message}${repair}` }),
-        onNone: () =>
-          Either.match(Cause.failureOrCause(cause), {
-            onRight: Effect.failCause,
-            onLeft: (error) => {
-              if (!isOwn(error)) return Effect.failCause(cause as Cause.Cause<Exclude<E, Own>>)
-              const reason = reasonOf(error)
-              return reason === undefined
-                ? Effect.die(new Error(`${database}: ${messageOf(error)}`, { cause: error }))
-                : new StoreUnavailable({ reason: `The index ${name} is not available: ${reason}` })
-            }
-          })
+    given.pipe(
+      Effect.catchSomeDefect((defect) =>
+        defect instanceof Damaged
+          ? Option.some(new StoreUnavailable({ reason: `The index ${name} is damaged: ${defect.message}${repair}` }))
+          : Option.none()
+      ),
+      Effect.catchIf(isOwn, (error) => {
+        const reason = reasonOf(error)
+        return reason === undefined
+          ? Effect.die(new Error(`${database}: ${messageOf(error)}`, { cause: error }))
+          : Effect.fail(new StoreUnavailable({ reason: `The index ${name} is not available: ${reason}` }))
       })
     )

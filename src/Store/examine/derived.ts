@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Finding, Told } from "../../Store.ts"
@@ -24,18 +23,18 @@ import { verify } from "../sql/keyword.ts"
 import * as collections from "../sql/collections.ts"
 import { dialectOf } from "../sql/dialect.ts"
 import * as rebuilding from "../sql/rebuild.ts"
-import { list, column, only } from "../sql/rows.ts"
+import { type Sql, list, column, only } from "../sql/rows.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { vectorsOf } from "../sql/vectors.ts"
 import { fail, guarded, orOk, warn, wrongly } from "./findings.ts"
 
-const countOf = (sql: SqlClient.SqlClient, from: string, params: ReadonlyArray<unknown> = []) =>
+const countOf = (sql: Sql, from: string, params: ReadonlyArray<unknown> = []) =>
   only<number>(sql, `SELECT count(*) AS count FROM ${from}`, params)
 
 const rebuild = (kind: Rebuild["kind"], collection: number) => ({ _tag: "Rebuild", kind, collection }) as const
 
 /** Compares postings, lengths and tombstones with terms computed again from the texts. */
-const postings = (sql: SqlClient.SqlClient, { id, name, passages }: CollectionSummary, told: Told) =>
+const postings = (sql: Sql, { id, name, passages }: CollectionSummary, told: Told) =>
   Effect.map(
     verify(sql, id, {
       pause: nextTurnOrEnd,
@@ -50,7 +49,7 @@ const postings = (sql: SqlClient.SqlClient, { id, name, passages }: CollectionSu
   )
 
 /** Postings and codes that claim a version later than this one. */
-export const later = (sql: SqlClient.SqlClient) =>
+export const later = (sql: Sql) =>
   Effect.map(
     sql.unsafe<{ readonly kind: "postings" | "codes"; readonly collection: number }>(
       `SELECT DISTINCT 'postings' AS kind, collection_id AS collection FROM keyword_segments
@@ -70,9 +69,9 @@ export const later = (sql: SqlClient.SqlClient) =>
 
 const page = 2000
 
-/** Checks vectors' checksums and lengths, and that passages have vectors. */
+/** Checks vectors' checksums and lengths, and that each is of a passage; doctor asks for those that are missing. */
 export const vectors = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   { embedder, id, name, passages }: CollectionSummary,
   told: Told
 ) {
@@ -116,7 +115,7 @@ export const vectors = Effect.fnUntraced(function* (
 })
 
 /** Computes codes again from the vectors and compares them. */
-const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary, told: Told) {
+const codes = Effect.fnUntraced(function* (sql: Sql, { id, name }: CollectionSummary, told: Told) {
   const store = codesOn(sql)
   const set = Option.getOrUndefined(yield* store.find({ collection: id, generation: "current" }))
   if (set === undefined) return []
@@ -155,11 +154,7 @@ interface GraphRow extends GraphTextRow {
 const graphPage = 1000
 
 /** Checks the knowledge graph: mentions and names with those of the texts, and its tables with each other. */
-const graph = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  { id, name, passages }: CollectionSummary,
-  told: Told
-) {
+const graph = Effect.fnUntraced(function* (sql: Sql, { id, name, passages }: CollectionSummary, told: Told) {
   const torn = new Set<number>()
   let [known, missing, other, edges, unnamed] = [0, 0, 0, 0, 0]
   for (let after = 0; ;) {
@@ -236,7 +231,7 @@ const looks = { postings, codes, graph }
 const aSecond = { postings: 7_000, codes: 8_000, graph: 4_000 } as const
 
 /** Derived data of every collection, and its vectors. */
-export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
+export const everyCollection = Effect.fnUntraced(function* (sql: Sql, told: Told) {
   const findings: Array<Finding> = []
   const pending = yield* Effect.orElseSucceed(rebuilding.pending(sql), () => [])
   const known = yield* Effect.orElseSucceed(collections.all(sql), () => [])

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
@@ -9,7 +8,7 @@ import { dialectOf } from "../sql/dialect.ts"
 import { metadataRows } from "../sql/filter.ts"
 import { mostDeciding } from "../sql/keyword.ts"
 import { type CheckedRow, type DocumentRow, documentCrc, headCrc, headingOf, passageCrc } from "../core/passage.ts"
-import { inList, list, column, only } from "../sql/rows.ts"
+import { type Sql, inList, list, column, only } from "../sql/rows.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { mending, orOk, warn, wrongly } from "./findings.ts"
 
@@ -65,7 +64,7 @@ export const isIntact = (row: DocumentRow, passages: ReadonlyArray<CheckedRow>):
   isInOrder(row, passages) && isSame(row, passages)
 
 /** Every document and passage of the index: counts, texts, spans, metadata. */
-export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
+export const documents = Effect.fnUntraced(function* (sql: Sql, told: Told) {
   const count = yield* only<number>(
     sql,
     `SELECT coalesce(sum(documents), 0) AS count FROM collections WHERE ${isPresent}`

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { EmbedderIdentity } from "../../model/Collection.ts"
 import { rising } from "../../model/Damaged.ts"
@@ -13,7 +12,7 @@ import { metadataRows } from "../sql/filter.ts"
 import { allEdges } from "../sql/graph/byEntity.ts"
 import { type CheckedRow, passageCrc } from "../core/passage.ts"
 import { drop, step } from "../sql/rebuild.ts"
-import { inList, insertRows, list, column, only } from "../sql/rows.ts"
+import { type Sql, inList, insertOne, insertRows, list, column, only } from "../sql/rows.ts"
 import { sweepStep } from "../sql/sweep.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
@@ -71,29 +70,29 @@ const plausible = "collection_id BETWEEN 1 AND 999999999"
  * Mends the indices, and gives documents whose collection is lost another, without the vectors: which model made them is
  * lost, too. Returns the collections by their names, and whether documents are left since no embedder is known.
  */
-const recovered = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, embedder: EmbedderIdentity | undefined) {
+const recovered = Effect.fnUntraced(function* (sql: Sql, embedder: EmbedderIdentity | undefined) {
   yield* sql.unsafe("REINDEX")
   const made = new Map<string, number>()
   // Numbers that are kept come first, so that no new one is among them.
-  const lost = yield* sql.unsafe<{ readonly given: string; readonly id: number | null }>(
-    `SELECT DISTINCT CAST(collection_id AS TEXT) AS given, CASE WHEN ${plausible} THEN collection_id END AS id
-     FROM documents WHERE ${adrift} ORDER BY ${plausible} DESC`
+  const lost = yield* sql.unsafe<{ readonly given: string; readonly id: number | null; readonly created_at: number }>(
+    `SELECT CAST(collection_id AS TEXT) AS given, CASE WHEN ${plausible} THEN collection_id END AS id,
+       min(indexed_at) AS created_at
+     FROM documents WHERE ${adrift} GROUP BY 1, 2 ORDER BY ${plausible} DESC`
   )
   if (embedder === undefined) return { made, isLeft: lost.length > 0 }
   const names = new Set(yield* column<string>(sql, "SELECT name FROM collections"))
-  for (const { given, id: kept } of lost) {
+  for (const { created_at, given, id: kept } of lost) {
     if (kept !== null) {
       for (const generation of ["current", "next"] as const)
         yield* sql.unsafe(`DROP TABLE IF EXISTS ${vectorTable(sql).of(kept, generation)}`)
       yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [kept])
     }
-    const id = yield* only<number>(
-      sql,
-      `INSERT INTO collections (id, name, ${collections.embedderColumns.join(", ")}, created_at)
-       VALUES (?, '~', ${collections.embedderParams},
-         (SELECT min(indexed_at) FROM documents WHERE collection_id = CAST(? AS INTEGER))) RETURNING id`,
-      [kept, ...collections.toRow(embedder), given]
-    )
+    const { id } = yield* insertOne<{ readonly id: number }>(sql, "collections", {
+      id: kept,
+      name: "~",
+      ...collections.toRow(embedder),
+      created_at
+    })
     let name = `recovered-${id}`
     while (names.has(name)) name += "-"
     yield* sql.unsafe("UPDATE collections SET name = ? WHERE id = ?", [name, id])
@@ -107,7 +106,7 @@ const recovered = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, embedde
  * Gives new numbers at the end to documents whose passages no longer have consecutive numbers; their vectors move with
  * them. Returns their collections.
  */
-const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+const places = Effect.fnUntraced(function* (sql: Sql) {
   yield* sql.unsafe(
     `UPDATE documents SET passages = 0, first_passage = NULL
      WHERE id NOT IN (SELECT document_id FROM passages) AND collection_id NOT IN (${hiddenCollections}) AND (passages <> 0 OR first_passage IS NOT NULL)`
@@ -170,7 +169,7 @@ const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 const page = 500
 
 /** Rewrites the metadata that filters use from the documents' metadata. */
-const metadata = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+const metadata = Effect.fnUntraced(function* (sql: Sql) {
   yield* sql.unsafe("DELETE FROM metadata_values")
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<{ readonly id: number; readonly metadata: string }>(
@@ -194,7 +193,7 @@ const metadata = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 })
 
 /** Counts documents and passages again, and rewrites what filters use. */
-const recount = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+const recount = Effect.fnUntraced(function* (sql: Sql) {
   yield* metadata(sql)
   yield* sql.unsafe(
     `UPDATE collections SET
@@ -205,7 +204,7 @@ const recount = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 })
 
 /** Documents that the next `index` replaces; otherwise it would skip files that look unchanged. */
-const replace = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents: ReadonlyArray<number>) {
+const replace = Effect.fnUntraced(function* (sql: Sql, documents: ReadonlyArray<number>) {
   const rows = yield* sql.unsafe<{ readonly source: string; readonly origin: string | null }>(
     `UPDATE documents SET fingerprint = '' WHERE id ${inList} RETURNING coalesce(source, doc_id) AS source, origin`,
     [list(documents)]
@@ -224,7 +223,7 @@ const replace = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents
 
 /** Corrects rows in the caller's transaction, drops derived data that do not match them, and returns what it did. */
 const mend = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   cures: ReadonlyArray<Cure>,
   embedder: EmbedderIdentity | undefined
 ) {

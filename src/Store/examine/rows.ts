@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { StoreUnavailable } from "../../Store.ts"
@@ -7,15 +6,13 @@ import type { Examining } from "../port/Upkeep.ts"
 import { toVector } from "../sql/codes.ts"
 import * as collections from "../sql/collections.ts"
 import { type TextRow, toText } from "../core/passage.ts"
-import { inList, list, textColumns } from "../sql/rows.ts"
+import { type Sql, inList, list, textColumns } from "../sql/rows.ts"
 import { hiddenCollections } from "../sql/tables.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import * as vectors from "../sql/vectors.ts"
 
 /** Runs statements in one transaction. */
-export type Run = <A>(
-  use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>
-) => Effect.Effect<A, StoreUnavailable>
+export type Run = <A>(use: (sql: Sql) => Effect.Effect<A, SqlError>) => Effect.Effect<A, StoreUnavailable>
 
 /** What an examination reads and writes row by row. */
 export const examinedRows = (

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { ok } from "../../model/Check.ts"
 import { State } from "../../postings/SegmentStore.ts"
@@ -7,7 +6,7 @@ import { type Dialect, dialectOf, same } from "../sql/dialect.ts"
 import { isPresent, hiddenCollections } from "../sql/tables.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { mending, orOk, salvaging, someOf, warn, wrongly } from "./findings.ts"
-import { column, only } from "../sql/rows.ts"
+import { type Sql, column, only } from "../sql/rows.ts"
 
 const anew = "restore a backup with `clew restore`, or index into a new file"
 
@@ -19,7 +18,7 @@ const isOfPages = (line: string): boolean =>
 export const adrift = "collection_id NOT IN (SELECT id FROM collections NOT INDEXED)"
 
 /** SQLite's own checks of pages, indices and references, which block the thread. */
-export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+export const integrity = Effect.fnUntraced(function* (sql: Sql) {
   const lines = yield* column<string>(sql, "PRAGMA integrity_check(20)")
   const said = lines.filter((line) => line !== "ok")
   yield* nextTurnOrEnd
@@ -52,7 +51,7 @@ export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
   ]
 })
 
-const objects = (sql: SqlClient.SqlClient) =>
+const objects = (sql: Sql) =>
   sql.unsafe<{ readonly name: string; readonly sql: string }>(
     "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'vectors_%'"
   )
@@ -68,7 +67,7 @@ export const tableless = `SELECT id FROM collections WHERE ${isPresent}
   AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'vectors_' || collections.id)`
 
 /** The tables and indices that are defined otherwise than in a new index. */
-export const altered = (sql: SqlClient.SqlClient, fresh: Effect.Effect.Success<ReturnType<typeof objects>>) =>
+export const altered = (sql: Sql, fresh: Effect.Effect.Success<ReturnType<typeof objects>>) =>
   Effect.map(objects(sql), (all) => {
     const found = new Map(all.map((object) => [object.name, unspaced(object.sql)]))
     return fresh.filter(({ name, sql }) => found.has(name) && found.get(name) !== unspaced(sql))
@@ -76,7 +75,7 @@ export const altered = (sql: SqlClient.SqlClient, fresh: Effect.Effect.Success<R
 
 /** Compares tables and indices with those of a new index. */
 export const schema = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   fresh: ReadonlyArray<{ readonly name: string; readonly sql: string }>
 ) {
   const found = new Set((yield* objects(sql)).map(({ name }) => name))
@@ -109,7 +108,7 @@ export const counted = {
 } as const
 
 /** Tables, the columns of their numbers, and the last numbers that count as given: a server keeps most of them itself. */
-const given = (sql: SqlClient.SqlClient): ReadonlyArray<readonly [table: string, id: string, last: string]> =>
+const given = (sql: Sql): ReadonlyArray<readonly [table: string, id: string, last: string]> =>
   sql.onDialectOrElse({
     pg: () =>
       rowIds.map((table) => [table, "id", `coalesce((SELECT next - 1 FROM row_ids WHERE name = '${table}'), -1)`]),
@@ -122,7 +121,7 @@ const given = (sql: SqlClient.SqlClient): ReadonlyArray<readonly [table: string,
   })
 
 /** Checks that numbers are not given twice. */
-export const sequences = (sql: SqlClient.SqlClient) =>
+export const sequences = (sql: Sql) =>
   Effect.map(
     column<string>(
       sql,
@@ -165,7 +164,7 @@ const ofFile = [
 ]
 
 /** An index's own records: marks, runs, files and folders. */
-export const records = (sql: SqlClient.SqlClient) =>
+export const records = (sql: Sql) =>
   Effect.map(
     column<string>(
       sql,
@@ -185,7 +184,7 @@ export const records = (sql: SqlClient.SqlClient) =>
   )
 
 /** Files that were not read because of a limit. */
-export const limited = (sql: SqlClient.SqlClient) =>
+export const limited = (sql: Sql) =>
   Effect.map(
     column<string>(
       sql,
@@ -205,7 +204,7 @@ export const limited = (sql: SqlClient.SqlClient) =>
   )
 
 /** Free space in the file, and unfinished work: merges, dropped rows, changes of embedder. */
-export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+export const upkeep = Effect.fnUntraced(function* (sql: Sql) {
   const impossible = yield* column<string>(
     sql,
     `SELECT id AS what FROM keyword_segments WHERE state = ${State.building}

@@ -49,44 +49,42 @@ export const candidates = 400
  * which is read as it is now, says which one is the document. A document's head is read once for the whole query, so
  * that all its parts see the same one; what it lost meanwhile makes the query begin again (`Moved`).
  */
-export class Candidates {
-  private readonly met = new Map<number, Candidate>()
-  private readonly heads = new Map<string, Head | undefined>()
+export const makeCandidates = (cluster: Cluster) => {
+  const met = new Map<number, Candidate>()
+  const heads = new Map<string, Head | undefined>()
+  const headKey = ({ id }: CollectionRecord, key: string): string => `${id} ${key}`
 
-  constructor(private readonly cluster: Cluster) {}
+  const add = (candidate: Candidate): void => {
+    met.set(candidate.id, { ...met.get(candidate.id), ...candidate })
+  }
 
-  private headKey({ id }: CollectionRecord, key: string): string {
-    return `${id} ${key}`
+  const of = (id: number): Candidate => {
+    const found = met.get(id)
+    if (found === undefined) throw new Error(`Passage ${id} was not met`)
+    return found
   }
 
   /** The generation of a document that this query sees; undefined: none. */
-  readonly learn = Effect.fnUntraced(function* (
-    this: Candidates,
-    record: CollectionRecord,
-    keys: ReadonlyArray<string>
-  ) {
-    const unknown = [...new Set(keys)].filter((key) => !this.heads.has(this.headKey(record, key)))
-    const found = yield* this.cluster.get(
+  const learn = Effect.fnUntraced(function* (record: CollectionRecord, keys: ReadonlyArray<string>) {
+    const unknown = [...new Set(keys)].filter((key) => !heads.has(headKey(record, key)))
+    const found = yield* cluster.get(
       unknown.map((key) => headPlace(record, key)),
       ["gen"]
     )
     for (const [at, key] of unknown.entries()) {
-      this.heads.set(this.headKey(record, key), found[at]!.found === true ? (found[at]!._source as Head) : undefined)
+      heads.set(headKey(record, key), found[at]!.found === true ? (found[at]!._source as Head) : undefined)
     }
     return new Set(unknown)
   })
 
-  private isCurrent({ gen, key, record }: Candidate): boolean {
-    return this.heads.get(this.headKey(record, key))?.gen === gen
-  }
+  const isCurrent = ({ gen, key, record }: Candidate): boolean => heads.get(headKey(record, key))?.gen === gen
 
   /**
    * The best `depth` of the current passages that a search finds, best first by `scored`, with all that tie with the
    * last. A passage of a generation that was replaced while this search ran may have hidden its successor, so that it
    * runs once more; if others take places, or equals may have been cut off, it looks deeper.
    */
-  readonly best = Effect.fnUntraced(function* (
-    this: Candidates,
+  const best = Effect.fnUntraced(function* (
     record: CollectionRecord,
     { depth, wanted }: { readonly depth: number; readonly wanted: number },
     run: (size: number) => Effect.Effect<ReadonlyArray<Answer>, Failed>,
@@ -95,7 +93,7 @@ export class Candidates {
     for (let size = Math.min(mostHits, wanted); ;) {
       const hits = yield* run(size)
       const found = hits.map((hit) => candidateOf(record, hit))
-      for (const candidate of found) this.add(candidate)
+      for (const candidate of found) add(candidate)
       const ranked = (yield* scored(found.map(({ id }) => id))).toSorted(byScoreAndId)
       const current: Array<Scored> = []
       let [looked, isReplaced] = [0, false]
@@ -104,16 +102,16 @@ export class Candidates {
         const tied = ranked.findIndex(({ score }, at) => at >= looked && score !== last)
         const next = last === undefined ? looked + depth - current.length : tied < 0 ? ranked.length : tied
         if (next === looked) break
-        const some = ranked.slice(looked, next).map((one) => ({ one, candidate: this.of(one.id) }))
-        const learnt = yield* this.learn(
+        const some = ranked.slice(looked, next).map((one) => ({ one, candidate: of(one.id) }))
+        const learnt = yield* learn(
           record,
           some.map(({ candidate }) => candidate.key)
         )
         isReplaced = some.some(({ candidate: { gen, key } }) => {
-          const now = this.heads.get(this.headKey(record, key))?.gen
+          const now = heads.get(headKey(record, key))?.gen
           return learnt.has(key) && now !== undefined && gen < now
         })
-        current.push(...some.flatMap(({ candidate, one }) => (this.isCurrent(candidate) ? [one] : [])))
+        current.push(...some.flatMap(({ candidate, one }) => (isCurrent(candidate) ? [one] : [])))
         looked = next
       }
       if (isReplaced) continue
@@ -128,49 +126,32 @@ export class Candidates {
   })
 
   /** Those of some hits that are current, with whatever else was read of them. */
-  readonly current = Effect.fnUntraced(function* <More>(
-    this: Candidates,
-    record: CollectionRecord,
-    hits: ReadonlyArray<Answer>
-  ) {
+  const current = Effect.fnUntraced(function* <More>(record: CollectionRecord, hits: ReadonlyArray<Answer>) {
     const candidates = hits.map((hit) => candidateOf(record, hit) as Candidate & More)
-    yield* this.learn(
+    yield* learn(
       record,
       candidates.map(({ key }) => key)
     )
-    const current = candidates.filter((candidate) => this.isCurrent(candidate))
-    for (const candidate of current) this.add(candidate)
+    const current = candidates.filter((candidate) => isCurrent(candidate))
+    for (const candidate of current) add(candidate)
     return current
   })
 
-  add(candidate: Candidate): void {
-    this.met.set(candidate.id, { ...this.met.get(candidate.id), ...candidate })
-  }
-
-  of(id: number): Candidate {
-    const found = this.met.get(id)
-    if (found === undefined) throw new Error(`Passage ${id} was not met`)
-    return found
-  }
-
   /** The passages before and after, which are candidates too then. */
-  beside(id: number): ReadonlyArray<number> {
-    const { doc_id, gen, key, of, ordinal, record } = this.of(id)
+  const beside = (id: number): ReadonlyArray<number> => {
+    const one = of(id)
     return [-1, 1].flatMap((step) => {
-      if (ordinal + step < 0 || ordinal + step >= of) return []
-      this.add({ id: id + step, doc_id, gen, key, of, ordinal: ordinal + step, record })
-      return [id + step]
+      const [beside, ordinal] = [id + step, one.ordinal + step]
+      if (ordinal < 0 || ordinal >= one.of) return []
+      add({ id: beside, doc_id: one.doc_id, gen: one.gen, key: one.key, of: one.of, ordinal, record: one.record })
+      return [beside]
     })
   }
 
   /** Some fields of passages, as they are now; one that is gone was replaced. */
-  readonly read = Effect.fnUntraced(function* (
-    this: Candidates,
-    ids: ReadonlyArray<number>,
-    fields?: ReadonlyArray<string>
-  ) {
-    const wanted = ids.map((id) => this.of(id))
-    const found = yield* this.cluster.get(
+  const read = Effect.fnUntraced(function* (ids: ReadonlyArray<number>, fields?: ReadonlyArray<string>) {
+    const wanted = ids.map((id) => of(id))
+    const found = yield* cluster.get(
       wanted.map((one) => placeOf(one.record.passages, one)),
       fields
     )
@@ -182,16 +163,11 @@ export class Candidates {
   })
 
   /** Fields that are read at most once of each passage. */
-  readonly fill = Effect.fnUntraced(function* (
-    this: Candidates,
-    ids: ReadonlyArray<number>,
-    fields: ReadonlyArray<Column>
-  ) {
-    const lacking = (some: ReadonlyArray<number>) =>
-      some.filter((id) => fields.some((field) => !(field in this.of(id))))
+  const fill = Effect.fnUntraced(function* (ids: ReadonlyArray<number>, fields: ReadonlyArray<Column>) {
+    const lacking = (some: ReadonlyArray<number>) => some.filter((id) => fields.some((field) => !(field in of(id))))
     const missing = lacking(ids)
-    const records = new Map(missing.map((id) => [this.of(id).record.passages, this.of(id).record]))
-    const answers = yield* this.cluster.searches(
+    const records = new Map(missing.map((id) => [of(id).record.passages, of(id).record]))
+    const answers = yield* cluster.searches(
       [...records.keys()].map((index) => ({
         index,
         body: {
@@ -203,19 +179,19 @@ export class Candidates {
       }))
     )
     for (const [at, record] of [...records.values()].entries()) {
-      for (const hit of answers[at].hits.hits) this.add(candidateOf(record, hit))
+      for (const hit of answers[at].hits.hits) add(candidateOf(record, hit))
     }
     // Those without the field, and those that no search finds yet.
-    for (const { candidate, source } of yield* this.read(lacking(missing), fields)) {
-      this.add({ ...candidate, ...Object.fromEntries(fields.map((field) => [field, source[field]])) })
+    for (const { candidate, source } of yield* read(lacking(missing), fields)) {
+      add({ ...candidate, ...Object.fromEntries(fields.map((field) => [field, source[field]])) })
     }
-    return ids.map((id) => this.of(id))
+    return ids.map((id) => of(id))
   })
 
   /** The documents of passages, whole; one that changed since the query began makes it begin again. */
-  readonly documents = Effect.fnUntraced(function* (this: Candidates, ids: ReadonlyArray<number>) {
-    const wanted = ids.map((id) => this.of(id))
-    const found = yield* this.cluster.get(wanted.map(({ key, record }) => headPlace(record, key)))
+  const documents = Effect.fnUntraced(function* (ids: ReadonlyArray<number>) {
+    const wanted = ids.map((id) => of(id))
+    const found = yield* cluster.get(wanted.map(({ key, record }) => headPlace(record, key)))
     return new Map(
       yield* Effect.forEach(wanted, ({ gen, id }, at) => {
         const head = storedHead(found[at]!)?.head
@@ -223,4 +199,8 @@ export class Candidates {
       })
     )
   })
+
+  return { beside, best, current, documents, fill, of, read }
 }
+
+export type Candidates = ReturnType<typeof makeCandidates>

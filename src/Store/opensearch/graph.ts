@@ -7,7 +7,7 @@ import type { Scored } from "../../model/Passage.ts"
 import type { Compared, Searched } from "../../ranking/Snapshot.ts"
 import { answerAbout, expandBy, linkedShare, passagesEach, toGraphPassage } from "../core/graph.ts"
 import { type NamedEntity, type Suggesting, mostMentions, mostNames, suggestFrom } from "../core/suggesting.ts"
-import { Candidates, candidateFields } from "./Candidates.ts"
+import { type Candidates, candidateFields, makeCandidates } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
 import { type Cluster, type Write, mostHits } from "./Cluster.ts"
 import { headsWhere } from "./documents.ts"
@@ -313,7 +313,7 @@ export const suggest = (cluster: Cluster, known: ReadonlyArray<CollectionRecord>
         const hashes = (aggregations.names.buckets as ReadonlyArray<{ readonly key: string }>).map(({ key }) =>
           hashOf(key)
         )
-        const found = yield* places(cluster, new Candidates(cluster), record, hashes, mostMentions)
+        const found = yield* places(cluster, makeCandidates(cluster), record, hashes, mostMentions)
         return [...found].flatMap(([entity, own]): ReadonlyArray<NamedEntity> => {
           const [first] = own
           return first === undefined ? [] : [{ ...first, entity, mentions: own.length }]

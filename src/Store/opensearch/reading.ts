@@ -13,7 +13,7 @@ import {
   positionAfter
 } from "../../model/Stored.ts"
 import { fewEnough, toExported, toListed, toSampled, toSome, toStored, toSummary } from "../core/document.ts"
-import { Candidates, candidateFields } from "./Candidates.ts"
+import { makeCandidates, candidateFields } from "./Candidates.ts"
 import type { Answer } from "./client.ts"
 import { type Cluster, mostHits } from "./Cluster.ts"
 import { headsOf, headsWhere } from "./documents.ts"
@@ -157,7 +157,7 @@ export const sample = Effect.fnUntraced(function* (
   )
   const hits = new Map<number, Answer>()
   for (const { hits: found } of answers) for (const hit of found.hits) hits.set(hit._source.id, hit)
-  const met = new Candidates(cluster)
+  const met = makeCandidates(cluster)
   const current = yield* met.current<Pick<PassageSource, "part">>(record, [...hits.values()])
   const heads = yield* met.documents(current.map(({ id }) => id))
   return current.map(({ id, part }) => toSampled({ ...rowOf(heads.get(id)!), text: part.text }))

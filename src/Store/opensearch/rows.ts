@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import { Candidates } from "./Candidates.ts"
+import { makeCandidates } from "./Candidates.ts"
 import type { Answer } from "./client.ts"
 import { type Cluster, mostHits } from "./Cluster.ts"
 import { type Query, all } from "./filter.ts"
@@ -21,7 +21,7 @@ export const rowsWhere = Effect.fnUntraced(function* (
   query: Query,
   size = mostHits
 ) {
-  const met = new Candidates(cluster)
+  const met = makeCandidates(cluster)
   yield* cluster.latest(record.passages)
   const { hits } = yield* cluster.search(record.passages, {
     size: Math.min(mostHits, size),

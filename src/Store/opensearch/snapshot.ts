@@ -12,7 +12,7 @@ import type { Language } from "../../terms/languages.ts"
 import { metadataOf, toShown } from "../core/document.ts"
 import { toPassage } from "../core/passage.ts"
 import { measureBy, withBackgrounds } from "../core/direction.ts"
-import { Candidates, candidates, columns } from "./Candidates.ts"
+import { makeCandidates, candidates, columns } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
 import { demanded } from "./demands.ts"
@@ -48,7 +48,7 @@ type SnapshotError = Failed | Moved | EmbedderChanged | Effect.Effect.Error<Retu
 
 /** A query's view: searches of many shards, joined by the generations that documents' heads name. */
 const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
-  const met = new Candidates(cluster)
+  const met = makeCandidates(cluster)
   const within = new Map<number, Within>()
   const known = ({ id }: Searched): Within => within.get(id)!
 

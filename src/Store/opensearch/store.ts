@@ -5,7 +5,7 @@ import { CollectionExists, DocumentNotFound, type Whole, inOpenSearch } from "..
 import type { CollectionName, EmbedderIdentity } from "../../model/Collection.ts"
 import type { StoreStats } from "../../model/Stored.ts"
 import { anywhere, embeddedBy, traced } from "../core/calls.ts"
-import { Candidates } from "./Candidates.ts"
+import { makeCandidates } from "./Candidates.ts"
 import type { Failed } from "./client.ts"
 import { type Cluster, makeIndex } from "./Cluster.ts"
 import { written } from "./demands.ts"
@@ -205,7 +205,7 @@ export const make = (cluster: Cluster): Whole => {
     ),
     linkage: of(graph.linkageOf),
     graphPassages: of(graph.graphPassages),
-    graphEntities: of((cluster, record, hashes) => graph.entitiesOf(cluster, new Candidates(cluster), record, hashes)),
+    graphEntities: of((cluster, record, hashes) => graph.entitiesOf(cluster, makeCandidates(cluster), record, hashes)),
     suggest: (names, prefix, limit) =>
       call(Effect.flatMap(named(names), (known) => graph.suggest(cluster, known, prefix, limit)))
   })

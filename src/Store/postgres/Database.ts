@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
@@ -18,7 +17,7 @@ import { retryBusy, typed } from "./errors.ts"
 import { type Begun, begun, makeLives } from "./lives.ts"
 import { migrate, schemaVersion } from "./schema.ts"
 import { makeScoring } from "./scoring.ts"
-import { column, first, only } from "../sql/rows.ts"
+import { type Sql, column, first, only } from "../sql/rows.ts"
 
 export interface DatabaseOptions {
   /** With user, password and TLS, as libpq writes it. */
@@ -35,7 +34,7 @@ export interface DatabaseOptions {
   readonly patience?: number | undefined
 }
 
-const bytesOf = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
+const bytesOf = (sql: Sql): Effect.Effect<number, SqlError> =>
   only(
     sql,
     `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bytes FROM pg_class AS c
@@ -43,11 +42,7 @@ const bytesOf = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
   )
 
 /** Deletes dropped rows, merges all postings and computes codes again; the server's own vacuum frees the space. */
-const compact = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  read: Database["read"],
-  write: Database["write"]
-) {
+const compact = Effect.fnUntraced(function* (sql: Sql, read: Database["read"], write: Database["write"]) {
   const before = yield* read(bytesOf(sql))
   yield* sweepAll(sql, write)
   yield* rebuildAll(sql, write)
@@ -146,7 +141,7 @@ export const open = (options: DatabaseOptions) =>
   })
 
 /** Refuses a user who may only read, or a standby: work that finds nothing to do would seem done. */
-const mayWrite = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: string) {
+const mayWrite = Effect.fnUntraced(function* (sql: Sql, schema: string) {
   const [row] = yield* sql.unsafe<{ readonly missing: string | null; readonly standby: number }>(
     `SELECT string_agg(DISTINCT needed, ', ') AS missing, pg_is_in_recovery() AS standby
      FROM pg_tables, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
@@ -176,7 +171,7 @@ const refuseNewer = (schema: string, version: number): Effect.Effect<void, Store
 const unicode: ReadonlySet<string> = new Set(["UTF8", "SQL_ASCII"])
 
 /** Makes the schema if there is none, and refuses a newer one. */
-const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: string, mode: DatabaseOptions["mode"]) {
+const upToDate = Effect.fnUntraced(function* (sql: Sql, schema: string, mode: DatabaseOptions["mode"]) {
   const [known] = yield* sql.unsafe<{ readonly encoding: string; readonly usable: number | null }>(
     `SELECT current_setting('server_encoding') AS encoding,
        (SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = ?) AS usable`,

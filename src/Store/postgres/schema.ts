@@ -1,7 +1,7 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { caselessStart } from "../sql/dialect.ts"
 import { indexes, rebuildGraphs, tables } from "../sql/tables.ts"
+import type { Sql } from "../sql/rows.ts"
 
 /** The schema this program writes, kept in the table `clew`. */
 export const schemaVersion = 4
@@ -47,16 +47,6 @@ const declarations = Object.keys(tables)
 
 const name = "left(name, 256)"
 
-/** New in schema 3, where the first replaces one without the id. */
-const added = [
-  "DROP INDEX IF EXISTS documents_indexed",
-  "CREATE INDEX documents_indexed ON documents (collection_id, indexed_at, id)",
-  "CREATE INDEX IF NOT EXISTS documents_size ON documents (collection_id, passages, id)",
-  `CREATE INDEX IF NOT EXISTS documents_titled ON documents (collection_id, (${caselessStart("title")})) WHERE title IS NOT NULL`,
-  declarationOf("graph_names"),
-  "CREATE INDEX IF NOT EXISTS graph_names_key ON graph_names (collection_id, key)"
-]
-
 /**
  * Keys of B-trees end at 2,700 bytes: long texts are found by hashes, and ordered by their first characters. A hash
  * index is slow where many rows have the same text, as documents of one file have the same origin, and many one title.
@@ -77,7 +67,9 @@ const statements = [
   "CREATE INDEX IF NOT EXISTS documents_source ON documents USING hash (source)",
   "CREATE INDEX IF NOT EXISTS documents_title ON documents (left(title, 256))",
   "CREATE INDEX IF NOT EXISTS documents_origin ON documents (collection_id, left(origin, 256), id) WHERE origin IS NOT NULL",
-  ...added,
+  "CREATE INDEX IF NOT EXISTS documents_indexed ON documents (collection_id, indexed_at, id)",
+  "CREATE INDEX IF NOT EXISTS documents_size ON documents (collection_id, passages, id)",
+  `CREATE INDEX IF NOT EXISTS documents_titled ON documents (collection_id, (${caselessStart("title")})) WHERE title IS NOT NULL`,
   `CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, ${name})`,
   "CREATE INDEX IF NOT EXISTS documents_by_name ON documents USING hash (name)",
   "CREATE INDEX IF NOT EXISTS documents_content ON documents (collection_id, substr(fingerprint, 1, 12), id)",
@@ -90,10 +82,10 @@ const statements = [
 ]
 
 /** Brings the tables to `schemaVersion`, in the caller's transaction, which holds the writers' lock. */
-export const migrate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: number) {
-  const names = from < 3 ? [...added, rebuildGraphs] : []
-  for (const statement of from === 0 ? statements : [...names, declarationOf("graph_recent")])
-    yield* sql.unsafe(statement)
+export const migrate = Effect.fnUntraced(function* (sql: Sql, from: number) {
+  // Before schema 3, an index lacked the id, and the graph had no names.
+  const [before, after] = from < 3 ? [["DROP INDEX IF EXISTS documents_indexed"], [rebuildGraphs]] : [[], []]
+  for (const statement of [...before, ...statements, ...after]) yield* sql.unsafe(statement)
   yield* sql.unsafe("CREATE TABLE IF NOT EXISTS clew (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL)")
   yield* sql.unsafe(
     "INSERT INTO clew (id, version) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version",

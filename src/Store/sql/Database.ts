@@ -1,20 +1,20 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type * as Effect from "effect/Effect"
 import type { StoreUnavailable } from "../../Store.ts"
 import type { StoreInfo } from "../../model/Stats.ts"
 import type { Scanner } from "../../codes/Scanner.ts"
 import type { Upkeep } from "../port/Upkeep.ts"
-import { Facets } from "./Facets.ts"
+import { makeFacets } from "./Facets.ts"
 import { Masks } from "./Masks.ts"
 import { makeBackgrounds } from "./backgrounds.ts"
 import type { Scoring } from "./scoring.ts"
 import { type VectorOptions, defaults } from "./vectors.ts"
+import type { Sql } from "./rows.ts"
 
 /** How a connection searches, and what it keeps in memory for that. */
 export const makeSearching = (codes: Scanner, scoring: Scoring, vectors: VectorOptions = defaults) => {
   const masks = new Masks()
-  return { codes, masks, facets: new Facets(masks), scoring, backgrounds: makeBackgrounds(), vectors }
+  return { codes, masks, facets: makeFacets(masks), scoring, backgrounds: makeBackgrounds(), vectors }
 }
 
 export type Searching = ReturnType<typeof makeSearching>
@@ -25,7 +25,7 @@ type Run = <A, E, R>(
 
 /** One open index in a database. Errors caused by the database are `StoreUnavailable`. */
 export interface Database {
-  readonly sql: SqlClient.SqlClient
+  readonly sql: Sql
   readonly searching: Searching
   /** Whether passages are added to the graph when they are stored. */
   readonly graph: boolean

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { facetLimits, type Facet, type Facets as Counted } from "../../model/Facets.ts"
@@ -11,7 +10,7 @@ import { dialectOf } from "./dialect.ts"
 import { MetadataValues, Numbers, ofCollections, type OwnValues, ownValues } from "../core/facetValues.ts"
 import { allDocuments, forEachId } from "./filter.ts"
 import { type Masks, type PassageRanges, inOrder } from "./Masks.ts"
-import { forEachNumber, inList, list } from "./rows.ts"
+import { type Sql, forEachNumber, inList, list } from "./rows.ts"
 
 /** Which documents of a collection have which values of a facet: pairs of a document's row in its ranges and a value. */
 interface Column {
@@ -48,87 +47,36 @@ const batch = 65_536
 const mostAnswers = 64
 
 /**
- * A connection's facets. The values of a facet are read once for each document; the documents that match are counted by
- * a pass over them, and the last counts of each state of the index are kept.
+ * A connection's facets of the documents that the masks of collections leave. The values of a facet are read once for each
+ * document; the documents that match are counted by a pass over them, and the last counts of each state of the index are
+ * kept. With `filter`, the masks are those of this filter alone. Call it in the snapshot that is searched.
  */
-export class Facets {
-  private readonly known = new Map<string, Known>()
-  private readonly present = new WeakMap<PassageRanges, Present>()
-  private readonly answers = new Kept<string, Counted>(mostAnswers)
-
-  constructor(private readonly masks: Masks) {}
-
-  /**
-   * The facets of the documents that the masks of collections leave. With `filter`, the masks are those of this filter
-   * alone. Call it in the snapshot that is searched.
-   */
-  readonly of = Effect.fnUntraced(function* (
-    this: Facets,
-    sql: SqlClient.SqlClient,
-    asked: ReadonlyArray<Searched>,
-    names: ReadonlyArray<string>,
-    filter: Filter | undefined
-  ) {
-    const states = yield* sql.unsafe<{ readonly id: number; readonly changes: number }>(
-      `SELECT id, changes FROM collections WHERE id ${inList} ORDER BY id`,
-      [list(asked.map(({ id }) => id))]
-    )
-    const key = JSON.stringify([states.map(({ changes, id }) => [id, changes]), names, filter && inOrder(filter)])
-    const answer = filter === undefined ? undefined : this.answers.use(key)
-    if (answer !== undefined) return answer
-    const counts = new Map<string, Uint32Array>(names.map((name) => [name, new Uint32Array()]))
-    const inCollections: Array<Facet["values"][number]> = []
-    for (const collection of asked) {
-      const ranges = yield* this.masks.documentsOf(sql, collection.id, collection.documents)
-      const matching =
-        collection.mask === undefined
-          ? yield* this.presentIn(sql, collection, ranges)
-          : matchedBy(collection.mask, ranges, filter !== undefined)
-      for (const name of counts.keys()) {
-        if (name === "collection") continue
-        const column = yield* this.columnOf(sql, collection.id, ranges, name)
-        counts.set(name, counted(column, matching, this.known.get(name)!.values.size, counts.get(name)!))
-      }
-      const count = counts.has("collection") ? sumOf(matching, ranges.ids.length) : 0
-      if (count > 0) inCollections.push({ value: collection.name, count })
-    }
-    const facetOf = (name: string): Facet =>
-      name === "collection"
-        ? ofCollections(inCollections)
-        : (this.known.get(name)?.values.facet(counts.get(name)!) ?? { values: [], others: 0 })
-    const found: Counted = Object.fromEntries([...counts.keys()].map((name) => [name, facetOf(name)]))
-    if (filter !== undefined) this.answers.add(key, found)
-    this.forget()
-    return found
-  })
+export const makeFacets = (masks: Masks) => {
+  const facets = new Map<string, Known>()
+  const present = new WeakMap<PassageRanges, Present>()
+  const answers = new Kept<string, Counted>(mostAnswers)
 
   /** Drops the facets asked for least recently if they take too much. */
-  private forget(): void {
+  const forget = (): void => {
     let size = 0
-    for (const known of this.known.values()) size += known.size + perValue * known.values.size
-    for (const [oldest, known] of this.known) {
+    for (const known of facets.values()) size += known.size + perValue * known.values.size
+    for (const [oldest, known] of facets) {
       if (size <= most) break
-      this.known.delete(oldest)
+      facets.delete(oldest)
       size -= known.size + perValue * known.values.size
     }
   }
 
   /** A facet's values of a collection's documents, with those of the documents that have come since the last time. */
-  private readonly columnOf = Effect.fnUntraced(function* (
-    this: Facets,
-    sql: SqlClient.SqlClient,
-    collection: number,
-    ranges: PassageRanges,
-    name: string
-  ) {
+  const columnOf = Effect.fnUntraced(function* (sql: Sql, collection: number, ranges: PassageRanges, name: string) {
     const own = Object.hasOwn(ownValues, name) ? ownValues[name as keyof typeof ownValues] : undefined
-    const known = this.known.get(name) ?? {
+    const known = facets.get(name) ?? {
       values: own?.() ?? new MetadataValues(name),
       columns: new WeakMap<PassageRanges, Column>(),
       size: 0
     }
-    this.known.delete(name)
-    this.known.set(name, known)
+    facets.delete(name)
+    facets.set(name, known)
     const column = known.columns.get(ranges) ?? { rows: new Numbers(), values: new Numbers(), through: 0 }
     known.columns.set(ranges, column)
     const before = column.rows.length
@@ -141,13 +89,8 @@ export class Facets {
   })
 
   /** Which documents are there, by row; undefined if all are. The passages of a collection tell whether some are gone. */
-  private readonly presentIn = Effect.fnUntraced(function* (
-    this: Facets,
-    sql: SqlClient.SqlClient,
-    { id, passages }: Searched,
-    ranges: PassageRanges
-  ) {
-    const known: Present = this.present.get(ranges) ?? { rows: 0, passages: 0, marks: undefined }
+  const presentIn = Effect.fnUntraced(function* (sql: Sql, { id, passages }: Searched, ranges: PassageRanges) {
+    const known: Present = present.get(ranges) ?? { rows: 0, passages: 0, marks: undefined }
     const { counts, ids } = ranges
     for (; known.rows < ids.length; known.rows++) known.passages += counts[known.rows]!
     if (known.marks !== undefined && known.marks.length < ids.length) {
@@ -164,8 +107,47 @@ export class Facets {
       known.marks = marks
       known.passages = marks.reduce((sum, mark, at) => sum + mark * counts[at]!, 0)
     }
-    this.present.set(ranges, known)
+    present.set(ranges, known)
     return known.marks
+  })
+
+  return Effect.fnUntraced(function* (
+    sql: Sql,
+    asked: ReadonlyArray<Searched>,
+    names: ReadonlyArray<string>,
+    filter: Filter | undefined
+  ) {
+    const states = yield* sql.unsafe<{ readonly id: number; readonly changes: number }>(
+      `SELECT id, changes FROM collections WHERE id ${inList} ORDER BY id`,
+      [list(asked.map(({ id }) => id))]
+    )
+    const key = JSON.stringify([states.map(({ changes, id }) => [id, changes]), names, filter && inOrder(filter)])
+    const answer = filter === undefined ? undefined : answers.use(key)
+    if (answer !== undefined) return answer
+    const counts = new Map<string, Uint32Array>(names.map((name) => [name, new Uint32Array()]))
+    const inCollections: Array<Facet["values"][number]> = []
+    for (const collection of asked) {
+      const ranges = yield* masks.documentsOf(sql, collection.id, collection.documents)
+      const matching =
+        collection.mask === undefined
+          ? yield* presentIn(sql, collection, ranges)
+          : matchedBy(collection.mask, ranges, filter !== undefined)
+      for (const name of counts.keys()) {
+        if (name === "collection") continue
+        const column = yield* columnOf(sql, collection.id, ranges, name)
+        counts.set(name, counted(column, matching, facets.get(name)!.values.size, counts.get(name)!))
+      }
+      const count = counts.has("collection") ? sumOf(matching, ranges.ids.length) : 0
+      if (count > 0) inCollections.push({ value: collection.name, count })
+    }
+    const facetOf = (name: string): Facet =>
+      name === "collection"
+        ? ofCollections(inCollections)
+        : (facets.get(name)?.values.facet(counts.get(name)!) ?? { values: [], others: 0 })
+    const found: Counted = Object.fromEntries([...counts.keys()].map((name) => [name, facetOf(name)]))
+    if (filter !== undefined) answers.add(key, found)
+    forget()
+    return found
   })
 }
 
@@ -211,7 +193,7 @@ const counted = (
 
 /** The values of documents' names and times. */
 const addOwn = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   values: OwnValues,
   ranges: PassageRanges,
@@ -248,7 +230,7 @@ const addOwn = Effect.fnUntraced(function* (
  * counted.
  */
 const addMetadata = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   key: string,
   values: MetadataValues,
   ranges: PassageRanges,

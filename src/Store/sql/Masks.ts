@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { type Filter, filtersUnder, isEmptyFilter } from "../../model/Filter.ts"
@@ -7,7 +6,7 @@ import { Kept } from "../../runtime/Kept.ts"
 import { type Where, allDocuments, documentsOf, forEachId, manyGlobs, matching } from "./filter.ts"
 import { compiled } from "../core/clauses.ts"
 import { dialectOf } from "./dialect.ts"
-import { forEachNumber } from "./rows.ts"
+import { type Sql, forEachNumber } from "./rows.ts"
 
 const mostBytes = 32 * 1024 * 1024
 
@@ -26,12 +25,7 @@ export class Masks {
   constructor(private readonly few = 10_000) {}
 
   /** Undefined: all passages. Call it in the snapshot that is searched. */
-  readonly of = Effect.fnUntraced(function* (
-    this: Masks,
-    sql: SqlClient.SqlClient,
-    collection: number,
-    filter: Filter
-  ) {
+  readonly of = Effect.fnUntraced(function* (this: Masks, sql: Sql, collection: number, filter: Filter) {
     if (isEmptyFilter(filter)) return undefined
     const [state] = yield* sql.unsafe<{ readonly changes: number; readonly documents: number }>(
       "SELECT changes, documents FROM collections WHERE id = ?",
@@ -51,12 +45,7 @@ export class Masks {
   })
 
   /** Which passages the documents of a collection have, those that have come since the last time among them. */
-  readonly documentsOf = Effect.fnUntraced(function* (
-    this: Masks,
-    sql: SqlClient.SqlClient,
-    collection: number,
-    count: number
-  ) {
+  readonly documentsOf = Effect.fnUntraced(function* (this: Masks, sql: Sql, collection: number, count: number) {
     const known = this.documents.get(collection)
     const documents = known === undefined || known.isStale(count) ? new PassageRanges() : known
     yield* documents.update(sql, collection)
@@ -90,7 +79,7 @@ const both = (a: Found, b: Found): Found =>
 const inverse = ({ bits, without }: Found): Found => ({ bits, without: !without })
 
 /** Ids of the documents that match a filter, rising; some may belong to other collections. */
-const documentsMatching = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, filter: Filter) {
+const documentsMatching = Effect.fnUntraced(function* (sql: Sql, collection: number, filter: Filter) {
   const next = yield* dialectOf(sql).nextIds(sql, "documents", 0)
   const none = () => new Uint32Array((next >>> 5) + 1)
 
@@ -157,7 +146,7 @@ export class PassageRanges {
     return this.ids.length > 2 * documents + batch
   }
 
-  readonly update = Effect.fnUntraced(function* (this: PassageRanges, sql: SqlClient.SqlClient, collection: number) {
+  readonly update = Effect.fnUntraced(function* (this: PassageRanges, sql: Sql, collection: number) {
     const digits = (column: string) => dialectOf(sql).digits(column, "first_passage")
     for (;;) {
       const before = this.ids.length
@@ -206,11 +195,7 @@ const maskOf = (firsts: ArrayLike<number>, counts: ArrayLike<number>): Mask => {
 }
 
 /** The passages of a few documents of the collection, given by their ids. */
-const rangesOf = (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  documents: Uint32Array
-): Effect.Effect<Mask, SqlError> =>
+const rangesOf = (sql: Sql, collection: number, documents: Uint32Array): Effect.Effect<Mask, SqlError> =>
   Effect.map(
     sql.unsafe<{ readonly first: number; readonly count: number }>(
       `SELECT d.first_passage AS first, d.passages AS count

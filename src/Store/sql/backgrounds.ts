@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { type CodeSet, codesFrom } from "../../codes/CodeStore.ts"
@@ -8,6 +7,7 @@ import type { Mean } from "../core/direction.ts"
 import { codesOn } from "./codes.ts"
 import { vectorTable } from "./vectorTable.ts"
 import { vectorsOf } from "./vectors.ts"
+import type { Sql } from "./rows.ts"
 
 interface Known extends Mean {
   /** Distinguishes the states of the collection that have different ones. */
@@ -29,10 +29,7 @@ interface State extends CodeSet {
 export const makeBackgrounds = () => {
   const known = new Map<number, Known>()
 
-  return Effect.fnUntraced(function* (
-    sql: SqlClient.SqlClient,
-    { embedder, id }: CollectionSummary
-  ): Effect.fn.Return<Mean, SqlError> {
+  return Effect.fnUntraced(function* (sql: Sql, { embedder, id }: CollectionSummary): Effect.fn.Return<Mean, SqlError> {
     const [found] = yield* sql.unsafe<State>(
       `SELECT c.changes, (SELECT max(passage_id) FROM ${vectorTable(sql).of(id)} AS v) AS last,
          s.id, s.width, s.rows, (SELECT max(epoch) FROM code_epochs WHERE set_id = s.id) AS epoch

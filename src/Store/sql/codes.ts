@@ -1,10 +1,9 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { checked, crcOf } from "../crc.ts"
 import { dialectOf } from "./dialect.ts"
-import { inList, insertRows, list, column, only } from "./rows.ts"
+import { type Sql, inList, insertOne, insertRows, list, column, only } from "./rows.ts"
 import { makeHidden } from "./sweep.ts"
 import { unchanged } from "./unchanged.ts"
 import {
@@ -43,7 +42,7 @@ const centroidOf = ({ id, width }: Pick<CodeSet, "id" | "width">, row: CentroidR
 }
 
 /** The codes in a database. */
-export const codesOn = (sql: SqlClient.SqlClient): CodeStore<SqlError> => ({
+export const codesOn = (sql: Sql): CodeStore<SqlError> => ({
   find: ({ collection, generation }) =>
     unchanged(
       sql,
@@ -60,13 +59,13 @@ export const codesOn = (sql: SqlClient.SqlClient): CodeStore<SqlError> => ({
   collections: Effect.map(column<number>(sql, "SELECT collection_id FROM code_sets"), (ids) => new Set(ids)),
 
   create: ({ collection, generation }, width) =>
-    Effect.map(
-      sql.unsafe<CodeSet>(
-        "INSERT INTO code_sets (collection_id, generation, width, seed, format) VALUES (?, ?, ?, ?, ?) RETURNING *",
-        [collection, generation, width, 1, codesFormat]
-      ),
-      ([made]) => made!
-    ),
+    insertOne<CodeSet>(sql, "code_sets", {
+      collection_id: collection,
+      generation,
+      width,
+      seed: 1,
+      format: codesFormat
+    }),
 
   changed: (set, rows) =>
     sql.unsafe("UPDATE code_sets SET rows = rows + ?, sequence = sequence + 1 WHERE id = ?", [rows, set.id]),
@@ -146,7 +145,7 @@ const toRow =
   ({ passage_id, vector }: Row) => ({ id: passage_id, vector: vectorOf(vector, width) })
 
 /** The vectors in a table, from which codes are made. */
-export const vectorsIn = (sql: SqlClient.SqlClient, table: string, key: SetKey): VectorSource<SqlError> => ({
+export const vectorsIn = (sql: Sql, table: string, key: SetKey): VectorSource<SqlError> => ({
   ...key,
 
   countUpTo: (limit) =>
@@ -188,7 +187,7 @@ export const vectorsIn = (sql: SqlClient.SqlClient, table: string, key: SetKey):
 })
 
 /** Hands the codes of a generation over to a hidden collection, to be swept. */
-export const moveCodes = (sql: SqlClient.SqlClient, { collection, generation }: SetKey, hidden: number) =>
+export const moveCodes = (sql: Sql, { collection, generation }: SetKey, hidden: number) =>
   sql.unsafe("UPDATE code_sets SET collection_id = ? WHERE collection_id = ? AND generation = ?", [
     hidden,
     collection,
@@ -199,7 +198,7 @@ export const moveCodes = (sql: SqlClient.SqlClient, { collection, generation }: 
 const few = 16_384
 
 /** Deletes the codes of a generation: a few at once, more through a hidden collection of their own. */
-export const retireCodes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: SetKey) {
+export const retireCodes = Effect.fnUntraced(function* (sql: Sql, from: SetKey) {
   const found = Option.getOrUndefined(yield* codesOn(sql).find(from))
   if (found === undefined) return
   if (found.rows > few) yield* moveCodes(sql, from, yield* makeHidden(sql))
@@ -207,7 +206,7 @@ export const retireCodes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
 })
 
 /** Replaces the current codes, which are gone by now, with the next ones. */
-export const switchCodesOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
+export const switchCodesOver = Effect.fnUntraced(function* (sql: Sql, collection: number) {
   yield* retireCodes(sql, { collection, generation: "rebuilt" })
   yield* sql.unsafe("DELETE FROM rebuilds WHERE collection_id = ? AND kind = 'codes'", [collection])
   yield* sql.unsafe("UPDATE code_sets SET generation = 'current' WHERE collection_id = ? AND generation = 'next'", [

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import {
@@ -15,6 +14,7 @@ import { hide } from "./sweep.ts"
 import { isPresent } from "./tables.ts"
 import { unchanged } from "./unchanged.ts"
 import { vectorTable } from "./vectorTable.ts"
+import { type Sql, insertOne } from "./rows.ts"
 
 /** An embedder's identity as columns. */
 export interface EmbedderRow {
@@ -27,28 +27,15 @@ export interface EmbedderRow {
   readonly making: number
 }
 
-export const embedderColumns = [
-  "backend",
-  "model",
-  "dimensions",
-  "query_prefix",
-  "passage_prefix",
-  "digest",
-  "making"
-] as const
-
-/** A parameter for each of them. */
-export const embedderParams = embedderColumns.map(() => "?").join(", ")
-
-export const toRow = (embedder: EmbedderIdentity): ReadonlyArray<string | number | null> => [
-  embedder.backend,
-  embedder.model,
-  embedder.dimensions,
-  embedder.queryPrefix,
-  embedder.passagePrefix,
-  embedder.digest ?? null,
-  embedder.making ?? presentMaking
-]
+export const toRow = (embedder: EmbedderIdentity): EmbedderRow => ({
+  backend: embedder.backend,
+  model: embedder.model,
+  dimensions: embedder.dimensions,
+  query_prefix: embedder.queryPrefix,
+  passage_prefix: embedder.passagePrefix,
+  digest: embedder.digest ?? null,
+  making: embedder.making ?? presentMaking
+})
 
 export const fromRow = (row: EmbedderRow): EmbedderIdentity => ({
   backend: row.backend,
@@ -90,17 +77,14 @@ const summary = (row: Row): CollectionSummary => ({
 const summaries = `SELECT c.*, r.done, r.backend AS next_backend, r.model AS next_model, r.dimensions AS next_dimensions
   FROM collections AS c LEFT JOIN reindexes AS r ON r.collection_id = c.id`
 
-export const all = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<CollectionSummary>, SqlError> =>
+export const all = (sql: Sql): Effect.Effect<ReadonlyArray<CollectionSummary>, SqlError> =>
   unchanged(
     sql,
     "collections",
     Effect.map(sql.unsafe<Row>(`${summaries} WHERE ${isPresent} ORDER BY name`), (rows) => rows.map(summary))
   )
 
-export const find = (
-  sql: SqlClient.SqlClient,
-  name: CollectionName
-): Effect.Effect<CollectionSummary, CollectionNotFound | SqlError> =>
+export const find = (sql: Sql, name: CollectionName): Effect.Effect<CollectionSummary, CollectionNotFound | SqlError> =>
   unchanged(
     sql,
     `collection ${name}`,
@@ -109,7 +93,7 @@ export const find = (
     )
   )
 
-const missing = (sql: SqlClient.SqlClient, name: CollectionName) =>
+const missing = (sql: Sql, name: CollectionName) =>
   Effect.flatMap(all(sql), (known) =>
     notFound(
       name,
@@ -119,22 +103,18 @@ const missing = (sql: SqlClient.SqlClient, name: CollectionName) =>
 
 /** Creates an empty collection. */
 export const create = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   name: CollectionName,
   embedder: EmbedderIdentity,
   createdAt: number
 ) {
-  const [row] = yield* sql.unsafe<Row>(
-    `INSERT INTO collections (name, ${embedderColumns.join(", ")}, created_at) VALUES (?, ${embedderParams}, ?) RETURNING *`,
-    [name, ...toRow(embedder), createdAt]
-  )
-  const made = summary(row!)
+  const made = summary(yield* insertOne<Row>(sql, "collections", { name, ...toRow(embedder), created_at: createdAt }))
   yield* vectorTable(sql).create(made.id, "current")
   return made
 })
 
 /** Hides the collection from everyone at once; its rows are swept in steps. */
-export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: CollectionName) {
+export const drop = Effect.fnUntraced(function* (sql: Sql, name: CollectionName) {
   const { documents, id, passages } = yield* find(sql, name)
   yield* sql.unsafe(`UPDATE keyword_segments SET state = ${State.garbage} WHERE collection_id = ?`, [id])
   for (const table of ["reindexes", "rebuilds", "roots"]) {
@@ -145,7 +125,7 @@ export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name:
 })
 
 /** Updates the stored counts, so that reading them never counts rows. */
-export const addToCounts = (sql: SqlClient.SqlClient, id: number, change: Deleted): Effect.Effect<unknown, SqlError> =>
+export const addToCounts = (sql: Sql, id: number, change: Deleted): Effect.Effect<unknown, SqlError> =>
   sql.unsafe(
     "UPDATE collections SET documents = documents + ?, passages = passages + ?, changes = changes + 1 WHERE id = ?",
     [change.documents, change.passages, id]

@@ -1,5 +1,4 @@
 import type { SqlError } from "@effect/sql/SqlError"
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Mask } from "../../model/Passage.ts"
 import type { Demands } from "../../model/SearchResult.ts"
@@ -8,7 +7,7 @@ import { type Finding, demandedBy, writtenBy } from "../core/demands.ts"
 import { countOf, idsOf } from "./Masks.ts"
 import { Cancelled } from "./Cancelled.ts"
 import * as keyword from "./keyword.ts"
-import { inList, list } from "./rows.ts"
+import { type Sql, inList, list } from "./rows.ts"
 import { segmentsOn } from "./segments.ts"
 
 const page = 500
@@ -16,7 +15,7 @@ const page = 500
 type Bits = Uint32Array
 
 /** Finds passages as bitmaps of their ids. */
-const finding = (sql: SqlClient.SqlClient, collection: number): Finding<Bits, SqlError> => ({
+const finding = (sql: Sql, collection: number): Finding<Bits, SqlError> => ({
   holding: (terms, field) =>
     Effect.flatMap(Cancelled, (isCancelled) => holding(segmentsOn(sql), collection, terms, { field, isCancelled })),
   both: (a, b) => a.map((word, at) => word & (b[at] ?? 0)),
@@ -50,12 +49,12 @@ const finding = (sql: SqlClient.SqlClient, collection: number): Finding<Bits, Sq
 })
 
 /** The passages of a collection, or of a mask, that meet the demands, and how many were left unread. */
-export const demanded = (sql: SqlClient.SqlClient, collection: number, mask: Mask | undefined, demands: Demands) =>
+export const demanded = (sql: Sql, collection: number, mask: Mask | undefined, demands: Demands) =>
   Effect.map(demandedBy(finding(sql, collection), mask?.bits, demands), ({ left, unchecked }) => ({
     mask: left === mask?.bits ? mask : { bits: left!, count: countOf(left!) },
     unchecked
   }))
 
 /** Which words occur literally in a passage. */
-export const written = (sql: SqlClient.SqlClient, collection: number, words: ReadonlyArray<string>) =>
+export const written = (sql: Sql, collection: number, words: ReadonlyArray<string>) =>
   writtenBy(finding(sql, collection), words)

@@ -1,8 +1,7 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { sortable, unsortable } from "../core/clauses.ts"
-import { first, only } from "./rows.ts"
+import { type Sql, first, only } from "./rows.ts"
 
 /**
  * Where PostgreSQL and SQLite differ. All other statements are the same: they write parameters as `?` and lists of numbers
@@ -36,11 +35,7 @@ export interface Dialect {
   /** By what an index finds a title whatever the case of its English letters: the title, or its beginning. */
   readonly caseless: (title: string) => string
   /** The first of the next row ids of a table. The caller holds the write lock, so nobody else gets them; or asks for none. */
-  readonly nextIds: (
-    sql: SqlClient.SqlClient,
-    table: "documents" | "passages",
-    count: number
-  ) => Effect.Effect<number, SqlError>
+  readonly nextIds: (sql: Sql, table: "documents" | "passages", count: number) => Effect.Effect<number, SqlError>
   /** A text of any length in a unique index. */
   readonly key: (column: string) => string
   /** Whether the files of its documents are on this machine, as they are beside a database that is a file. */
@@ -131,8 +126,7 @@ const postgres: Dialect = {
   changes: undefined
 }
 
-export const dialectOf = (sql: SqlClient.SqlClient): Dialect =>
-  sql.onDialectOrElse({ pg: () => postgres, orElse: () => sqlite })
+export const dialectOf = (sql: Sql): Dialect => sql.onDialectOrElse({ pg: () => postgres, orElse: () => sqlite })
 
 /** Whether two texts are equal, as an index that orders by the first finds it; a parameter is bound once for each column. */
 export const same = ({ indexed }: Dialect, column: string, other: string): string =>

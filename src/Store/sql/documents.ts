@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as collections from "./collections.ts"
@@ -9,7 +8,7 @@ import { type KnownRow, toKnown } from "../core/document.ts"
 import { identified } from "../core/identity.ts"
 import { type Prunable, type PruneOptions, pruneStep } from "../core/pruning.ts"
 import { dialectOf } from "./dialect.ts"
-import { inList, list, column } from "./rows.ts"
+import { type Sql, inList, list, column } from "./rows.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Filter } from "../../model/Filter.ts"
 import type { Deleted, DocumentRef } from "../../model/Stored.ts"
@@ -23,7 +22,7 @@ import * as postings from "../../postings/Postings.ts"
  * records of their files are then in doubt, unless a run has `recorded` them since, or records them now.
  */
 export const remove = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   ids: ReadonlyArray<number>,
   recorded: { readonly since?: number | undefined; readonly paths?: ReadonlySet<string> } = {}
@@ -51,7 +50,7 @@ export const remove = Effect.fnUntraced(function* (
 const latest = "CASE WHEN seen_run >= ? THEN seen_run ELSE coalesce(?, seen_run) END"
 
 export const touch = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   documents: ReadonlyArray<{ readonly docId: DocumentId; readonly line?: number | undefined }>,
   seenBy: number | undefined
@@ -71,7 +70,7 @@ export const touch = (
 
 /** Deletes at most `limit` of the documents that match a filter. */
 export const removeMatching = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   filter: Filter,
   limit: number
@@ -82,19 +81,14 @@ export const removeMatching = Effect.fnUntraced(function* (
 })
 
 /** Deletes the documents whose `doc_id` or `source` is exactly the value. */
-export const removeWhere = (sql: SqlClient.SqlClient, collection: number, name: "doc_id" | "source", value: string) =>
+export const removeWhere = (sql: Sql, collection: number, name: "doc_id" | "source", value: string) =>
   Effect.flatMap(
     column<number>(sql, `SELECT id FROM documents WHERE collection_id = ? AND ${name} = ?`, [collection, value]),
     (ids) => remove(sql, collection, ids)
   )
 
 /** One step of a deletion by paths, in the caller's transaction. */
-export const prune = (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  paths: ReadonlyArray<string>,
-  options?: PruneOptions
-) => {
+export const prune = (sql: Sql, collection: number, paths: ReadonlyArray<string>, options?: PruneOptions) => {
   const { indexed } = dialectOf(sql)
   const [first] = indexed("origin")
   const [start] = indexed("?")
@@ -128,11 +122,7 @@ export const prune = (
 const refColumns = "id, doc_id, source, fingerprint, seen_run, line, passages"
 
 /** What is stored under each ref; fails if a ref names two documents, or two refs name one. */
-export const resolve = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  refs: ReadonlyArray<DocumentRef>
-) {
+export const resolve = Effect.fnUntraced(function* (sql: Sql, collection: number, refs: ReadonlyArray<DocumentRef>) {
   const ids = refs.map((ref) => ref.docId ?? ref.derivedId)
   const sources = refs.flatMap((ref) => (ref.source === undefined ? [] : [ref.source]))
   const rows = yield* sql.unsafe<KnownRow>(

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -10,7 +9,7 @@ import { fewEnough, toExported } from "../core/document.ts"
 import type { StoredAnswer } from "../core/graph.ts"
 import { type CheckedRow, type DocumentRow, type TextRow, checkDocument, toText } from "../core/passage.ts"
 import { dialectOf } from "./dialect.ts"
-import { inList, list, textColumns } from "./rows.ts"
+import { type Sql, inList, list, textColumns } from "./rows.ts"
 import { Damaged, damaged as fail } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import { type EmbeddedPassage, type ExportPage, type ExportPosition, positionAfter } from "../../model/Stored.ts"
@@ -35,7 +34,7 @@ const checkVector = ({ id, vector, vector_crc, vectorless }: ExportedRow): void 
  * then alike where they are stored again.
  */
 export const exported = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   { from = { isBare: false, after: 0 }, limit }: { readonly limit: number; readonly from?: ExportPosition | undefined }
 ) {
@@ -88,7 +87,7 @@ export const exported = Effect.fnUntraced(function* (
 
 /** Passages of these documents, and of one document per fingerprint, with their vectors, except damaged ones. */
 export const embeddings = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   of: { readonly docIds: ReadonlyArray<DocumentId>; readonly fingerprints: ReadonlyArray<string> }
 ) {

@@ -1,10 +1,9 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { FileChange, FileOutcome, IndexedRoot, KnownFile } from "../../model/File.ts"
 import { type TextRange, ranges } from "../core/identity.ts"
 import { dialectOf, same } from "./dialect.ts"
-import { inList, list, only } from "./rows.ts"
+import { type Sql, inList, list, only, replaceRow } from "./rows.ts"
 
 interface Row {
   readonly id: number
@@ -40,7 +39,7 @@ const toFile = (row: Row): KnownFile => ({
 
 /** The records of some files, in no order. */
 export const known = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   paths: ReadonlyArray<string>
 ): Effect.Effect<ReadonlyArray<KnownFile>, SqlError> =>
@@ -57,7 +56,7 @@ export const known = (
 
 /** The files below a folder, or the file at that path, by path; read from an index only. */
 export const below = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   root: string,
   { after, limit }: { readonly after?: string | undefined; readonly limit: number }
@@ -80,6 +79,9 @@ export const below = (
   )
 }
 
+/** By what a collection has each path once. */
+const keyOf = (sql: Sql) => `collection_id, ${dialectOf(sql).key("path")}`
+
 const integer = (text: string | undefined): bigint | null => (text === undefined ? null : BigInt(text))
 
 /**
@@ -87,7 +89,7 @@ const integer = (text: string | undefined): bigint | null => (text === undefined
  * its documents may come from both.
  */
 export const record = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   changes: ReadonlyArray<FileChange>,
   { now, run }: { readonly run: number; readonly now: number }
@@ -102,31 +104,22 @@ export const record = Effect.fnUntraced(function* (
     const before = current.get(change.path)
     const isOurs = before === change.expected || before === run
     const stamp = isOurs && change.outcome !== "unfinished" ? change.stamp : undefined
-    yield* sql.unsafe(
-      `INSERT INTO files (collection_id, path, size, modified_ns, changed_ns, inode, reader, settings, outcome, reason,
-                          documents, many, run, indexed_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (collection_id, ${dialectOf(sql).key("path")}) DO UPDATE SET size = excluded.size, modified_ns = excluded.modified_ns,
-         changed_ns = excluded.changed_ns, inode = excluded.inode, reader = excluded.reader,
-         settings = excluded.settings, outcome = excluded.outcome, reason = excluded.reason,
-         documents = excluded.documents, many = excluded.many, run = excluded.run, indexed_at = excluded.indexed_at`,
-      [
-        collection,
-        change.path,
-        stamp?.size ?? null,
-        integer(stamp?.modified),
-        integer(stamp?.changed),
-        integer(stamp?.inode),
-        change.reader ?? null,
-        change.settings,
-        isOurs ? change.outcome : "unfinished",
-        change.reason ?? null,
-        change.documents,
-        change.many ? 1 : 0,
-        isOurs ? run : 0,
-        now
-      ]
-    )
+    yield* replaceRow(sql, "files", keyOf(sql), {
+      collection_id: collection,
+      path: change.path,
+      size: stamp?.size ?? null,
+      modified_ns: integer(stamp?.modified),
+      changed_ns: integer(stamp?.changed),
+      inode: integer(stamp?.inode),
+      reader: change.reader ?? null,
+      settings: change.settings,
+      outcome: isOurs ? change.outcome : "unfinished",
+      reason: change.reason ?? null,
+      documents: change.documents,
+      many: change.many ? 1 : 0,
+      run: isOurs ? run : 0,
+      indexed_at: now
+    })
   }
 })
 
@@ -135,7 +128,7 @@ export const record = Effect.fnUntraced(function* (
  * any documents.
  */
 export const doubt = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   paths: ReadonlyArray<string>,
   since = Number.MAX_SAFE_INTEGER
@@ -151,7 +144,7 @@ export const doubt = Effect.fnUntraced(function* (
 
 /** Marks files to be read again whose documents were stored without a record of the file. */
 export const unfinished = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   paths: ReadonlyArray<string>,
   now: number
@@ -161,13 +154,13 @@ export const unfinished = (
     : sql.unsafe(
         `INSERT INTO files (collection_id, path, settings, outcome, documents, many, run, indexed_at)
          SELECT CAST(? AS BIGINT), value, '', 'unfinished', 1, 0, 0, CAST(? AS BIGINT) FROM ${dialectOf(sql).texts("t")} WHERE true
-         ON CONFLICT (collection_id, ${dialectOf(sql).key("path")}) DO UPDATE SET modified_ns = NULL, outcome = 'unfinished', run = 0`,
+         ON CONFLICT (${keyOf(sql)}) DO UPDATE SET modified_ns = NULL, outcome = 'unfinished', run = 0`,
         [collection, now, list(paths)]
       )
 
 /** Forgets files without documents, unless run `before` or a later one has recorded them. */
 export const forget = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   paths: ReadonlyArray<string>,
   before = Number.MAX_SAFE_INTEGER
@@ -180,25 +173,19 @@ export const forget = (
 
 /** Stores the paths that were given to a run. */
 export const recordRoots = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   roots: ReadonlyArray<IndexedRoot>,
   run: number
 ) {
   for (const { exclude, include, path } of roots) {
-    yield* sql.unsafe(
-      `INSERT INTO roots (collection_id, path, include, exclude, run) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (collection_id, ${dialectOf(sql).key("path")}) DO UPDATE SET include = excluded.include, exclude = excluded.exclude,
-         run = excluded.run`,
-      [collection, path, JSON.stringify(include), JSON.stringify(exclude), run]
-    )
+    const [includes, excludes] = [include, exclude].map((globs) => JSON.stringify(globs))
+    const row = { collection_id: collection, path, include: includes, exclude: excludes, run }
+    yield* replaceRow(sql, "roots", keyOf(sql), row)
   }
 })
 
-export const roots = (
-  sql: SqlClient.SqlClient,
-  collection: number
-): Effect.Effect<ReadonlyArray<IndexedRoot>, SqlError> =>
+export const roots = (sql: Sql, collection: number): Effect.Effect<ReadonlyArray<IndexedRoot>, SqlError> =>
   Effect.map(
     sql.unsafe<{ readonly path: string; readonly include: string; readonly exclude: string }>(
       "SELECT path, include, exclude FROM roots WHERE collection_id = ? ORDER BY path",
@@ -213,7 +200,7 @@ export const roots = (
   )
 
 /** Forgets the roots within ranges of paths. */
-export const forgetRoots = (sql: SqlClient.SqlClient, collection: number, within: ReadonlyArray<TextRange>) =>
+export const forgetRoots = (sql: Sql, collection: number, within: ReadonlyArray<TextRange>) =>
   Effect.forEach(
     within,
     ([from, to]) =>
@@ -222,5 +209,5 @@ export const forgetRoots = (sql: SqlClient.SqlClient, collection: number, within
   )
 
 /** The next run's number. The caller holds the write lock, so nobody else gets it. */
-export const beginRun = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
+export const beginRun = (sql: Sql): Effect.Effect<number, SqlError> =>
   only(sql, "UPDATE run_numbers SET last = last + 1 WHERE id = 1 RETURNING last")

@@ -1,10 +1,9 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { boundsOf, type Clause, compiled, isGlob, type Kind, kindOf, timeBound, timesOf } from "../core/clauses.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { type Dialect, dialectOf } from "./dialect.ts"
-import { forEachNumber, inList, list } from "./rows.ts"
+import { type Sql, forEachNumber, inList, list } from "./rows.ts"
 import { type Comparison, type Filter, isScalar, type Range, type Scalar } from "../../model/Filter.ts"
 import { Globs } from "../../model/globs.ts"
 
@@ -185,11 +184,7 @@ const clauseWhere = (dialect: Dialect, key: string, { comparison }: Clause): Whe
 }
 
 /** The WHERE of a filter over `documents AS d`; what matches a list of many globs is found in a pass over the sources. */
-export const documentsWhere = (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  filter: Filter
-): Effect.Effect<Where, SqlError> => {
+export const documentsWhere = (sql: Sql, collection: number, filter: Filter): Effect.Effect<Where, SqlError> => {
   const compiling = compiled<Effect.Effect<Where, SqlError>>(filter, {
     all: (parts) => Effect.map(Effect.all(parts), all),
     any: (parts) => Effect.map(Effect.all(parts), any),
@@ -237,7 +232,7 @@ export const documentsOf = (
 }
 
 /** Calls `use` with the id of each document that a SELECT names. */
-export const forEachId = (sql: SqlClient.SqlClient, { params, sql: select }: Where, use: (id: number) => void) =>
+export const forEachId = (sql: Sql, { params, sql: select }: Where, use: (id: number) => void) =>
   Effect.map(
     sql.unsafe<{ readonly ids: Uint8Array | null }>(
       `WITH found (id) AS (${select}) SELECT ${dialectOf(sql).digits("id")} AS ids FROM found`,
@@ -261,7 +256,7 @@ interface Row {
 
 /** Ids of a collection's documents whose source, or doc_id if they have none, passes. */
 const passing = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   /** Undefined: the caller is gone. */
   test: (name: string) => boolean | undefined,
@@ -299,19 +294,14 @@ const passing = Effect.fnUntraced(function* (
 })
 
 /** Ids of a collection's documents whose source, or doc_id if they have none, matches any of the texts or globs. */
-export const matching = (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  texts: ReadonlyArray<string>,
-  most: number = batch
-) =>
+export const matching = (sql: Sql, collection: number, texts: ReadonlyArray<string>, most: number = batch) =>
   Effect.flatMap(Cancelled, (isCancelled) => {
     const globs = new Globs(texts, isCancelled)
     return passing(sql, collection, (name) => globs.matches(name), most)
   })
 
 /** The same of those that contain a text, whatever the case. */
-export const containing = (sql: SqlClient.SqlClient, collection: number, text: string) =>
+export const containing = (sql: Sql, collection: number, text: string) =>
   Effect.flatMap(Cancelled, (isCancelled) => {
     const wanted = text.toLowerCase()
     return passing(sql, collection, (name) => (isCancelled() ? undefined : name.toLowerCase().includes(wanted)))

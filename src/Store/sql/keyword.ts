@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { searchedHeading, searchedTitle } from "../../entities/mention.ts"
@@ -10,7 +9,7 @@ import { documentLanguage } from "../../terms/detect.ts"
 import { type Language, isLanguage } from "../../terms/languages.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { headingOf } from "../core/passage.ts"
-import { inList, list, first } from "./rows.ts"
+import { type Sql, inList, list, first } from "./rows.ts"
 import { segmentsOn } from "./segments.ts"
 
 export type { KeywordRow }
@@ -19,7 +18,7 @@ type Search = Parameters<typeof postings.search<SqlError>>
 
 /** The best passages of collections by BM25; see `postings.search`. */
 export const search = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collections: ReadonlyArray<number>,
   query: string,
   options: Omit<Search[3], "isCancelled">
@@ -29,16 +28,15 @@ export const search = (
   )
 
 /** Adds passages, in order of their ids, which are greater than all stored ids. */
-export const insert = (sql: SqlClient.SqlClient, collection: number, rows: ReadonlyArray<KeywordRow>) =>
+export const insert = (sql: Sql, collection: number, rows: ReadonlyArray<KeywordRow>) =>
   postings.insert(segmentsOn(sql), collection, rows)
 
 /** Does a little of the due merging, in the caller's transaction, which holds the write lock. */
-export const mergeStep = (sql: SqlClient.SqlClient, options?: merging.StepOptions) =>
-  merging.mergeStep(segmentsOn(sql), options)
+export const mergeStep = (sql: Sql, options?: merging.StepOptions) => merging.mergeStep(segmentsOn(sql), options)
 
 /** The disagreements between a collection's postings and its passages, one sentence each. Run it in one snapshot. */
 export const verify = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   read: { readonly pause?: Effect.Effect<void>; readonly through?: (passages: number) => Effect.Effect<void> } = {}
 ) {
@@ -102,10 +100,7 @@ interface TextOfDocument {
 export const mostDeciding = 64
 
 /** Detects the languages of documents that have none yet, by their ids. */
-export const detectLanguages = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  documents: ReadonlyArray<number>
-) {
+export const detectLanguages = Effect.fnUntraced(function* (sql: Sql, documents: ReadonlyArray<number>) {
   const detected = new Map<number, Language>()
   if (documents.length === 0) return detected
   const rows = yield* sql.unsafe<TextOfDocument>(

@@ -1,11 +1,10 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { ListPage } from "../../model/Stored.ts"
 import { isEmptyFilter } from "../../model/Filter.ts"
 import { dialectOf } from "./dialect.ts"
 import { containing, documentsWhere, type Where } from "./filter.ts"
 import { type SummaryRow, toListed } from "../core/document.ts"
-import { inList, list, first, only } from "./rows.ts"
+import { type Sql, inList, list, first, only } from "./rows.ts"
 
 /** Up to this many matches of a filter are sorted directly. */
 const fewMatch = 1000
@@ -23,7 +22,7 @@ interface Order {
 }
 
 /** A page of documents, by source, else doc_id, or by a figure. */
-export const page = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, options: ListPage) {
+export const page = Effect.fnUntraced(function* (sql: Sql, collection: number, options: ListPage) {
   const { after, by = "source", falling = false, filter = {}, from, limit, named } = options
   const dialect = dialectOf(sql)
   const matching = yield* documentsWhere(sql, collection, filter)

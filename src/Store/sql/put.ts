@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { CollectionSummary } from "../../model/Collection.ts"
@@ -11,7 +10,7 @@ import * as collections from "./collections.ts"
 import * as files from "./files.ts"
 import * as graph from "./graph/edges.ts"
 import { dialectOf } from "./dialect.ts"
-import { insertRows } from "./rows.ts"
+import { type Sql, insertRows } from "./rows.ts"
 import { type PassagePart, checksums, headCrc, partsOf } from "../core/passage.ts"
 import { type Known, storedId } from "../core/identity.ts"
 import { remove, resolve } from "./documents.ts"
@@ -64,7 +63,7 @@ const addPassages = (
 
 /** Adds or replaces documents, in the caller's transaction, one segment of passages at a time. */
 export const put = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: CollectionSummary,
   documents: ReadonlyArray<PreparedDocument>,
   indexedAt: number,

@@ -1,6 +1,6 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { ReadFile } from "../../model/SearchResult.ts"
 import { dialectOf } from "./dialect.ts"
+import type { Sql } from "./rows.ts"
 
 /** Columns of a document `d` and its file that tell what was read; times in nanoseconds are beyond 2^53. */
 export interface FileColumns {
@@ -11,12 +11,12 @@ export interface FileColumns {
   readonly read_at: number | null
 }
 
-export const fileColumns = (sql: SqlClient.SqlClient): string =>
+export const fileColumns = (sql: Sql): string =>
   `d.indexed_at, ${dialectOf(sql).hasFiles ? "d.origin" : "NULL"} AS file_path, f.size AS file_size,
    CAST(f.modified_ns AS TEXT) AS file_modified, f.indexed_at AS read_at`
 
 /** A file whose last reading failed may have changed before it. */
-export const fileJoin = (sql: SqlClient.SqlClient): string =>
+export const fileJoin = (sql: Sql): string =>
   `LEFT JOIN files AS f ON ${dialectOf(sql).hasFiles} AND f.collection_id = d.collection_id AND f.path = d.origin
      AND f.outcome = 'indexed'`
 

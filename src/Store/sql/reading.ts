@@ -1,11 +1,10 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { DocumentNotFound } from "../../Store.ts"
 import * as collections from "./collections.ts"
 import { type SummaryRow, toSampled, toSome, toStored, toSummary } from "../core/document.ts"
 import { type CheckedRow, type DocumentRow, checkDocument, checkHead, checkPassage } from "../core/passage.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
-import { list, column } from "./rows.ts"
+import { type Sql, list, column } from "./rows.ts"
 import { isPresent, hiddenCollections } from "./tables.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
@@ -14,7 +13,7 @@ import type { Database } from "./Database.ts"
 import { dialectOf, same } from "./dialect.ts"
 
 /** A complete document, with its content put together. */
-export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, docId: DocumentId) {
+export const get = Effect.fnUntraced(function* (sql: Sql, collection: number, docId: DocumentId) {
   const [row] = yield* sql.unsafe<DocumentRow & FileColumns>(
     `SELECT d.*, ${fileColumns(sql)} FROM documents AS d ${fileJoin(sql)} WHERE d.collection_id = ? AND d.doc_id = ?`,
     [collection, docId]
@@ -29,7 +28,7 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
 
 /** Some of a document's passages. */
 export const passagesOf = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   docId: DocumentId,
   { limit, offset }: { readonly offset: number; readonly limit: number }
@@ -50,7 +49,7 @@ export const passagesOf = Effect.fnUntraced(function* (
 
 /** The documents of one file, by row id. */
 export const ofFile = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   path: string,
   { after, limit }: { readonly limit: number; readonly after?: DocumentId | undefined }
@@ -70,7 +69,7 @@ export const ofFile = Effect.fnUntraced(function* (
 const looked = 10_000
 
 /** The documents of all collections that were added last, since ids rise. */
-export const recent = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, limit: number) {
+export const recent = Effect.fnUntraced(function* (sql: Sql, limit: number) {
   // The latest may belong to a collection that is being deleted; then more are read.
   const [swept] = yield* sql.unsafe(`${hiddenCollections} LIMIT 1`)
   const rows = yield* sql.unsafe<SummaryRow & { readonly collection: CollectionName }>(
@@ -86,11 +85,7 @@ export const recent = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, lim
  * The passage of the collection at each place, or the last one before a gap. Ids rise in the order of storing, and so
  * do places.
  */
-export const sample = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  places: ReadonlyArray<number>
-) {
+export const sample = Effect.fnUntraced(function* (sql: Sql, collection: number, places: ReadonlyArray<number>) {
   const end = (direction: "ASC" | "DESC") =>
     sql.unsafe<{ readonly first: number; readonly last: number }>(
       `SELECT first_passage AS first, first_passage + passages - 1 AS last FROM documents
@@ -129,7 +124,7 @@ const isHeld = (key: string) => `EXISTS (
  * Which of the keys no document has, and if there are any, the first keys that documents do have; read from an index
  * only.
  */
-export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, keys: ReadonlyArray<string>) {
+export const metadataKeys = Effect.fnUntraced(function* (sql: Sql, keys: ReadonlyArray<string>) {
   const [swept] = yield* sql.unsafe(`${hiddenCollections} LIMIT 1`)
   const held = (key: string) =>
     swept === undefined ? `EXISTS (SELECT 1 FROM metadata_values WHERE key = ${key})` : isHeld(key)
@@ -155,7 +150,7 @@ export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
 
 /** Counts of an index, or of one of its collections. */
 export const stats = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   { bytes: size, codes }: Pick<Database, "bytes"> & Pick<Database["searching"], "codes">,
   name: CollectionName | undefined
 ) {
@@ -179,7 +174,7 @@ export const stats = Effect.fnUntraced(function* (
 })
 
 /** Bytes that searching reads. */
-export const sizes = (sql: SqlClient.SqlClient) =>
+export const sizes = (sql: Sql) =>
   Effect.map(
     sql.unsafe<{ readonly postings: number; readonly codes: number }>(
       `SELECT (SELECT coalesce(sum(length(data)), 0) FROM keyword_postings) AS postings,

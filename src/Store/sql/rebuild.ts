@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -16,12 +15,11 @@ import { edgeTables } from "./graph/byEntity.ts"
 import { renew } from "./graph/edges.ts"
 import { keepLinkage } from "./graph/linkage.ts"
 import { type SearchedRow, searchedColumns, detectLanguages, toKeywordRow } from "./keyword.ts"
-import { passagesAfter } from "./rows.ts"
+import { type Sql, passagesAfter } from "./rows.ts"
 import { segmentsOn } from "./segments.ts"
 import { isPresent } from "./tables.ts"
 import { vectorTable } from "./vectorTable.ts"
 
-type Sql = SqlClient.SqlClient
 type Kind = Rebuild["kind"]
 
 /** A rebuild in progress: passages up to `through` are done, and it ends with `until`. */

@@ -1,11 +1,10 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type CollectionSummary, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
 import type { Reindexed, ReindexPosition, ReindexState } from "../../model/Stored.ts"
 import { ReindexTakenOver } from "../../Store.ts"
-import { embedderColumns, embedderParams, type EmbedderRow, fromRow, toRow } from "./collections.ts"
-import { inList, list, passagesAfter, textColumns, column } from "./rows.ts"
+import { type EmbedderRow, fromRow, toRow } from "./collections.ts"
+import { type Sql, insertOne, inList, list, passagesAfter, textColumns, column } from "./rows.ts"
 import { type TextRow, toText } from "../core/passage.ts"
 import { vectorTable } from "./vectorTable.ts"
 import * as vectors from "./vectors.ts"
@@ -15,19 +14,15 @@ interface Row extends EmbedderRow {
   readonly done: number
 }
 
-const find = (sql: SqlClient.SqlClient, collection: number) =>
+const find = (sql: Sql, collection: number) =>
   Effect.map(sql.unsafe<Row>("SELECT * FROM reindexes WHERE collection_id = ?", [collection]), ([row]) => row)
 
 /** The embedder that the collection is changing to. */
-export const target = (sql: SqlClient.SqlClient, collection: number) =>
+export const target = (sql: Sql, collection: number) =>
   Effect.map(find(sql, collection), (row) => Option.map(Option.fromNullable(row), fromRow))
 
 /** How far the change to an embedder has come; fails if the collection is changing to another one, or to none. */
-const through = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: CollectionSummary,
-  wanted: EmbedderIdentity
-) {
+const through = Effect.fnUntraced(function* (sql: Sql, collection: CollectionSummary, wanted: EmbedderIdentity) {
   const row = yield* find(sql, collection.id)
   if (row !== undefined && sameEmbedder(fromRow(row), wanted)) return row.through
   const other = row === undefined ? collection.embedder : fromRow(row)
@@ -35,7 +30,7 @@ const through = Effect.fnUntraced(function* (
 })
 
 /** Gives up a change of embedder. */
-export const cancel = (sql: SqlClient.SqlClient, { id }: Pick<CollectionSummary, "id">) =>
+export const cancel = (sql: Sql, { id }: Pick<CollectionSummary, "id">) =>
   Effect.zipRight(
     vectors.retire(sql, id, "next"),
     Effect.asVoid(sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [id]))
@@ -45,27 +40,20 @@ export const cancel = (sql: SqlClient.SqlClient, { id }: Pick<CollectionSummary,
  * Starts a change of embedder, or resumes an interrupted one to the same embedder; for another embedder it starts
  * again.
  */
-export const begin = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: CollectionSummary,
-  embedder: EmbedderIdentity
-) {
+export const begin = Effect.fnUntraced(function* (sql: Sql, collection: CollectionSummary, embedder: EmbedderIdentity) {
   const before = yield* find(sql, collection.id)
   if (before !== undefined && sameEmbedder(fromRow(before), embedder)) {
     return { done: before.done, total: collection.passages } satisfies ReindexState
   }
   yield* cancel(sql, collection)
-  yield* sql.unsafe(
-    `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ${embedderParams})`,
-    [collection.id, ...toRow(embedder)]
-  )
+  yield* insertOne(sql, "reindexes", { collection_id: collection.id, ...toRow(embedder) })
   yield* vectorTable(sql).create(collection.id, "next")
   return { done: 0, total: collection.passages } satisfies ReindexState
 })
 
 /** The next passages without a new vector, in order. */
 export const pending = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: CollectionSummary,
   embedder: EmbedderIdentity,
   limit: number
@@ -76,11 +64,7 @@ export const pending = Effect.fnUntraced(function* (
 })
 
 /** Deletes the new vectors of deleted passages, if there are any. */
-export const forget = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  passages: ReadonlyArray<number>
-) {
+export const forget = Effect.fnUntraced(function* (sql: Sql, collection: number, passages: ReadonlyArray<number>) {
   const row = yield* find(sql, collection)
   if (row === undefined) return
   yield* vectors.remove(sql, collection, passages, "next")
@@ -93,7 +77,7 @@ export const forget = Effect.fnUntraced(function* (
  * of them are then done.
  */
 export const add = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: CollectionSummary,
   embedded: ReadonlyArray<Reindexed>,
   { embedder, through: before }: ReindexPosition
@@ -128,17 +112,16 @@ export const add = Effect.fnUntraced(function* (
  * are.
  */
 export const finish = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: CollectionSummary,
   embedder: EmbedderIdentity
 ) {
   const { passages } = collection
   if ((yield* pending(sql, collection, embedder, 1)).passages.length > 0) return { changed: false, passages }
   yield* vectors.switchOver(sql, collection.id)
-  yield* sql.unsafe(`UPDATE collections SET ${embedderColumns.map((name) => `${name} = ?`).join(", ")} WHERE id = ?`, [
-    ...toRow(embedder),
-    collection.id
-  ])
+  const row = toRow(embedder)
+  const changes = Object.keys(row).map((name) => `${name} = ?`)
+  yield* sql.unsafe(`UPDATE collections SET ${changes.join(", ")} WHERE id = ?`, [...Object.values(row), collection.id])
   yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
   return { changed: true, passages }
 })

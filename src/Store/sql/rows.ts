@@ -3,6 +3,9 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { rising } from "../../model/Damaged.ts"
 
+/** A connection to a database. */
+export type Sql = SqlClient.SqlClient
+
 /**
  * Rows per INSERT: few sizes, so that few statements are compiled, and large ones, since a call costs more than a row.
  */
@@ -10,7 +13,7 @@ const sizes = [64, 8, 1]
 
 /** Inserts rows, which have the same columns, in order, many per statement; on a conflict it fails unless told else. */
 export const insertRows = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   table: string,
   rows: ReadonlyArray<object>,
   otherwise = ""
@@ -21,6 +24,7 @@ export const insertRows = (
   return Effect.gen(function* () {
     let at = 0
     for (const size of sizes) {
+      if (rows.length - at < size) continue
       const statement = into + Array.from({ length: size }, () => row).join(",") + otherwise
       for (; rows.length - at >= size; at += size) {
         const params: Array<unknown> = []
@@ -34,31 +38,48 @@ export const insertRows = (
   })
 }
 
+/** Inserts a row, and gives it with what the database adds. */
+export const insertOne = <Row extends object>(sql: Sql, table: string, row: object) => {
+  const columns = Object.keys(row)
+  const params = columns.map(() => "?").join(", ")
+  return Effect.map(
+    sql.unsafe<Row>(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${params}) RETURNING *`, Object.values(row)),
+    ([made]) => made!
+  )
+}
+
+/** Inserts a row, or writes it over the one with the same key, an expression of columns. */
+export const replaceRow = (sql: Sql, table: string, key: string, row: object) => {
+  const names = Object.keys(row).filter((name) => !key.split(/\W+/).includes(name))
+  const changes = names.map((name) => `${name} = excluded.${name}`)
+  return insertRows(sql, table, [row], ` ON CONFLICT (${key}) DO UPDATE SET ${changes.join(", ")}`)
+}
+
 /** A list as one bound parameter: `IN (SELECT value FROM json_each(?))`. */
 export const inList = "IN (SELECT value FROM json_each(?))"
 export const list = (values: ReadonlyArray<string | number>): string => JSON.stringify(values)
 
 /** The first column of all rows that a statement gives. */
 export const column = <A>(
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   statement: string,
   params: ReadonlyArray<unknown> = []
 ): Effect.Effect<ReadonlyArray<A>, SqlError> =>
   Effect.map(sql.unsafe<Record<string, A>>(statement, params), (rows) => rows.map((row) => Object.values(row)[0]!))
 
 /** The same of the first row; undefined if there is none. */
-export const first = <A>(sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown> = []) =>
+export const first = <A>(sql: Sql, statement: string, params: ReadonlyArray<unknown> = []) =>
   Effect.map(column<A>(sql, statement, params), ([value]) => value)
 
 /** The same of a statement that always gives a row. */
-export const only = <A>(sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown> = []) =>
+export const only = <A>(sql: Sql, statement: string, params: ReadonlyArray<unknown> = []) =>
   Effect.map(column<A>(sql, statement, params), ([value]) => value!)
 
 const comma = 44
 const zero = 48
 
 /** How many rows a statement changes. */
-export const changedRows = (sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown>) =>
+export const changedRows = (sql: Sql, statement: string, params: ReadonlyArray<unknown>) =>
   Effect.map(sql.unsafe(`${statement} RETURNING 1`, params), (rows) => rows.length)
 
 /** Calls `use` with each whole number in a text of digits and commas; null is a text of none. */
@@ -84,7 +105,7 @@ export const textColumns = "p.id, d.title, p.heading, p.table_header, p.text"
  * between them cost nothing.
  */
 export const passagesAfter = <Row extends { readonly id: number }>(
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   columns: string,
   collection: number,
   after: number,

@@ -1,11 +1,10 @@
 import type { SqlError } from "@effect/sql/SqlError"
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { HeldVectors } from "../../codes/HeldVectors.ts"
 import { damaged } from "../../model/Damaged.ts"
 import { type Scored, byScoreAndId } from "../../model/Passage.ts"
 import { type Direction, measureBy } from "../core/direction.ts"
-import { list, first } from "./rows.ts"
+import { type Sql, list, first } from "./rows.ts"
 
 /** Some passages, or all so many of a collection. */
 export type Among = ArrayLike<number> | { readonly all: number }
@@ -14,14 +13,14 @@ export type Among = ArrayLike<number> | { readonly all: number }
 export interface Scoring {
   /** The similarity of given passages that have a vector with a direction, in no order. */
   readonly score: (
-    sql: SqlClient.SqlClient,
+    sql: Sql,
     collection: number,
     query: Direction,
     passages: ReadonlyArray<number>
   ) => Effect.Effect<ReadonlyArray<Scored>, SqlError>
   /** The best of given passages, or of all so many of the collection, best first, equals by rising ids. */
   readonly top: (
-    sql: SqlClient.SqlClient,
+    sql: Sql,
     collection: number,
     query: Direction,
     among: Among,
@@ -35,19 +34,19 @@ export type Use = (passage: number, vector: Uint8Array) => void
 /** How a database gives vectors to memory. */
 export interface Vectors {
   /** What is in memory is true as long as this stays the same; undefined: no longer. */
-  readonly state: (sql: SqlClient.SqlClient) => unknown
+  readonly state: (sql: Sql) => unknown
   /** A number for the current vectors of a collection, if other ones come under the same passages in the same state. */
-  readonly setOf?: (sql: SqlClient.SqlClient, collection: number) => Effect.Effect<number, SqlError>
+  readonly setOf?: (sql: Sql, collection: number) => Effect.Effect<number, SqlError>
   /** Reads the vectors of some passages of a collection. */
   readonly some: (
-    sql: SqlClient.SqlClient,
+    sql: Sql,
     collection: number,
     passages: ReadonlyArray<number>,
     use: Use
   ) => Effect.Effect<void, SqlError>
   /** All passages with a vector of a collection of so many passages; it may give their vectors at once. */
   readonly whole: (
-    sql: SqlClient.SqlClient,
+    sql: Sql,
     collection: number,
     passages: number,
     use: Use
@@ -61,11 +60,7 @@ const batch = 1024
 export const differently = "a vector has a different length from the others"
 
 /** Fails unless these passages, as far as they are of the collection, are recorded to have no vector. */
-const checkVectorless = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  passages: ReadonlyArray<number>
-) {
+const checkVectorless = Effect.fnUntraced(function* (sql: Sql, collection: number, passages: ReadonlyArray<number>) {
   const missing = yield* first<number>(
     sql,
     `SELECT p.id FROM json_each(?) AS asked CROSS JOIN passages AS p ON p.id = asked.value
@@ -88,7 +83,7 @@ export const makeMemory = () => ({
 /** Scores vectors in memory, which holds those read last, of each width up to `mostBytes`. */
 export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: number, memory = makeMemory()): Scoring => {
   const { held, vectorless } = memory
-  const heldOf = (sql: SqlClient.SqlClient, width: number): HeldVectors => {
+  const heldOf = (sql: Sql, width: number): HeldVectors => {
     const now = state(sql)
     if (now === undefined || now !== memory.state) {
       vectorless.clear()
@@ -106,12 +101,7 @@ export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: numb
     return known
   }
 
-  const scored = Effect.fnUntraced(function* (
-    sql: SqlClient.SqlClient,
-    collection: number,
-    direction: Direction,
-    among: Among
-  ) {
+  const scored = Effect.fnUntraced(function* (sql: Sql, collection: number, direction: Direction, among: Among) {
     const query = measureBy(direction)
     const { off, scale } = query
     const vectors = heldOf(sql, query.toward.length)

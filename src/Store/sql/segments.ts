@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { damaged, present } from "../../model/Damaged.ts"
@@ -6,7 +5,7 @@ import { type BlockRef, type Segment, type SegmentStore, State, chunkOrdinals } 
 import { decodeHead, encodeHead } from "../../postings/block.ts"
 import { unique } from "../../postings/tombstones.ts"
 import { checked, crcOf } from "../crc.ts"
-import { inList, insertRows, list, column, only } from "./rows.ts"
+import { type Sql, inList, insertOne, insertRows, list, column, replaceRow } from "./rows.ts"
 import { unchanged } from "./unchanged.ts"
 
 const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs, format, terms_version, languages`
@@ -40,17 +39,17 @@ const bitsOf = ({ bits, crc, id }: ChunkRow): Buffer => {
 const keysOf = (refs: ReadonlyArray<BlockRef>): string =>
   list(refs.map(({ block, segment }) => key(segment, 1 + block)))
 
-const made = new WeakMap<SqlClient.SqlClient, SegmentStore<SqlError>>()
+const made = new WeakMap<Sql, SegmentStore<SqlError>>()
 
 /** The segments in a database: heads and blocks in one table, chunks of tombstones in another. One per connection. */
-export const segmentsOn = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => {
+export const segmentsOn = (sql: Sql): SegmentStore<SqlError> => {
   const known = made.get(sql) ?? make(sql)
   made.set(sql, known)
   return known
 }
 
 /** The same within one snapshot, in which a collection's segments are listed once. */
-export const segmentsInSnapshot = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => {
+export const segmentsInSnapshot = (sql: Sql): SegmentStore<SqlError> => {
   const store = segmentsOn(sql)
   const listed = new Map<number, ReadonlyArray<Segment>>()
   return {
@@ -64,7 +63,7 @@ export const segmentsInSnapshot = (sql: SqlClient.SqlClient): SegmentStore<SqlEr
   }
 }
 
-const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
+const make = (sql: Sql): SegmentStore<SqlError> => ({
   live: (collection) =>
     unchanged(
       sql,
@@ -93,28 +92,10 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
     (ids) => new Set(ids)
   ),
 
-  add: (segment) =>
-    only(
-      sql,
-      `INSERT INTO keyword_segments
-         (collection_id, state, stamp, passages, terms, version, first_id, last_id, blocks, inputs, format, terms_version, languages)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-      [
-        segment.collection_id,
-        segment.state ?? (segment.inputs === undefined ? State.live : State.building),
-        segment.stamp ?? unique(),
-        segment.passages,
-        segment.terms,
-        unique(),
-        segment.first_id,
-        segment.last_id,
-        segment.blocks,
-        segment.inputs === undefined ? null : list(segment.inputs),
-        segment.format,
-        segment.terms_version,
-        segment.languages
-      ]
-    ),
+  add: ({ inputs, stamp = unique(), state = inputs === undefined ? State.live : State.building, ...segment }) => {
+    const row = { ...segment, stamp, state, version: unique(), inputs: inputs === undefined ? null : list(inputs) }
+    return Effect.map(insertOne<Segment>(sql, "keyword_segments", row), ({ id }) => id)
+  },
 
   advanced: (segment, through, blocks) =>
     sql.unsafe("UPDATE keyword_segments SET through = ?, blocks = ? WHERE id = ?", [through, blocks, segment]),
@@ -144,10 +125,7 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
     Effect.suspend(() => {
       const id = key(segment, 0)
       const data = encodeHead(head)
-      return sql.unsafe(
-        "INSERT INTO keyword_postings (id, data, crc) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data, crc = excluded.crc",
-        [id, data, crcOf(data, id)]
-      )
+      return replaceRow(sql, "keyword_postings", "id", { id, data, crc: crcOf(data, id) })
     }),
 
   heads: (segments) =>
@@ -221,10 +199,7 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
 
   putTombstones: (segment, chunk, bits) => {
     const id = key(segment, chunk)
-    return sql.unsafe(
-      "INSERT INTO keyword_tombstones (id, bits, crc) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET bits = excluded.bits, crc = excluded.crc",
-      [id, bits, crcOf(bits, id)]
-    )
+    return replaceRow(sql, "keyword_tombstones", "id", { id, bits, crc: crcOf(bits, id) })
   },
 
   buried: (segment, dead, terms, version) =>

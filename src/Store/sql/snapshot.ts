@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { type CollectionNotFound, EmbedderChanged } from "../../Store.ts"
@@ -25,7 +24,7 @@ import { toShown as shownDocument } from "../core/document.ts"
 import { type CheckedRow, checkHead, checkPassage, toPassage } from "../core/passage.ts"
 import { dialectOf } from "./dialect.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
-import { inList, list } from "./rows.ts"
+import { type Sql, inList, list } from "./rows.ts"
 import { segmentsInSnapshot } from "./segments.ts"
 import { unchangedOf } from "./unchanged.ts"
 import * as vectors from "./vectors.ts"
@@ -58,7 +57,7 @@ const toShown = (row: HitRow): Shown => {
 export const shownKept = { most: 6_000_000, sizeOf: ({ hit }: Shown): number => 700 + hit.passage.text.length }
 
 const snapshotOn = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   searching: Searching,
   segments = segmentsInSnapshot(sql)
 ): Snapshot<SqlError | CollectionNotFound | EmbedderChanged> => ({
@@ -171,7 +170,7 @@ const snapshotOn = (
   expand: ({ background, documents, id: collection, mask, vector }, graph, hits) =>
     expand(sql, searching, { ...graph, collection, documents, mask, background, vector, hits }),
 
-  facets: (asked, names, filter) => searching.facets.of(sql, asked, names, filter),
+  facets: (asked, names, filter) => searching.facets(sql, asked, names, filter),
 
   shown: (passages) =>
     Effect.tap(
@@ -197,12 +196,12 @@ const snapshotOn = (
 })
 
 /** The list of a request. Run it in one snapshot. */
-export const find = (sql: SqlClient.SqlClient, searching: Searching, request: FindRequest) =>
+export const find = (sql: Sql, searching: Searching, request: FindRequest) =>
   ranking.find(snapshotOn(sql, searching), request)
 
 /** The collections in which the filter and the query's demands leave any passages. */
 export const searched = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   searching: Searching,
   { demands, filter, others = [], ...first }: RankRequest
 ) {
@@ -228,7 +227,7 @@ export const searched = Effect.fnUntraced(function* (
 
 /** How many passages of collections a filter leaves. */
 export const filteredCount = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   searching: Searching,
   names: ReadonlyArray<CollectionName>,
   filter: Filter

@@ -1,5 +1,4 @@
 import type { SqlError } from "@effect/sql/SqlError"
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { CollectionExists, DocumentNotFound } from "../../Store.ts"
@@ -24,10 +23,11 @@ import { filteredCount, find } from "./snapshot.ts"
 import * as sweep from "./sweep.ts"
 import { stepsInBackground, upkeepStep } from "./upkeep.ts"
 import * as vectors from "./vectors.ts"
+import type { Sql } from "./rows.ts"
 
 /** What is done with one collection. */
 type Use<Of, Args extends ReadonlyArray<unknown>, A, E> = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: Of,
   ...args: Args
 ) => Effect.Effect<A, E | SqlError>

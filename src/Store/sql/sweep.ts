@@ -1,24 +1,20 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { damaged } from "../../model/Damaged.ts"
 import { dialectOf } from "./dialect.ts"
 import { allEdges, deleteEdges } from "./graph/byEntity.ts"
-import { changedRows, inList, list, column, first, only } from "./rows.ts"
+import { type Sql, changedRows, inList, insertOne, list, column, first, only } from "./rows.ts"
 import { hiddenCollections } from "./tables.ts"
 import { vectorTable } from "./vectorTable.ts"
 
 /** Hides a collection from everyone, to be swept. */
-export const hide = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
+export const hide = (sql: Sql, collection: number): Effect.Effect<unknown, SqlError> =>
   sql.unsafe("UPDATE collections SET name = '~' || id WHERE id = ?", [collection])
 
 /** A new hidden collection, for swept parts of a collection that stays. */
-export const makeHidden = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const id = yield* only<number>(
-    sql,
-    `INSERT INTO collections (name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
-     VALUES ('~', '', '', 0, '', '', 0) RETURNING id`
-  )
+export const makeHidden = Effect.fnUntraced(function* (sql: Sql) {
+  const none = { backend: "", model: "", dimensions: 0, query_prefix: "", passage_prefix: "", created_at: 0 }
+  const { id } = yield* insertOne<{ readonly id: number }>(sql, "collections", { name: "~", ...none })
   yield* hide(sql, id)
   return id
 })
@@ -27,7 +23,7 @@ export const makeHidden = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
 const most = { vectors: 256, blocks: 16, edges: 1024, files: 512, texts: 256 }
 
 /** The next collection to sweep; a name that only looks hidden because of damage does not count. */
-const next = (sql: SqlClient.SqlClient) =>
+const next = (sql: Sql) =>
   Effect.flatMap(column<number>(sql, `${hiddenCollections} ORDER BY name LIMIT 100`), (hidden) =>
     first<number>(sql, `SELECT id FROM collections WHERE id ${inList} AND name || '' = '~' || id LIMIT 1`, [
       list(hidden)
@@ -35,10 +31,10 @@ const next = (sql: SqlClient.SqlClient) =>
   )
 
 /** Whether anything is still to be swept. */
-export const isDue = (sql: SqlClient.SqlClient) => Effect.map(next(sql), (id) => id !== undefined)
+export const isDue = (sql: Sql) => Effect.map(next(sql), (id) => id !== undefined)
 
 /** Each deletes some rows; true if there were any. */
-const parts: ReadonlyArray<(sql: SqlClient.SqlClient, collection: number) => Effect.Effect<boolean, SqlError>> = [
+const parts: ReadonlyArray<(sql: Sql, collection: number) => Effect.Effect<boolean, SqlError>> = [
   (sql, collection) => vectorTable(sql).sweep(collection, most.vectors),
   Effect.fnUntraced(function* (sql, collection) {
     const set = yield* first<number>(sql, "SELECT id FROM code_sets WHERE collection_id = ? LIMIT 1", [collection])
@@ -77,7 +73,7 @@ const parts: ReadonlyArray<(sql: SqlClient.SqlClient, collection: number) => Eff
 const charactersARow = 256
 
 /** Some documents with everything that belongs to them; of a long document, some passages. */
-const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
+const sweepTexts = Effect.fnUntraced(function* (sql: Sql, collection: number) {
   const documents = yield* sql.unsafe<{ readonly id: number; readonly passages: number; readonly metadata: number }>(
     `SELECT id, passages, length(metadata) AS metadata FROM documents
      WHERE collection_id = ? ORDER BY first_passage LIMIT ?`,
@@ -106,7 +102,7 @@ const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
  * Deletes a bounded number of dropped rows, in the caller's transaction, which holds the write lock; true if there was
  * something to do. Any process may do the next step.
  */
-export const sweepStep = Effect.fn("Store.sweepStep")(function* (sql: SqlClient.SqlClient) {
+export const sweepStep = Effect.fn("Store.sweepStep")(function* (sql: Sql) {
   const collection = yield* next(sql)
   if (collection === undefined) return false
   const counting = dialectOf(sql).changes

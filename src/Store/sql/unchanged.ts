@@ -1,6 +1,6 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { Kept } from "../../runtime/Kept.ts"
+import type { Sql } from "./rows.ts"
 
 /** Milliseconds after which a database counts as changed, even if nobody has written. */
 const longest = 600_000
@@ -13,38 +13,34 @@ interface State {
   isRead: boolean
 }
 
-const states = new WeakMap<SqlClient.SqlClient, State>()
+const states = new WeakMap<Sql, State>()
 
 /** The connection changes the database: nothing that is known of it holds any more. */
-export const changing = (sql: SqlClient.SqlClient): void => {
+export const changing = (sql: Sql): void => {
   states.delete(sql)
 }
 
 /** Begins a read of the database in this version, which changes whenever another connection writes. */
-export const beginRead = (sql: SqlClient.SqlClient, version: number): void => {
+export const beginRead = (sql: Sql, version: number): void => {
   const before = states.get(sql)
   const now = performance.now()
   if (before !== undefined && before.version === version && now <= before.until) before.isRead = true
   else states.set(sql, { version, until: now + longest, known: new Map(), isRead: true })
 }
 
-export const endRead = (sql: SqlClient.SqlClient): void => {
+export const endRead = (sql: Sql): void => {
   const state = states.get(sql)
   if (state !== undefined) state.isRead = false
 }
 
 /** What is known of the database in the state that is being read, which stays the same map until somebody writes. */
-export const knownOf = (sql: SqlClient.SqlClient): Map<string, unknown> | undefined => {
+export const knownOf = (sql: Sql): Map<string, unknown> | undefined => {
   const state = states.get(sql)
   return state?.isRead === true ? state.known : undefined
 }
 
 /** Reads what is not known by this name, and keeps it until somebody writes. */
-export const unchanged = <A, E, R>(
-  sql: SqlClient.SqlClient,
-  name: string,
-  read: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
+export const unchanged = <A, E, R>(sql: Sql, name: string, read: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
     const known = knownOf(sql)
     if (known === undefined) return read
@@ -63,7 +59,7 @@ const tenThousand: Bound<unknown> = { most: 10_000, sizeOf: () => 1 }
 
 /** The same for some ids, of which only those that are not known are read; without those that have nothing. */
 export const unchangedOf = <A, E, R>(
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   name: string,
   ids: ReadonlyArray<number>,
   read: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, A>, E, R>,

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,10 +13,10 @@ import type { Database } from "./Database.ts"
 import { sweepStep } from "./sweep.ts"
 import { isPresent } from "./tables.ts"
 import { vectorsOf } from "./vectors.ts"
-import { column } from "./rows.ts"
+import { type Sql, column } from "./rows.ts"
 
 /** Computes the codes of a collection's vectors again, around the centroid of the current ones. */
-const requantise = (sql: SqlClient.SqlClient, collection: number) =>
+const requantise = (sql: Sql, collection: number) =>
   Effect.gen(function* () {
     const current = vectorsOf(sql, collection)
     const found = yield* codesOn(sql).find(current)
@@ -31,12 +30,12 @@ const requantise = (sql: SqlClient.SqlClient, collection: number) =>
 type Write = Database["write"]
 
 /** Deletes all dropped rows; `between` runs after each step. */
-export const sweepAll = (sql: SqlClient.SqlClient, write: Write, between: Effect.Effect<unknown> = Effect.void) =>
+export const sweepAll = (sql: Sql, write: Write, between: Effect.Effect<unknown> = Effect.void) =>
   Effect.repeat(Effect.zipLeft(write(sweepStep(sql)), between), { while: (more) => more })
 
 /** Merges all postings, and computes the codes of all collections again. */
 export const rebuildAll = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   write: Write,
   between: Effect.Effect<unknown> = Effect.void
 ) {
@@ -49,7 +48,7 @@ export const rebuildAll = Effect.fnUntraced(function* (
 const patienceMs = 5000
 
 /** A little of the deferred work: merging first, since it speeds up searching, then deleting dropped rows. */
-export const upkeepStep = (sql: SqlClient.SqlClient) =>
+export const upkeepStep = (sql: Sql) =>
   Effect.flatMap(mergeStep(sql), (more) => (more ? Effect.succeed(true) : sweepStep(sql)))
 
 /** Takes steps while there are any and `goesOn`, for some seconds at most; returns whether some are left. */

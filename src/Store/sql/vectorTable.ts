@@ -1,7 +1,6 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { changedRows, inList, insertRows, list, first, only } from "./rows.ts"
+import { type Sql, changedRows, inList, insertRows, list, first, only } from "./rows.ts"
 
 /** A collection's vectors; `next` are those of the embedder it is changing to. */
 export type Generation = "current" | "next"
@@ -34,7 +33,7 @@ interface VectorTable {
 }
 
 /** A table for each collection and generation. */
-const tables = (sql: SqlClient.SqlClient): VectorTable => {
+const tables = (sql: Sql): VectorTable => {
   const of = (collection: number, generation: Generation = "current") =>
     generation === "current" ? `vectors_${collection}` : `vectors_${collection}_next`
   const exists = (table: string) =>
@@ -71,7 +70,7 @@ const tables = (sql: SqlClient.SqlClient): VectorTable => {
  * One table, in which a set's vectors are found by its number: a renamed table would show a reader of an older snapshot
  * the vectors of the wrong embedder.
  */
-const sets = (sql: SqlClient.SqlClient): VectorTable => {
+const sets = (sql: Sql): VectorTable => {
   const idOf = (collection: number, generation: Generation) =>
     `(SELECT id FROM vector_sets WHERE collection_id = ${collection} AND generation = '${generation}')`
   const create = (collection: number, generation: Generation) =>
@@ -126,5 +125,5 @@ const sets = (sql: SqlClient.SqlClient): VectorTable => {
   }
 }
 
-export const vectorTable = (sql: SqlClient.SqlClient): VectorTable =>
+export const vectorTable = (sql: Sql): VectorTable =>
   sql.onDialectOrElse({ pg: () => sets(sql), orElse: () => tables(sql) })

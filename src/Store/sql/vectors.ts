@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -10,7 +9,7 @@ import { type Direction, measureBy } from "../core/direction.ts"
 import { crcOf } from "../crc.ts"
 import { idsOf } from "./Masks.ts"
 import * as codeSets from "./codes.ts"
-import { insertRows, list, column } from "./rows.ts"
+import { type Sql, insertRows, list, column } from "./rows.ts"
 import type { Among, Scoring } from "./scoring.ts"
 import { makeHidden } from "./sweep.ts"
 import { type Generation, vectorTable } from "./vectorTable.ts"
@@ -19,15 +18,11 @@ const isIn = `EXISTS (
   SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
   WHERE p.id = vectorless.passage_id AND d.collection_id = ?)`
 
-const forgetVectorless = (sql: SqlClient.SqlClient, collection: number, generation: Generation) =>
+const forgetVectorless = (sql: Sql, collection: number, generation: Generation) =>
   sql.unsafe(`DELETE FROM vectorless WHERE generation = ? AND ${isIn}`, [generation, collection])
 
 /** Hands vectors of a collection and their codes over to be swept; does nothing if there are none. */
-export const retire = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  generation: Generation
-) {
+export const retire = Effect.fnUntraced(function* (sql: Sql, collection: number, generation: Generation) {
   const handOver = Effect.gen(function* () {
     yield* forgetVectorless(sql, collection, generation)
     const hidden = yield* makeHidden(sql)
@@ -41,7 +36,7 @@ export const retire = Effect.fnUntraced(function* (
  * Replaces the current vectors with the next ones and leaves the old ones to be swept. Vectors of deleted passages are
  * already gone from the next ones.
  */
-export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
+export const switchOver = Effect.fnUntraced(function* (sql: Sql, collection: number) {
   yield* retire(sql, collection, "current")
   yield* codeSets.switchCodesOver(sql, collection)
   yield* vectorTable(sql).switchOver(collection)
@@ -49,7 +44,7 @@ export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
 })
 
 /** The location of a collection's vectors. */
-export const vectorsOf = (sql: SqlClient.SqlClient, collection: number, generation: Generation = "current") =>
+export const vectorsOf = (sql: Sql, collection: number, generation: Generation = "current") =>
   codeSets.vectorsIn(sql, vectorTable(sql).of(collection, generation), { collection, generation })
 
 /** A vector as it is stored. */
@@ -63,7 +58,7 @@ export interface Embedded {
 
 /** Stores vectors, and which passages have none. */
 export const insert = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   given: ReadonlyArray<Embedded>,
   generation: Generation = "current"
@@ -92,7 +87,7 @@ export const insert = (
 }
 
 export const remove = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   ids: ReadonlyArray<number>,
   generation: Generation = "current"
@@ -116,7 +111,7 @@ const spare = 32
  * ties the first by their places; and how many tie. A vector without a direction has no score.
  */
 const best = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   { top }: Scoring,
   collection: number,
   query: Direction,
@@ -184,7 +179,7 @@ const widened = (depth: number, wanted: number, left: number) => {
  * exactly.
  */
 export const search = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   searching: { readonly codes: Scanner; readonly scoring: Scoring; readonly vectors: VectorOptions },
   collection: number,
   query: Direction,
@@ -223,18 +218,14 @@ export const search = Effect.fnUntraced(function* (
 })
 
 /** Makes some of the finer codes that searches can use; false: there are none left to make. */
-export const refine = (sql: SqlClient.SqlClient, codes: Scanner) =>
+export const refine = (sql: Sql, codes: Scanner) =>
   codes.refine(codeSets.codesOn(sql), (collection) => vectorsOf(sql, collection))
 
 /** Most equals that are returned, for their places to be looked up; of more, only the first. */
 const mostTied = (depth: number): number => 2 * depth
 
 /** All of these passages with equal scores; of too many, the first `depth` by their places. */
-const firstOf = (
-  sql: SqlClient.SqlClient,
-  ids: ReadonlyArray<number>,
-  depth: number
-): Effect.Effect<ReadonlyArray<number>, SqlError> =>
+const firstOf = (sql: Sql, ids: ReadonlyArray<number>, depth: number): Effect.Effect<ReadonlyArray<number>, SqlError> =>
   ids.length <= mostTied(depth)
     ? Effect.succeed(ids)
     : column(
@@ -247,7 +238,7 @@ const firstOf = (
 
 /** Passages by falling scores. Of too many that tie with the one at `depth`, only the first and those asked for. */
 export const thinned = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   scored: ReadonlyArray<Scored>,
   depth: number,
   asked: ReadonlyArray<number>

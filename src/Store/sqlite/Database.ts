@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -15,7 +14,7 @@ import * as Guard from "./file/inspect.ts"
 import { eraOf, statOf } from "./file/place.ts"
 import { Scanner } from "../../codes/Scanner.ts"
 import * as Turn from "../../runtime/Turn.ts"
-import { only } from "../sql/rows.ts"
+import { type Sql, only } from "../sql/rows.ts"
 
 /** Opens a file, with the scope; `place` identifies it, undefined: a database in memory. */
 export const open = (options: DatabaseOptions) =>
@@ -67,7 +66,7 @@ const walPages = (fileBytes: number) => Math.min(32_000, Math.max(leastWalPages,
  * further before it is copied back. Run the returned effect after each commit; it checks the WAL's size.
  */
 export const walKeeper = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   turn: Turn.Turn,
   filename: string,
   mostBytes: number

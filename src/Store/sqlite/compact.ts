@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { StoreUnavailable, isOfFullDisk } from "../../Store.ts"
@@ -9,17 +8,13 @@ import { forAWhile, rebuildAll, sweepAll, upkeepStep } from "../sql/upkeep.ts"
 import { step } from "../../postings/mergeStep.ts"
 import { sharingWrites } from "../../runtime/EventLoop.ts"
 import type { Database } from "../sql/Database.ts"
-import { only } from "../sql/rows.ts"
+import { type Sql, only } from "../sql/rows.ts"
 
 /** Larger indexes are not rewritten in memory if the disk has no room. */
 const mostInMemory = 2 ** 30
 
 /** The upkeep of a file; `typed` runs statements outside of transactions. */
-export const upkeepOf = (
-  sql: SqlClient.SqlClient,
-  typed: Database["write"],
-  write: Database["write"]
-): Database["upkeep"] => {
+export const upkeepOf = (sql: Sql, typed: Database["write"], write: Database["write"]): Database["upkeep"] => {
   /** Whether the index has no journal on its disk, which is full. */
   const isWithoutRoom = Effect.map(typed(only<string>(sql, "PRAGMA journal_mode")), (mode) => mode === "memory")
 

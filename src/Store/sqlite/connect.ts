@@ -1,4 +1,3 @@
-import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -12,7 +11,7 @@ import { type Place, type RawFile, hasMoved, statOf } from "./file/place.ts"
 import { type Mode, applicationId, fail, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
 import * as SqliteClient from "./client.ts"
 import type { VectorOptions } from "../sql/vectors.ts"
-import { only } from "../sql/rows.ts"
+import { type Sql, only } from "../sql/rows.ts"
 
 export interface DatabaseOptions {
   readonly filename: string
@@ -36,7 +35,7 @@ interface Connected {
 
 export const memory = ":memory:"
 
-export const bytesOf = (sql: SqlClient.SqlClient) =>
+export const bytesOf = (sql: Sql) =>
   only<number>(sql, "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size")
 
 /** The size of a page: SQLite's default. */
@@ -51,7 +50,7 @@ export const walBytes = 192 * 1024 * 1024
 /** Kibibytes of pages that the main thread caches: its searches, of small indexes, gain nothing from better-sqlite3's 16,000. */
 const mainKibibytes = 2000
 
-const pragma = (sql: SqlClient.SqlClient, name: string) => retryBusy(only<number>(sql, `PRAGMA ${name}`))
+const pragma = (sql: Sql, name: string) => retryBusy(only<number>(sql, `PRAGMA ${name}`))
 
 /** A program that was killed as it opened or closed the index leaves a journal, which only a connection that may write takes back. */
 const takenBack = (filename: string) =>
@@ -78,7 +77,7 @@ export const client = (filename: string, readonly: boolean) =>
  * If this was the last connection, leaves a single file, which can be read where nobody can write. If others have it
  * open, nothing changes.
  */
-const leaveOneFile = (sql: SqlClient.SqlClient, filename: string, place: Place) =>
+const leaveOneFile = (sql: Sql, filename: string, place: Place) =>
   // If the path names another file now, the WAL belongs to that one.
   Effect.ignore(Effect.unless(sql`PRAGMA journal_mode = DELETE`, () => hasMoved(filename, place)))
 
@@ -97,7 +96,7 @@ const spareMebibytes = 4
  * Keeps the rollback journal in memory, not on disk, and gives up the reserve. What the WAL has must fit into the file
  * first.
  */
-const withoutRoom = (sql: SqlClient.SqlClient, filename: string) =>
+const withoutRoom = (sql: Sql, filename: string) =>
   Effect.gen(function* () {
     const bytes = yield* retryBusy(bytesOf(sql))
     yield* Effect.catchIf(retryBusy(sql`PRAGMA journal_mode = MEMORY`), isFull, () =>
@@ -121,7 +120,7 @@ const neverClosed = (filename: string): string =>
   `written beside it, which reading it in this state needs; open it once where it is writable, for example with \`clew info\``
 
 /** The schema's version, and whether its tables exist: another program may have used our mark. */
-const schemaOf = (sql: SqlClient.SqlClient) =>
+const schemaOf = (sql: Sql) =>
   Effect.map(
     sql.unsafe<{ readonly version: number; readonly tables: number; readonly ours: number }>(
       `SELECT (SELECT user_version FROM pragma_user_version) AS version, count(*) AS tables,

@@ -1,8 +1,7 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { keepLinkage } from "../sql/graph/linkage.ts"
 import { indexes, rebuildGraphs, tables } from "../sql/tables.ts"
-import { column } from "../sql/rows.ts"
+import { type Sql, column } from "../sql/rows.ts"
 
 /** The schema this program writes, kept in the database's `user_version`. */
 export const schemaVersion = 22
@@ -69,11 +68,7 @@ const fillVectorless = (collection: number) =>
    SELECT p.id, 'current' FROM documents AS d CROSS JOIN passages AS p ON p.document_id = d.id
    WHERE d.collection_id = ${collection} AND NOT EXISTS (SELECT 1 FROM vectors_${collection} WHERE passage_id = p.id)`
 
-const addColumns = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  table: string,
-  columns: ReadonlyArray<string>
-) {
+const addColumns = Effect.fnUntraced(function* (sql: Sql, table: string, columns: ReadonlyArray<string>) {
   const known = yield* column<string>(sql, "SELECT name FROM pragma_table_xinfo(?)", [table])
   for (const column of columns) {
     const [name] = column.replaceAll('"', "").split(" ", 1)
@@ -85,7 +80,7 @@ const addColumns = Effect.fnUntraced(function* (
  * Brings a database from any older schema, 0 for an empty one, to `schemaVersion`, in the caller's transaction. Derived
  * data that another version made stay in use until they are rebuilt; FTS5's are dropped.
  */
-export const migrate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: number) {
+export const migrate = Effect.fnUntraced(function* (sql: Sql, from: number) {
   for (const [name, { columns, constraint, options = "STRICT" }] of Object.entries(tables)) {
     const parts = constraint === undefined ? columns : [...columns, constraint]
     yield* sql.unsafe(`CREATE TABLE IF NOT EXISTS ${name} (${parts.join(", ")}) ${options}`)

@@ -1,11 +1,10 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { roomFor } from "../../codes/HeldVectors.ts"
 import { damaged } from "../../model/Damaged.ts"
 import { crcOf } from "../crc.ts"
 import type { Scored } from "../../model/Passage.ts"
-import { list, only } from "../sql/rows.ts"
+import { type Sql, list, only } from "../sql/rows.ts"
 import { knownOf, unchanged } from "../sql/unchanged.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import { blob } from "../sql/vectors.ts"
@@ -40,12 +39,7 @@ const compare = ({ sums, vectors }: Read, use: Use): number => {
 }
 
 /** Calls `use` with the vectors of all passages of a collection, which has so many, by rising ids. */
-const readWhole = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  passages: number,
-  use: Use
-) {
+const readWhole = Effect.fnUntraced(function* (sql: Sql, collection: number, passages: number, use: Use) {
   let count = 0
   for (let after = -1; ;) {
     const [row] = yield* sql.unsafe<Read>(
@@ -114,7 +108,7 @@ const vectors: Vectors = {
 
 /** The best of a whole collection, by sqlite-vec. */
 const inDatabase = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   query: Direction,
   passages: number,

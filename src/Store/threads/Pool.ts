@@ -2,15 +2,14 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
-import * as FiberHandle from "effect/FiberHandle"
 import * as FiberId from "effect/FiberId"
 import * as FiberRef from "effect/FiberRef"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as ScopedRef from "effect/ScopedRef"
 import { StoreUnavailable } from "../../Store.ts"
 import { inTurns } from "../../runtime/EventLoop.ts"
-import * as Client from "../../runtime/Turn.ts"
-import { FairQueue } from "../../runtime/Turn.ts"
+import { FairQueue, current } from "../../runtime/Turn.ts"
 import { namesWanted } from "../../runtime/tracing.ts"
 import type { StoreError } from "../port/errors.ts"
 import { type Thread, type ThreadDied, fromOutcome } from "./Thread.ts"
@@ -48,9 +47,6 @@ export interface PoolOptions {
 const bearable = 4 * 1024 * 1024
 const idle = Duration.seconds(1)
 
-/** Taken from the queue in turn, like a job. */
-const rest = Symbol("rest")
-
 const noThread: Effect.Effect<Thread | undefined> = Effect.succeed(undefined)
 
 /**
@@ -75,53 +71,33 @@ export const make = ({
   Effect.gen(function* () {
     // All threads end in parallel.
     const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
-    const jobs = new FairQueue<Job | typeof rest>()
-    /** Those who take the next job, the last to become idle last: its caches are warm. */
-    const takers: Array<(job: Job | typeof rest) => void> = []
+    const jobs = new FairQueue<Job>()
+    /** Wakes those who wait for a job, the last to become idle last: its caches are warm. */
+    const idlers: Array<() => void> = []
     const open = new Set<Job>()
     let [lastId, begun, starting] = [0, 0, 0]
 
-    const next = Effect.async<Job | typeof rest>((resume) => {
-      const first = jobs.shift()
-      if (first !== undefined) return resume(Effect.succeed(first))
-      const take = (job: Job | typeof rest) => resume(Effect.succeed(job))
-      takers.push(take)
+    const woken = Effect.async<void>((resume) => {
+      const wake = () => resume(Effect.void)
+      idlers.push(wake)
       return Effect.sync(() => {
-        const at = takers.indexOf(take)
-        if (at !== -1) takers.splice(at, 1)
+        const at = idlers.indexOf(wake)
+        if (at !== -1) idlers.splice(at, 1)
       })
     })
-
-    const offer = (job: Job | typeof rest): void => {
-      const take = takers.pop()
-      if (take === undefined) jobs.push(job === rest ? "" : job.client, job)
-      else take(job)
-    }
 
     const serve = Effect.scoped(
       Effect.gen(function* () {
         const own = yield* ScopedRef.fromAcquire(noThread)
-        const resting = yield* FiberHandle.make()
-        let burden = 0
-        const end = Effect.suspend(() => {
+        let [burden, steps] = [0, 0]
+        /** Between calls a thread may merge or sweep. */
+        const endIfIdle = Effect.flatMap(ScopedRef.get(own), (thread) => {
+          const before = steps
+          steps = thread?.steps() ?? before
+          if (jobs.size > 0 || steps !== before) return Effect.void
           burden = 0
           return ScopedRef.set(own, noThread)
         })
-        let steps = 0
-        const restLater = Effect.flatMap(ScopedRef.get(own), (thread) => {
-          steps = thread?.steps() ?? 0
-          return FiberHandle.run(
-            resting,
-            Effect.delay(
-              Effect.sync(() => offer(rest)),
-              idle
-            )
-          )
-        })
-        // Between calls a thread may merge or sweep.
-        const endIfIdle = Effect.flatMap(ScopedRef.get(own), (thread) =>
-          thread === undefined || thread.steps() === steps ? end : restLater
-        )
         const alive = Effect.flatMap(ScopedRef.get(own), (thread) =>
           thread?.alive() === true
             ? Effect.succeed(thread)
@@ -156,15 +132,17 @@ export const make = ({
         // The first call that needs it gets the reason why it cannot start.
         yield* Effect.exit(alive)
         starting--
-        return yield* Effect.forever(
-          Effect.flatMap(next, (job) => {
-            if (job === rest) return burden > bearable && jobs.size === 0 ? endIfIdle : Effect.void
+        for (;;) {
+          const job = jobs.shift()
+          if (job === undefined) {
+            const isWoken = yield* burden > bearable ? Effect.timeoutOption(woken, idle) : Effect.asSome(woken)
+            if (Option.isNone(isWoken)) yield* endIfIdle
+          } else {
             burden += job.weight
-            const answered = job.abandoned ? Effect.void : answer(job)
-            if (burden <= bearable) return answered
-            return FiberHandle.clear(resting).pipe(Effect.zipRight(answered), Effect.zipRight(restLater))
-          })
-        )
+            yield* answer(job)
+            steps = (yield* ScopedRef.get(own))?.steps() ?? 0
+          }
+        }
       })
     )
 
@@ -179,8 +157,10 @@ export const make = ({
     )
     const submit = (job: Job) =>
       Effect.suspend(() => {
-        offer(job)
-        return jobs.size > starting && begun < size ? begin : Effect.void
+        jobs.push(job.client, job)
+        const wake = idlers.pop()
+        wake?.()
+        return wake === undefined && jobs.size > starting && begun < size ? begin : Effect.void
       })
 
     yield* Scope.addFinalizer(
@@ -199,7 +179,7 @@ export const make = ({
         }
         const job: Job = {
           call,
-          client: yield* FiberRef.get(Client.current),
+          client: yield* FiberRef.get(current),
           reply: Deferred.unsafeMake<Reply, StoreError>(FiberId.none),
           weight: weigh(method, args),
           abandoned: false,

@@ -10,8 +10,8 @@ import { setTimeout as delay } from "node:timers/promises"
 import type { Worker } from "node:worker_threads"
 import { held } from "../sqlite/file/place.ts"
 import { startWorker } from "../../runtime/workers.ts"
-import { StoreError } from "../port/errors.ts"
-import type { Call, Outcome, Reply, Said, ThreadData } from "./messages.ts"
+import type { StoreError } from "../port/errors.ts"
+import { type Call, Outcome, type Reply, type Said, type ThreadData } from "./messages.ts"
 
 /** How long a call may go without progress before its thread is abandoned, however long the whole call takes. */
 interface Limits {
@@ -113,15 +113,8 @@ const utilizationOf = ({ performance }: Worker) => {
   }
 }
 
-const decodeFailure = Schema.decodeSync(StoreError)
-
 /** Turns the outcome of a call back into an effect. */
-export const fromOutcome = (outcome: Outcome): Effect.Effect<unknown, StoreError> =>
-  "value" in outcome
-    ? Effect.succeed(outcome.value)
-    : "failure" in outcome
-      ? Effect.fail(decodeFailure(outcome.failure))
-      : Effect.die(new Error(outcome.defect))
+export const fromOutcome = Schema.decodeSync(Outcome)
 
 /**
  * Starts a thread, which ends with the scope. It keeps the process alive only while it works. A thread that makes no

@@ -112,12 +112,6 @@ const argumentOf = <A, B>(out: (value: A) => Steps<B>, into: (bare: B) => A) =>
 
 const resultOf = <A, B>(out: (value: A) => B, into: (bare: B) => A) => ({ out, in: into }) as Crossing<unknown>
 
-/** An Option does not survive cloning. */
-interface Bare {
-  readonly id: number
-  readonly vector: Vector | undefined
-}
-
 /** The second argument, for methods where it contains vectors. */
 const argument: Partial<Record<Method, Crossing<Steps<unknown>>>> = {
   put: argumentOf(
@@ -128,14 +122,11 @@ const argument: Partial<Record<Method, Crossing<Steps<unknown>>>> = {
     },
     (bare) => bare.map(unpackPrepared)
   ),
+  // An Option does not survive cloning. There are few.
   putReindexed: argumentOf(
     function* (embedded: ReadonlyArray<Reindexed>) {
-      const bare: Array<Bare> = []
-      for (const { id, vector } of embedded) {
-        bare.push({ id, vector: Option.getOrUndefined(vector) })
-        yield
-      }
-      return bare
+      yield
+      return embedded.map(({ id, vector }) => ({ id, vector: Option.getOrUndefined(vector) }))
     },
     (bare) => bare.map(({ id, vector }) => ({ id, vector: Option.fromNullable(vector) }))
   )

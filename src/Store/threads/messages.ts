@@ -1,6 +1,7 @@
 import type * as LogLevel from "effect/LogLevel"
+import * as Schema from "effect/Schema"
 import type { Whole } from "../../Store.ts"
-import type { StoreError } from "../port/errors.ts"
+import { StoreError } from "../port/errors.ts"
 import type { DatabaseOptions } from "../sqlite/connect.ts"
 import type { RecordedSpan } from "./spans.ts"
 
@@ -76,16 +77,19 @@ export interface Call {
   readonly spans?: ReadonlySet<string> | undefined
 }
 
-/** The outcome of a call, or of the start; a failure is encoded by its schema. */
-export type Outcome =
-  | { readonly value: unknown }
-  | { readonly failure: typeof StoreError.Encoded }
-  | { readonly defect: string }
+/** A defect crosses as its message. */
+const Defect = Schema.transform(Schema.String, Schema.Unknown, {
+  decode: (message) => new Error(message),
+  encode: (defect) => (defect instanceof Error ? defect.message : String(defect))
+})
+
+/** The outcome of a call, or of the start. */
+export const Outcome = Schema.Exit({ success: Schema.Unknown, failure: StoreError, defect: Defect })
 
 export interface Reply {
   /** The call's id; 0 for the start. */
   readonly id: number
-  readonly outcome: Outcome
+  readonly outcome: typeof Outcome.Encoded
   readonly spans: ReadonlyArray<RecordedSpan>
 }
 

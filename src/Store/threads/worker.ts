@@ -11,8 +11,8 @@ import * as Scheduler from "effect/Scheduler"
 import { parentPort, workerData } from "node:worker_threads"
 import { type Stores, whole } from "../../Store.ts"
 import { arriving, leaving } from "./crossing.ts"
-import { StoreError } from "../port/errors.ts"
-import type { Call, Outcome, Reply, Said, ThreadData } from "./messages.ts"
+import type { StoreError } from "../port/errors.ts"
+import { type Call, Outcome, type Reply, type Said, type ThreadData } from "./messages.ts"
 import { recorder } from "./spans.ts"
 import { Cancelled } from "../sql/Cancelled.ts"
 import * as Sqlite from "../Sqlite.ts"
@@ -38,22 +38,13 @@ const attentive: Scheduler.Scheduler = {
   }
 }
 
-const toOutcome = <A>(exit: Exit.Exit<A, StoreError>): Outcome =>
-  Exit.match(exit, {
-    onSuccess: (value) => ({ value }),
-    onFailure: (cause) => {
-      const failure = Cause.failureOption(cause)
-      if (failure._tag === "Some") return { failure: Schema.encodeSync(StoreError)(failure.value) }
-      const defect = Cause.squash(cause)
-      return { defect: defect instanceof Error ? defect.message : String(defect) }
-    }
-  })
+const toOutcome = Schema.encodeSync(Outcome)
 
 const post = (reply: Reply): void => {
   try {
     port.postMessage(reply)
   } catch (error) {
-    port.postMessage({ id: reply.id, outcome: { defect: String(error) }, spans: [] } satisfies Reply)
+    port.postMessage({ id: reply.id, outcome: toOutcome(Exit.die(error)), spans: [] } satisfies Reply)
   }
 }
 
@@ -86,7 +77,7 @@ const serve = Effect.gen(function* () {
       post(Exit.isSuccess(exit) ? exit.value : { id: call.id, outcome: toOutcome(exit), spans: [] })
     })
   })
-  post({ id: 0, outcome: { value: undefined }, spans: [] })
+  post({ id: 0, outcome: toOutcome(Exit.void), spans: [] })
   return yield* Effect.never
 })
 

@@ -11,10 +11,10 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import { CollectionNotFound, StoreUnavailable } from "../../../src/Store.ts"
-import { StoreError } from "../../../src/Store/port/errors.ts"
+import type { StoreError } from "../../../src/Store/port/errors.ts"
 import * as Pool from "../../../src/Store/threads/Pool.ts"
 import { ThreadDied } from "../../../src/Store/threads/Thread.ts"
-import type { Call, Outcome, Reply } from "../../../src/Store/threads/messages.ts"
+import { type Call, Outcome, type Reply } from "../../../src/Store/threads/messages.ts"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import * as Client from "../../../src/runtime/Turn.ts"
 
@@ -22,7 +22,7 @@ import * as Client from "../../../src/runtime/Turn.ts"
 interface Taken {
   readonly thread: number
   readonly call: Call
-  readonly answer: (outcome: Outcome) => Effect.Effect<unknown>
+  readonly answer: (exit: typeof Outcome.Type) => Effect.Effect<unknown>
   readonly die: Effect.Effect<unknown>
   readonly stall: Effect.Effect<unknown>
 }
@@ -50,7 +50,8 @@ const fakes = (canStart: (thread: number) => Effect.Effect<void, ThreadDied | St
           taken.push({
             thread,
             call,
-            answer: (outcome) => Deferred.succeed(reply, { id: call.id, outcome, spans: [] }),
+            answer: (exit) =>
+              Deferred.succeed(reply, { id: call.id, outcome: Schema.encodeSync(Outcome)(exit), spans: [] }),
             die: Effect.suspend(() => {
               alive = false
               return Deferred.fail(reply, new ThreadDied({ reason: "it was killed" }))
@@ -106,7 +107,7 @@ describe("Pool", () => {
       for (let round = 0; round < 3; round++) {
         const call = yield* Effect.fork(find(pool, "alone"))
         yield* settled
-        yield* threads.taken[round]!.answer({ value: round })
+        yield* threads.taken[round]!.answer(Exit.succeed(round))
         assert.strictEqual(yield* Fiber.join(call), round)
       }
       assert.strictEqual(threads.started(), 1)
@@ -124,7 +125,7 @@ describe("Pool", () => {
       const answered = Effect.fnUntraced(function* (name: string) {
         const call = yield* Effect.fork(find(pool, name))
         yield* settled
-        yield* threads.taken.at(-1)!.answer({ value: name })
+        yield* threads.taken.at(-1)!.answer(Exit.succeed(name))
         assert.strictEqual(yield* Fiber.join(call), name)
         yield* settled
       })
@@ -140,7 +141,7 @@ describe("Pool", () => {
       const long = yield* Effect.fork(find(pool, "long"))
       yield* pause("5 seconds")
       assert.deepStrictEqual(threads.ended, [])
-      yield* threads.taken.at(-1)!.answer({ value: "long" })
+      yield* threads.taken.at(-1)!.answer(Exit.succeed("long"))
       yield* Fiber.join(long)
       yield* settled
       assert.deepStrictEqual(threads.ended, [])
@@ -179,14 +180,14 @@ describe("Pool", () => {
       yield* settled
       // The second thread answers first.
       for (const at of [1, 0]) {
-        yield* threads.taken[at]!.answer({ value: at })
+        yield* threads.taken[at]!.answer(Exit.succeed(at))
         yield* settled
       }
       yield* Effect.forEach(both, Fiber.join)
       for (let at = 2; at < 6; at++) {
         const call = yield* Effect.fork(find(pool, "alone"))
         yield* settled
-        yield* threads.taken[at]!.answer({ value: at })
+        yield* threads.taken[at]!.answer(Exit.succeed(at))
         yield* Fiber.join(call)
         yield* settled
       }
@@ -203,7 +204,7 @@ describe("Pool", () => {
       const pool = yield* make(threads, { eager: true })
       const call = yield* Effect.fork(find(pool, "a"))
       yield* settled
-      yield* threads.taken[0]!.answer({ value: 1 })
+      yield* threads.taken[0]!.answer(Exit.succeed(1))
       assert.strictEqual(yield* Fiber.join(call), 1)
       assert.strictEqual(threads.started(), 1)
     })
@@ -218,7 +219,7 @@ describe("Pool", () => {
       const short = yield* Effect.forEach(["a", "b", "c"], (name) => Effect.fork(find(pool, name)))
       for (let n = 1; n <= 3; n++) {
         yield* settled
-        yield* threads.taken[n]!.answer({ value: n })
+        yield* threads.taken[n]!.answer(Exit.succeed(n))
       }
       assert.deepStrictEqual(yield* Effect.forEach(short, Fiber.join), [1, 2, 3])
       assert.deepStrictEqual(namesOf(threads.taken), ["long", "a", "b", "c"])
@@ -239,7 +240,7 @@ describe("Pool", () => {
       yield* settled
       yield* Fiber.interrupt(gone)
       for (let n = 0; n < 6; n++) {
-        yield* threads.taken[n]!.answer({ value: n })
+        yield* threads.taken[n]!.answer(Exit.succeed(n))
         yield* settled
       }
       assert.deepStrictEqual(namesOf(threads.taken), ["a1", "a2", "b1", "a3", "b2", "a4"])
@@ -253,11 +254,11 @@ describe("Pool", () => {
       const failure = new CollectionNotFound({ name: CollectionName.make("gone") })
       const failed = yield* Effect.fork(Effect.flip(find(pool, "a")))
       yield* settled
-      yield* threads.taken[0]!.answer({ failure: Schema.encodeSync(StoreError)(failure) })
+      yield* threads.taken[0]!.answer(Exit.fail(failure))
       assert.deepStrictEqual(yield* Fiber.join(failed), failure)
       const died = yield* Effect.fork(Effect.catchAllDefect(find(pool, "b"), Effect.succeed))
       yield* settled
-      yield* threads.taken[1]!.answer({ defect: "a bug" })
+      yield* threads.taken[1]!.answer(Exit.die("a bug"))
       assert.strictEqual(((yield* Fiber.join(died)) as Error).message, "a bug")
     })
   )
@@ -271,7 +272,7 @@ describe("Pool", () => {
       yield* threads.taken[0]!.die
       yield* settled
       assert.deepStrictEqual(threads.ended, [1])
-      yield* threads.taken[1]!.answer({ value: "saved" })
+      yield* threads.taken[1]!.answer(Exit.succeed("saved"))
       assert.strictEqual(yield* Fiber.join(saved), "saved")
 
       const lost = yield* Effect.fork(Effect.flip(find(pool, "b")))
@@ -284,7 +285,7 @@ describe("Pool", () => {
 
       const next = yield* Effect.fork(find(pool, "c"))
       yield* settled
-      yield* threads.taken[4]!.answer({ value: "well" })
+      yield* threads.taken[4]!.answer(Exit.succeed("well"))
       assert.strictEqual(yield* Fiber.join(next), "well")
     })
   )
@@ -300,7 +301,7 @@ describe("Pool", () => {
       assert.deepStrictEqual(yield* Fiber.join(lost), broken("it stood still"))
       yield* settled
       assert.deepStrictEqual(threads.ended, [1])
-      yield* threads.taken[1]!.answer({ value: "well" })
+      yield* threads.taken[1]!.answer(Exit.succeed("well"))
       assert.strictEqual(yield* Fiber.join(next), "well")
       assert.deepStrictEqual(namesOf(threads.taken), ["a", "b"])
     })
@@ -315,7 +316,7 @@ describe("Pool", () => {
         const stays = yield* Effect.fork(find(pool, "stays"))
         for (let round = 0; round < 5; round++) {
           yield* settled
-          yield* Effect.forEach(threads.taken, ({ answer }) => answer({ value: "well" }))
+          yield* Effect.forEach(threads.taken, ({ answer }) => answer(Exit.succeed("well")))
         }
         yield* settled
         assert.strictEqual((yield* Fiber.poll(stays))._tag, "Some", `gone at step ${step}`)
@@ -359,7 +360,7 @@ describe("Pool", () => {
       const recovering = yield* make(slow, { size: 1 })
       const call = yield* Effect.fork(find(recovering, "a"))
       yield* settled
-      yield* slow.taken[0]!.answer({ value: "at last" })
+      yield* slow.taken[0]!.answer(Exit.succeed("at last"))
       assert.strictEqual(yield* Fiber.join(call), "at last")
     })
   )
@@ -376,10 +377,10 @@ describe("Pool", () => {
       yield* Fiber.interrupt(queued!)
       assert.deepStrictEqual(threads.cancelled, [threads.taken[0]!.call.id])
       // What it made nevertheless goes nowhere.
-      yield* threads.taken[0]!.answer({ value: "too late" })
+      yield* threads.taken[0]!.answer(Exit.succeed("too late"))
       yield* settled
       assert.deepStrictEqual(namesOf(threads.taken), ["running", "last"])
-      yield* threads.taken[1]!.answer({ value: "mine" })
+      yield* threads.taken[1]!.answer(Exit.succeed("mine"))
       assert.strictEqual(yield* Fiber.join(last!), "mine")
       assert.strictEqual(threads.started(), 1)
     })

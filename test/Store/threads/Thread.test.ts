@@ -43,7 +43,7 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
       cancel(2)
       const [first, second, third] = yield* Effect.forEach([1, 2, 3], (id) => perform({ ...call, id }))
       assert.lengthOf(((yield* Thread.fromOutcome(first!.outcome)) as Found).hits, 1)
-      assert.notProperty(second?.outcome, "value")
+      assert.strictEqual(second?.outcome._tag, "Failure")
       assert.deepStrictEqual(third?.outcome, first?.outcome)
       assert.isTrue(alive())
     })

@@ -1,8 +1,8 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import type { Place } from "../../../model/Graph.ts"
 import { dialectOf } from "../dialect.ts"
-import { insertRows, only } from "../rows.ts"
+import { type Sql, insertRows, list, only } from "../rows.ts"
 
 /** A passage's relation to an entity, as a row. */
 export interface Edge {
@@ -33,7 +33,7 @@ const mostOf = (passages: number) => Math.min(2 ** 17, passages >> 1)
 
 /** Adds edges, which it sorts, to a collection that had so many passages before. */
 export const insertEdges = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   edges: Array<Edge>,
   passages: number
@@ -58,7 +58,7 @@ export const insertEdges = Effect.fnUntraced(function* (
 
 /** Deletes edges of a collection, given as rows of entity, relation and passage. */
 export const deleteEdges = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   edges: ReadonlyArray<ReadonlyArray<number>>
 ): Effect.Effect<void, SqlError> =>
@@ -72,4 +72,33 @@ export const deleteEdges = (
         [collection, JSON.stringify(edges)]
       ),
     { discard: true }
+  )
+
+/**
+ * The first so many places of those entities of a collection that exist, by relation and passage. Most phrases of a
+ * question are nothing that the graph knows.
+ */
+export const placesOf = (
+  sql: Sql,
+  collection: number,
+  entities: ReadonlyArray<number>,
+  most: number,
+  which = ""
+): Effect.Effect<ReadonlyMap<number, ReadonlyArray<Place>>, SqlError> => {
+  const its = `FROM ${allEdges} AS e WHERE collection_id = ? AND entity = asked.value${which}`
+  return Effect.map(
+    sql.unsafe<{ readonly entity: number; readonly places: string }>(
+      `SELECT asked.value AS entity,
+              (SELECT ${dialectOf(sql).jsonRows("relation, passage_id, ordinal")} FROM
+                (SELECT relation, passage_id, ordinal ${its} ORDER BY relation, passage_id LIMIT ${most}) AS m) AS places
+       FROM json_each(?) AS asked WHERE EXISTS (SELECT 1 ${its})`,
+      [collection, list(entities), collection]
+    ),
+    (rows) => new Map(rows.map(({ entity, places }) => [entity, placesIn(places)]))
+  )
+}
+
+const placesIn = (json: string) =>
+  (JSON.parse(json) as ReadonlyArray<readonly [relation: number, passage: number, ordinal: number]>).map(
+    ([relation, passage, ordinal]) => ({ relation, passage, document: passage - ordinal })
   )

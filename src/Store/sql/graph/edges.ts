@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Text, mentionsOf } from "../../../entities/extract.ts"
@@ -10,7 +9,7 @@ import type { PreparedDocument } from "../../../model/Stored.ts"
 import { headingOf } from "../../core/passage.ts"
 import { answerAbout, answersIn, askedOf, type GraphTextRow, type StoredAnswer } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
-import { inList, insertRows, list } from "../rows.ts"
+import { type Sql, inList, insertRows, list } from "../rows.ts"
 import { allEdges, deleteEdges, type Edge, insertEdges } from "./byEntity.ts"
 
 /** A passage to add to the graph. */
@@ -37,12 +36,12 @@ export const toGraphRow = ({ heading, id, ordinal, source, text, title }: GraphT
 type Answers = ReadonlyMap<string, StoredAnswer>
 
 /** Whether a model was ever asked; if not, nothing else is looked up. */
-export const isAnyAnswered = (sql: SqlClient.SqlClient) =>
+export const isAnyAnswered = (sql: Sql) =>
   Effect.map(sql.unsafe("SELECT 1 FROM graph_answers LIMIT 1"), (rows) => rows.length > 0)
 
 /** The answers about documents' passages, and those that documents bring with them, for the passages to be stored. */
 export const carriedBy = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   replaced: ReadonlyArray<number>,
   documents: ReadonlyArray<PreparedDocument>
 ) {
@@ -59,7 +58,7 @@ export const carriedBy = Effect.fnUntraced(function* (
 })
 
 /** Answers to the questions about passages: their own, else those about passages with the same words; by passage. */
-const answersTo = (sql: SqlClient.SqlClient, asked: ReadonlyMap<number, string>, model: string | null = null) =>
+const answersTo = (sql: Sql, asked: ReadonlyMap<number, string>, model: string | null = null) =>
   Effect.map(
     sql.unsafe<StoredAnswer & { readonly id: number }>(
       `SELECT CAST(t.value ->> 0 AS BIGINT) AS id, a.asked, a.model, a.answer
@@ -74,7 +73,7 @@ const answersTo = (sql: SqlClient.SqlClient, asked: ReadonlyMap<number, string>,
 
 /** Writes answers about passages, and forgets the other ones about these. */
 const writeAnswers = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   passages: ReadonlyArray<number>,
   answers: ReadonlyMap<number, StoredAnswer>
 ) {
@@ -84,11 +83,7 @@ const writeAnswers = Effect.fnUntraced(function* (
 })
 
 /** What models said about passages, in `carried`, about them or about the same words; it is kept as theirs. */
-export const saidAbout = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  rows: ReadonlyArray<GraphRow>,
-  carried: Answers
-) {
+export const saidAbout = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<GraphRow>, carried: Answers) {
   const said = new Map<number, Said>()
   if (rows.length === 0 || (carried.size === 0 && !(yield* isAnyAnswered(sql)))) return said
   const asked = new Map(rows.map((row) => [row.id, askedOf(row)]))
@@ -104,7 +99,7 @@ export const saidAbout = Effect.fnUntraced(function* (
 })
 
 /** Adds names by their entities; the first key of an entity stays. */
-const addNames = (sql: SqlClient.SqlClient, collection: number, keys: Iterable<readonly [number, string]>) =>
+const addNames = (sql: Sql, collection: number, keys: Iterable<readonly [number, string]>) =>
   insertRows(
     sql,
     "graph_names",
@@ -118,7 +113,7 @@ const addNames = (sql: SqlClient.SqlClient, collection: number, keys: Iterable<r
  * `carried` are the answers of those that they replace, `known` the passages that the collection had before.
  */
 export const insert = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   rows: ReadonlyArray<GraphRow>,
   carried: Answers = new Map(),
@@ -147,7 +142,7 @@ export const insert = Effect.fnUntraced(function* (
 })
 
 /** The stored mentions of passages, by passage id; a passage that is not in the graph has none. */
-export const mentionsIn = (sql: SqlClient.SqlClient, passages: ReadonlyArray<number>) =>
+export const mentionsIn = (sql: Sql, passages: ReadonlyArray<number>) =>
   Effect.map(
     sql.unsafe<{ readonly id: number; readonly mentions: Uint8Array }>(
       `SELECT passage_id AS id, mentions FROM graph_passages WHERE passage_id ${inList}`,
@@ -157,11 +152,7 @@ export const mentionsIn = (sql: SqlClient.SqlClient, passages: ReadonlyArray<num
   )
 
 /** Removes passages from the graph. Call it in the transaction that deletes them elsewhere. */
-export const remove = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  passages: ReadonlyArray<number>
-) {
+export const remove = Effect.fnUntraced(function* (sql: Sql, collection: number, passages: ReadonlyArray<number>) {
   if (passages.length === 0) return
   const edges = [...(yield* mentionsIn(sql, passages))].flatMap(([id, mentions]) =>
     mentions.map(({ entity, relation }) => [entity, relations.indexOf(relation), id])
@@ -180,11 +171,7 @@ export const remove = Effect.fnUntraced(function* (
 })
 
 /** Adds passages of a collection to the graph, anew if they are in it. */
-const again = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  rows: ReadonlyArray<GraphRow>
-) {
+const again = Effect.fnUntraced(function* (sql: Sql, collection: number, rows: ReadonlyArray<GraphRow>) {
   if (rows.length === 0) return
   yield* remove(
     sql,
@@ -205,7 +192,7 @@ interface Row extends GraphTextRow {
   readonly model: string | null
 }
 
-const rowsAfter = (sql: SqlClient.SqlClient, collection: number, after: number, limit: number) =>
+const rowsAfter = (sql: Sql, collection: number, after: number, limit: number) =>
   Effect.map(
     sql.unsafe<Row>(`${select} WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`, [
       collection,
@@ -217,7 +204,7 @@ const rowsAfter = (sql: SqlClient.SqlClient, collection: number, after: number, 
 
 /** Adds some of the next passages after an id. */
 const adding = (isWanted: (row: Row) => boolean) =>
-  Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, after: number, limit: number) {
+  Effect.fnUntraced(function* (sql: Sql, collection: number, after: number, limit: number) {
     const seen = yield* rowsAfter(sql, collection, after, limit)
     const rows = seen.filter(isWanted)
     yield* again(sql, collection, rows.map(toGraphRow))
@@ -232,7 +219,7 @@ export const renew = adding(() => true)
 
 /** Those of the next passages after an id that a model was not asked about; answers about the same words are copied. */
 export const unasked = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   model: string,
   after: number,
@@ -254,7 +241,7 @@ export const unasked = Effect.fnUntraced(function* (
 
 /** Stores a model's answer about a passage and adds it to the graph; false: the passage is gone. */
 export const keepSaid = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   passage: number,
   model: string,

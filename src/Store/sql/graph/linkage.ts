@@ -1,10 +1,9 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { mostDefining, sampledDocuments } from "../../../entities/walk.ts"
 import { linkedShare, passagesEach } from "../../core/graph.ts"
 import { dialectOf } from "../dialect.ts"
-import { list } from "../rows.ts"
-import { allEdges } from "./byEntity.ts"
+import { type Sql, list, replaceRow } from "../rows.ts"
+import { placesOf } from "./byEntity.ts"
 import { mentionsIn } from "./edges.ts"
 
 interface Sampled {
@@ -16,7 +15,7 @@ interface Sampled {
  * The collection's documents; in a large one, those at evenly spread places among their fingerprints, so that the same
  * documents are chosen in whatever order they came.
  */
-const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, documents: number) {
+const sample = Effect.fnUntraced(function* (sql: Sql, collection: number, documents: number) {
   if (documents <= sampledDocuments) {
     return yield* sql.unsafe<Sampled>(
       "SELECT first_passage AS first, passages FROM documents WHERE collection_id = ? AND first_passage IS NOT NULL",
@@ -39,33 +38,21 @@ const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
 })
 
 /** The documents of which each entity is the title, by their first passages, if it is one of not too many. */
-export const titled = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  entities: ReadonlyArray<number>
-) {
-  const rows = yield* sql.unsafe<{ readonly entity: number; readonly documents: string }>(
-    `SELECT asked.value AS entity,
-            (SELECT ${dialectOf(sql).jsonRows("document")} FROM
-              (SELECT passage_id, passage_id - ordinal AS document FROM ${allEdges} AS m
-               WHERE collection_id = ? AND entity = asked.value AND relation = 0
-               ORDER BY passage_id LIMIT ${mostDefining + 1}) AS d) AS documents
-     FROM json_each(?) AS asked
-     WHERE EXISTS (SELECT 1 FROM ${allEdges} AS m WHERE collection_id = ? AND entity = asked.value AND relation = 0)`,
-    [collection, list([...new Set(entities)]), collection]
+export const titled = (sql: Sql, collection: number, entities: ReadonlyArray<number>) =>
+  Effect.map(
+    placesOf(sql, collection, [...new Set(entities)], mostDefining + 1, " AND relation = 0"),
+    (found) =>
+      new Map(
+        [...found].flatMap(([entity, places]) =>
+          places.length > mostDefining ? [] : [[entity, places.map(({ document }) => document)] as const]
+        )
+      )
   )
-  const defining = new Map<number, ReadonlyArray<number>>()
-  for (const { documents, entity } of rows) {
-    const found = (JSON.parse(documents) as ReadonlyArray<readonly [number]>).flat()
-    if (found.length <= mostDefining) defining.set(entity, found)
-  }
-  return defining
-})
 
 /**
  * The share of the documents that name or link another by a name it is known by; in a large collection, of a sample.
  */
-const measured = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, documents: number) {
+const measured = Effect.fnUntraced(function* (sql: Sql, collection: number, documents: number) {
   const sampled = yield* sample(sql, collection, documents)
   const documentOf = new Map(
     sampled.flatMap(({ first, passages }) =>
@@ -94,7 +81,7 @@ const isStale = (before: Known, { changes, documents }: Omit<Known, "linkage">):
 }
 
 /** The linkage that is kept of a collection. */
-export const linkageOf = (sql: SqlClient.SqlClient, collection: number) =>
+export const linkageOf = (sql: Sql, collection: number) =>
   Effect.map(
     sql.unsafe<Known>("SELECT changes, documents, linkage FROM graph_linkages WHERE collection_id = ?", [collection]),
     ([row]) => row?.linkage ?? 0
@@ -104,16 +91,12 @@ export const linkageOf = (sql: SqlClient.SqlClient, collection: number) =>
  * Keeps the linkage of a collection's current state: the one that was measured elsewhere, else the collection's, measured
  * again if it has changed by more than a little. Call it in the transaction that changed it.
  */
-export const keepLinkage = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, given?: number) {
+export const keepLinkage = Effect.fnUntraced(function* (sql: Sql, collection: number, given?: number) {
   const [state] = yield* sql.unsafe<Omit<Known, "linkage">>("SELECT changes, documents FROM collections WHERE id = ?", [
     collection
   ])
   const [kept] = yield* sql.unsafe<Known>("SELECT * FROM graph_linkages WHERE collection_id = ?", [collection])
   if (given === undefined && kept !== undefined && !isStale(kept, state!)) return
-  yield* sql.unsafe(
-    `INSERT INTO graph_linkages (collection_id, changes, documents, linkage) VALUES (?, ?, ?, ?)
-     ON CONFLICT (collection_id) DO UPDATE SET changes = excluded.changes, documents = excluded.documents,
-       linkage = excluded.linkage`,
-    [collection, state!.changes, state!.documents, given ?? (yield* measured(sql, collection, state!.documents))]
-  )
+  const linkage = given ?? (yield* measured(sql, collection, state!.documents))
+  yield* replaceRow(sql, "graph_linkages", "collection_id", { collection_id: collection, ...state!, linkage })
 })

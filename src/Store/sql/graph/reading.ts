@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { mostPlaces, toEntity } from "../../../entities/walk.ts"
@@ -7,38 +6,22 @@ import type { GraphPassage } from "../../../model/Graph.ts"
 import type { Mask, Vector } from "../../../model/Passage.ts"
 import { expandBy, type GraphPassageRow, toGraphPassage, type Walking, type WayRow } from "../../core/graph.ts"
 import type { Searching } from "../Database.ts"
-import { dialectOf } from "../dialect.ts"
-import { inList, list } from "../rows.ts"
+import { type Sql, inList, list } from "../rows.ts"
 import { unchangedOf } from "../unchanged.ts"
-import { allEdges } from "./byEntity.ts"
+import { placesOf } from "./byEntity.ts"
 import { mentionsIn } from "./edges.ts"
 import { titled } from "./linkage.ts"
 
 /** The collection's entities among these hashes, each with a bounded number of places, the defining ones first. */
-export const entitiesOf = (sql: SqlClient.SqlClient, collection: number, hashes: ReadonlyArray<number>) =>
+export const entitiesOf = (sql: Sql, collection: number, hashes: ReadonlyArray<number>) =>
   Effect.map(
     unchangedOf(sql, `phrases of ${collection}`, hashes, (unread) =>
       Effect.map(
-        sql.unsafe<{ readonly entity: number; readonly places: string }>(
-          `SELECT asked.value AS entity,
-                  (SELECT ${dialectOf(sql).jsonRows("relation, passage_id, ordinal")} FROM
-                    (SELECT relation, passage_id, ordinal FROM ${allEdges} AS e
-                     WHERE collection_id = ? AND entity = asked.value
-                     ORDER BY relation, passage_id LIMIT ${mostPlaces + 1}) AS m) AS places
-           FROM json_each(?) AS asked
-           WHERE EXISTS (SELECT 1 FROM ${allEdges} AS e WHERE collection_id = ? AND entity = asked.value)`,
-          // Most phrases of a question are nothing that the graph knows.
-          [collection, list(unread), collection]
-        ),
-        (rows) => new Map(rows.map(({ entity, places }) => [entity, toEntity(placesIn(places))]))
+        placesOf(sql, collection, unread, mostPlaces + 1),
+        (found) => new Map(Array.from(found, ([entity, places]) => [entity, toEntity(places)]))
       )
     ),
     (found) => new Map(hashes.flatMap((hash) => (found.has(hash) ? [[hash, found.get(hash)!]] : [])))
-  )
-
-const placesIn = (json: string) =>
-  (JSON.parse(json) as ReadonlyArray<readonly [relation: number, passage: number, ordinal: number]>).map(
-    ([relation, passage, ordinal]) => ({ relation, passage, document: passage - ordinal })
   )
 
 const select = `SELECT p.*, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.title, d.line, g.mentions, a.answer
@@ -47,7 +30,7 @@ const select = `SELECT p.*, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.
 
 /** Passages of the graph by id: those with some ids, or the next after one. */
 export const passages = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   collection: number,
   which: ReadonlyArray<number> | { readonly after: number; readonly limit: number }
 ): Effect.Effect<ReadonlyArray<GraphPassage>, SqlError> => {
@@ -71,7 +54,7 @@ interface Expansion extends Walking {
 
 /** The same as `expandBy`, in a database. */
 export const expand = (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   { scoring }: Pick<Searching, "scoring">,
   { background, collection, mask, vector, ...rest }: Expansion
 ) =>

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../../../model/Collection.ts"
@@ -6,7 +5,8 @@ import type { DocumentId } from "../../../model/Document.ts"
 import { mostMentions, mostNames, type NamedEntity, type Suggesting, suggestFrom } from "../../core/suggesting.ts"
 import * as collections from "../collections.ts"
 import { dialectOf } from "../dialect.ts"
-import { allEdges } from "./byEntity.ts"
+import { type Sql, column } from "../rows.ts"
+import { placesOf } from "./byEntity.ts"
 import { passages } from "./reading.ts"
 
 /** After every text that begins with a prefix, by code points. */
@@ -44,12 +44,7 @@ interface TitleRow {
 }
 
 /** Titles that begin so, each once: from one to the next, past all documents that have the same. */
-const titles = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  prefix: string,
-  most: number
-) {
+const titles = Effect.fnUntraced(function* (sql: Sql, collection: number, prefix: string, most: number) {
   const found: Array<TitleRow> = []
   const key = dialectOf(sql).caseless("title")
   for (const form of writtenAs(Array.from(prefix).slice(0, titleCharacters).join(""))) {
@@ -68,34 +63,23 @@ const titles = Effect.fnUntraced(function* (
   return found
 })
 
-interface NameRow {
-  readonly entity: number
-  /** Relations and passages of its first mentions, as JSON. */
-  readonly places: string
-}
-
 /** Entities whose key begins so. */
-const names = (sql: SqlClient.SqlClient, collection: number, key: string) =>
-  Effect.map(
-    sql.unsafe<NameRow>(
-      `SELECT n.entity, (
-         SELECT ${dialectOf(sql).jsonRows("relation, passage_id")} FROM (
-           SELECT relation, passage_id FROM ${allEdges} AS e WHERE collection_id = ? AND entity = n.entity
-           ORDER BY relation, passage_id LIMIT ${mostMentions}) AS m) AS places
-       FROM (SELECT entity FROM graph_names WHERE collection_id = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?) AS n`,
-      [collection, collection, key, key + last, mostNames]
-    ),
-    (rows) =>
-      rows.flatMap(({ entity, places }): ReadonlyArray<NamedEntity> => {
-        const mentions = JSON.parse(places) as ReadonlyArray<readonly [relation: number, passage: number]>
-        const [first] = mentions
-        return first === undefined ? [] : [{ entity, relation: first[0], passage: first[1], mentions: mentions.length }]
-      })
+const names = Effect.fnUntraced(function* (sql: Sql, collection: number, key: string) {
+  const entities = yield* column<number>(
+    sql,
+    "SELECT entity FROM graph_names WHERE collection_id = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?",
+    [collection, key, key + last, mostNames]
   )
+  return Array.from(yield* placesOf(sql, collection, entities, mostMentions), ([entity, places]): NamedEntity => ({
+    ...places[0]!,
+    entity,
+    mentions: places.length
+  }))
+})
 
 /** The same of a database's collections; one that does not exist has nothing. */
 export const suggest = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+  sql: Sql,
   wanted: ReadonlyArray<CollectionName>,
   typed: string,
   limit: number

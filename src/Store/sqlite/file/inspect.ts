@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -18,7 +17,7 @@ import {
 import { StoreUnavailable } from "../../../Store.ts"
 import { belongs, markSql, walSalt, wasOverwritten } from "./marks.ts"
 import { schemaVersion } from "../schema.ts"
-import { first, only } from "../../sql/rows.ts"
+import { type Sql, first, only } from "../../sql/rows.ts"
 
 /** "Clew" in ASCII, the application's mark in SQLite's header. */
 export const applicationId = 0x436c6577
@@ -204,7 +203,7 @@ const newer = (filename: string, version: number): string =>
   `A newer Clew has migrated ${filename} to schema ${version}, but this one supports ${schemaVersion}: restart with the newer version`
 
 /** The guard of a connection's transactions; each connection has its own state. */
-export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFile): Guard => {
+export const guarding = (sql: Sql, filename: string, file: RawFile): Guard => {
   let [modified, size] = [-1n, 0n]
   let marked: string | undefined
   /** The WAL that this connection writes to; SQLite keeps it as long as it is open. */
