@@ -51,7 +51,7 @@ const loadDense = ({ file, tanh }: Spec["dense"][number]) => {
   const floats = (name: string) => {
     const tensor = tensors.get(name)
     const numbers = tensor && numbersOf(tensor)
-    return numbers && { shape: tensor.shape, values: Float32Array.from(numbers.values, (v) => numbers.table?.[v] ?? v) }
+    return numbers && { shape: tensor.shape, values: new Float32Array(numbers) }
   }
   const weights = floats("linear.weight")
   const bias = floats("linear.bias")?.values
