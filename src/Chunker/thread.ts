@@ -17,13 +17,7 @@ export interface Job {
   readonly options: Omit<ChunkOptions, "countTokens">
 }
 
-/** A job for the thread, with a unique number. */
-export interface NumberedJob extends Job {
-  readonly id: number
-}
-
 export interface Done {
-  readonly id: number
   readonly passages: PackedPassages
 }
 
@@ -37,7 +31,7 @@ const large = 4 * 1024 * 1024
 
 /** A thread of its own for long documents, one after the other. */
 export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.map(
-  oneByOne<Job, Pick<Done, "passages"> | { readonly broken: string }>({
+  oneByOne<Job, Done | { readonly broken: string }>({
     spawn: () => startWorker(entry, { tokenizer: packagedTokenizerFile } satisfies ThreadData),
     broken: (why) => ({ broken: typeof why === "number" ? `its thread ended with code ${why}` : String(why) }),
     isSpent: ({ content }) => content.length > large

@@ -1,7 +1,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import { mentionsOf } from "../entities/extract.ts"
-import { type Mention, encodeMentions } from "../entities/mention.ts"
+import type { Mention } from "../entities/mention.ts"
 import type { PreparedDocument } from "../model/Stored.ts"
 import { inTurns } from "../runtime/EventLoop.ts"
 
@@ -33,7 +33,7 @@ export const mentioning = (
         found.push(mentionsOf({ ordinal, text, heading, title, source }))
         yield
       }
-      if (found.length > 0) made[at] = { ...documents[at]!, mentions: encodeMentions(found) }
+      if (found.length > 0) made[at] = { ...documents[at]!, mentions: JSON.stringify(found) }
       if (!isBusy()) break
     }
     return made

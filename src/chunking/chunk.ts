@@ -1,6 +1,6 @@
 import type { Format } from "../model/Document.ts"
 import type { Passage } from "../model/Passage.ts"
-import { asciidoc, org, restructured, scanMarkup } from "./chunk/markup.ts"
+import { scanMarkup } from "./chunk/markup.ts"
 import { addCode } from "./chunk/code.ts"
 import { addData } from "./chunk/data.ts"
 import { scanMarkdown } from "./chunk/markdown.ts"
@@ -30,19 +30,16 @@ export interface ChunkOptions {
  */
 export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Passage> => {
   const m = measure(content, options)
-  const sink = passageSink(m, options.format === "code" || options.format === "data")
-  switch (options.format) {
+  const { format } = options
+  const sink = passageSink(m, format === "code" || format === "data")
+  switch (format) {
     case "markdown":
       addMarkdown(m, sink)
       break
     case "asciidoc":
-      addSections(m, (found) => scanMarkup(content, asciidoc, found), sink)
-      break
     case "rst":
-      addSections(m, (found) => scanMarkup(content, restructured(), found), sink)
-      break
     case "org":
-      addSections(m, (found) => scanMarkup(content, org, found), sink)
+      addSections(m, (found) => scanMarkup(content, format, found), sink)
       break
     case "code":
       addCode(m, options.language, sink)

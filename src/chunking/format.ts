@@ -23,51 +23,34 @@ export function* lineStretches(text: string): Generator<string> {
   }
 }
 
-const markdown = new Set(["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd", "livemd", "cheatmd"])
-
-const markup: Readonly<Record<string, Format>> = {
-  adoc: "asciidoc",
-  asciidoc: "asciidoc",
-  asc: "asciidoc",
-  rst: "rst",
-  rest: "rst",
-  org: "org"
-}
-
-const code = new Set(
-  (
+/** The endings of names by which each format is known. */
+const endings: Readonly<Record<Format, string>> = {
+  text: "txt",
+  markdown: "md markdown mdx mdown mkd qmd rmd livemd cheatmd",
+  asciidoc: "adoc asciidoc asc",
+  rst: "rst rest",
+  org: "org",
+  code:
     "ts tsx mts cts js jsx mjs cjs py pyi go rs java kt kts scala groovy c h cc cpp cxx hh hpp hxx m mm cs fs vb swift " +
     "rb php pl pm lua r jl ex exs erl hrl clj cljs cljc edn hs elm ml mli nim zig d dart v sv vhd vhdl sol move cairo " +
     "sh bash zsh fish ps1 psm1 bat cmd sql graphql gql proto thrift tf hcl nix cmake mk gradle vue svelte astro css " +
-    "scss sass less as wat asm s f f90 f95 pas lisp el scm rkt tcl awk sed"
-  ).split(" ")
-)
-
-const data = new Set(
-  (
+    "scss sass less as wat asm s f f90 f95 pas lisp el scm rkt tcl awk sed",
+  data:
     "json jsonc json5 jsonld geojson topojson webmanifest har yaml yml toml " +
     "xml rss atom xsd xsl xslt wsdl plist pom resx opml docbook dbk tei kml gpx rdf owl"
-  ).split(" ")
+}
+
+const formats = new Map(
+  Object.entries(endings).flatMap(([format, all]) =>
+    all.split(" ").map((ending) => [ending, format as Format] as const)
+  )
 )
 
 /** The part of a name after its last dot, in lower case; undefined if there is none. */
 export const extension = (name: string): string | undefined => /[^/\\]\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase()
 
 /** The format of a document with this name; undefined if the name does not say. */
-export const formatOfName = (name: string): Format | undefined => {
-  const ending = extension(name)
-  if (ending === undefined) return undefined
-  if (markdown.has(ending)) return "markdown"
-  return Object.hasOwn(markup, ending)
-    ? markup[ending]
-    : code.has(ending)
-      ? "code"
-      : data.has(ending)
-        ? "data"
-        : ending === "txt"
-          ? "text"
-          : undefined
-}
+export const formatOfName = (name: string): Format | undefined => formats.get(extension(name) ?? "")
 
 const markdownSign = /^(?:#{1,6}[ \t]+\S|```|~~~)/m
 

@@ -62,29 +62,6 @@ export const hashOf = (key: string): number => {
   return ((a ^ (a >>> 12)) >>> 0) * 0x8000 + ((b ^ (b >>> 15)) >>> 17)
 }
 
-/** The mentions of passages in one string, which reaches another thread sooner than many small objects. */
-export const encodeMentions = (ofPassages: ReadonlyArray<ReadonlyArray<Mention>>): string =>
-  JSON.stringify(
-    ofPassages.map((mentions) =>
-      mentions.flatMap(({ end, key, relation, start }) => [key, relations.indexOf(relation), start, end])
-    )
-  )
-
-/** The mentions that `encodeMentions` encoded, by passage. */
-export const decodeMentions = (encoded: string): ReadonlyArray<ReadonlyArray<Mention>> =>
-  (JSON.parse(encoded) as ReadonlyArray<ReadonlyArray<string | number>>).map((fields) => {
-    const mentions: Array<Mention> = []
-    for (let at = 0; at < fields.length; at += 4) {
-      mentions.push({
-        key: fields[at] as string,
-        relation: relations[fields[at + 1] as number]!,
-        start: fields[at + 2] as number,
-        end: fields[at + 3] as number
-      })
-    }
-    return mentions
-  })
-
 /** A mention in stored form, with its entity as a hash. */
 export interface PackedMention extends TextSpan {
   readonly entity: number

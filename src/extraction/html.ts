@@ -170,16 +170,12 @@ class Renderer {
   }
 
   private block(element: Element, depth: number, lists: number): void {
-    const { writer } = this.context
+    const { length, writer } = this.context
+    if (/^h[1-6]$/.test(element.tagName)) {
+      this.level = Number(element.tagName.slice(1))
+      return writer.heading(this.level, headingText(element, length))
+    }
     switch (element.tagName) {
-      case "h1":
-      case "h2":
-      case "h3":
-      case "h4":
-      case "h5":
-      case "h6":
-        this.level = Number(element.tagName.slice(1))
-        return writer.heading(this.level, headingText(element, this.context.length))
       case "pre": {
         const { line, text } = preformatted(element)
         writer.at({ line: line ?? lineOf(element) })

@@ -175,12 +175,13 @@ const openPdf = async (bytes: Uint8Array, cmaps: () => Uint8Array): Promise<Open
 
 type Document = Awaited<ReturnType<typeof import("unpdf").getDocumentProxy>>
 type Page = Awaited<ReturnType<Document["getPage"]>>
+type Content = Awaited<ReturnType<Page["getTextContent"]>>
 
 /** The share of upright text, such as a page's number, with which a page still lies on its side. */
 const mostUpright = 0.05
 
 /** The page turned so that most of its text reads from left to right: scans and wide tables often lie on their side. */
-const upright = (page: Page, { items }: Awaited<ReturnType<Page["getTextContent"]>>) => {
+const upright = (page: Page, { items }: Content) => {
   const viewport = page.getViewport({ scale: 1 })
   const characters = [0, 0, 0, 0]
   for (const item of items) {
@@ -206,11 +207,7 @@ const texFont = /^(?:[A-Z]{6}\+)?CM(?:R|BX|B|TI|SL|SS|SSBX|SSI|CSC)\d{1,3}$/
 const texText = (text: string): string => text.replaceAll("|", "—").replaceAll("{", "–")
 
 /** Font names are known only after a page's operators were read. */
-const learnFonts = async (
-  page: Page,
-  { items, styles }: Awaited<ReturnType<Page["getTextContent"]>>,
-  fonts: Map<string, Font>
-): Promise<void> => {
+const learnFonts = async (page: Page, { items, styles }: Content, fonts: Map<string, Font>): Promise<void> => {
   const unknown = new Set<string>()
   for (const item of items) if ("fontName" in item && !fonts.has(item.fontName)) unknown.add(item.fontName)
   if (unknown.size > 0) await page.getOperatorList().catch(() => undefined)
@@ -231,10 +228,7 @@ const learnFonts = async (
 const mostDrawn = 50_000
 
 /** Words as the page separates them; only right-to-left text needs this check. */
-const spacesOf = async (
-  page: Page,
-  { items }: Awaited<ReturnType<Page["getTextContent"]>>
-): Promise<(text: string) => string> => {
+const spacesOf = async (page: Page, { items }: Content): Promise<(text: string) => string> => {
   if (!items.some((item: object) => "str" in item && rightToLeft.test(String(item.str)))) return (text) => text
   const operators = await page.getOperatorList().catch(() => undefined)
   const drawn = drawnFromRight((operators?.argsArray ?? []) as ReadonlyArray<unknown>)
@@ -242,10 +236,7 @@ const spacesOf = async (
 }
 
 /** Runs with the letters that their fonts do not map read from the names of glyphs, as pdf.js does for fonts that map none. */
-const lettersOf = async (
-  page: Page,
-  content: Awaited<ReturnType<Page["getTextContent"]>>
-): Promise<ReadonlyArray<RawItem>> => {
+const lettersOf = async (page: Page, content: Content): Promise<ReadonlyArray<RawItem>> => {
   const items = content.items as unknown as ReadonlyArray<RawItem>
   if (!items.some(({ str }) => typeof str === "string" && str.search(letterless) >= 0)) return items
   // The page's own text alone, as in its items: no annotations.

@@ -58,7 +58,10 @@ export interface PreparedDocument extends DocumentRef {
   /** Set if the whole document is one line of its file. */
   readonly line?: number | undefined
   readonly passages: ReadonlyArray<IndexedPassage>
-  /** What its first passages mention, encoded (`entities/mention.ts`). The store finds what the others mention. */
+  /**
+   * What its first passages mention, as JSON, which reaches another thread sooner than many small objects. The store finds
+   * what the others mention.
+   */
   readonly mentions?: string | undefined
 }
 

@@ -6,6 +6,7 @@ import * as path from "node:path"
 import { parentPort, workerData } from "node:worker_threads"
 import { numbersOf, parse as parseTensors } from "../packaged/model2vec/safetensors.ts"
 import { parseWhole, type Template, type WholeTokenizer } from "../tokenizer/tokenizer.ts"
+import type { Numbered } from "../runtime/workers.ts"
 import type { Answer, Job, Jobs, Spec } from "./Model.ts"
 
 /** What is used of onnxruntime-node. Its `run` is asynchronous by name only, hence this thread. */
@@ -51,7 +52,7 @@ const loadDense = ({ file, tanh }: Spec["dense"][number]) => {
   const floats = (name: string) => {
     const tensor = tensors.get(name)
     const numbers = tensor && numbersOf(tensor)
-    return numbers && { shape: tensor.shape, values: Float32Array.from(numbers.values, (v) => numbers.table?.[v] ?? v) }
+    return numbers && { shape: tensor.shape, values: new Float32Array(numbers) }
   }
   const weights = floats("linear.weight")
   const bias = floats("linear.bias")?.values
@@ -298,6 +299,6 @@ const answer = async <K extends keyof Jobs>({ kind, of }: Job<K>): Promise<Answe
   }
 }
 
-parentPort!.on("message", (job: Job & { readonly id: number }) => {
+parentPort!.on("message", (job: Numbered<Job>) => {
   void answer(job).then((answered) => parentPort!.postMessage({ ...answered, id: job.id }))
 })

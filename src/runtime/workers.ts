@@ -100,6 +100,9 @@ export const startWorker = (
 
 const unheard = () => {}
 
+/** A job as the worker gets it, and its answer as it gives it. */
+export type Numbered<A> = A & { readonly id: number }
+
 /**
  * Gives a worker one job at a time. The worker starts with the first job and ends with the scope, keeps the process alive
  * only while it works, and answers each job under the job's number. Interrupting the wait terminates it, since it may be
@@ -133,7 +136,7 @@ export const oneByOne = <Job extends object, Answer extends object>(options: {
         end()
         settle(broken(why))
       }
-      worker.on("message", (answer: Answer & { readonly id: number }) => {
+      worker.on("message", (answer: Numbered<Answer>) => {
         // A terminated worker may have sent its last answer already.
         if (running === worker && answer.id === lastId) settle(answer)
       })

@@ -1,4 +1,3 @@
-import { lazily } from "../model/lazily.ts"
 import { fold } from "./fold.ts"
 import { type Language, languagesByWord } from "./languages.ts"
 
@@ -13,7 +12,6 @@ const short = 24
 const margin = 1.5
 
 const word = /\p{L}+/gu
-const letters = /\p{L}+/uy
 const cyrillic = /^\p{Script=Cyrillic}/u
 /** Letters of Russian, and letters of the other languages that share its words of grammar. */
 const russian = /[\u044b\u044d]/u
@@ -30,58 +28,15 @@ const cyrillicLetter = /\p{Script=Cyrillic}/gu
 /** From this share of letters on, a script decides: the rest is code and names. */
 const leastOfScript = 0.3
 
-const letterA = 97
-const alphabet = 26
-
-/** Words of grammar, with their lengths as bits by their first two letters. */
-interface Grammar {
-  readonly words: ReadonlySet<string>
-  readonly lengths: Int32Array
-}
-
-const grammarOf = (words: Iterable<string>): Grammar => {
-  const lengths = new Int32Array(alphabet * alphabet)
-  const known = new Set(words)
-  for (const each of known) {
-    if (/^[a-z]{2}/.test(each)) lengths[pairAt(each, 0)]! |= 1 << each.length
-  }
-  return { words: known, lengths }
-}
-
-/** The words of grammar of all languages, and of all but English. */
-const wholeGrammar = lazily(() => grammarOf(languagesByWord().keys()))
-const foreignGrammar = lazily(() =>
-  grammarOf(
-    [...languagesByWord()].flatMap(([each, languages]) => (languages.some((own) => own !== "en") ? [each] : []))
-  )
-)
-
-const pairAt = (text: string, at: number): number =>
-  (text.charCodeAt(at) - letterA) * alphabet + text.charCodeAt(at + 1) - letterA
-
-/** How many words a text has, and how often each word of a grammar is among them; one-letter names in code are none. */
-const grammarIn = (text: string, { lengths, words: grammar }: Grammar) => {
+/** How many words a text has, and how often each word of grammar is among them; one-letter names in code are none. */
+const grammarIn = (text: string) => {
   const found = new Map<string, number>()
   let words = 0
-  for (let at = 0; at < text.length;) {
-    const start = at
-    let unit = text.charCodeAt(at)
-    // Not one regex for all words: most are ASCII, which this reads in a third of the time.
-    while (unit >= 97 && unit <= 122) unit = text.charCodeAt(++at)
-    letters.lastIndex = at
-    const isFolded = unit >= 128 && letters.test(text)
-    if (isFolded) at = letters.lastIndex
-    else if (at === start) at++
-    if (!isFolded && at <= start + 1) continue
-    const each = isFolded
-      ? fold(text.slice(start, at))
-      : // Most words are told apart by this, without being copied.
-        (lengths[pairAt(text, start)]! & (1 << Math.min(31, at - start))) === 0
-        ? ""
-        : text.slice(start, at)
-    if (isFolded && each.length < 2 && !cyrillic.test(each)) continue
+  for (const each of text.match(word) ?? []) {
+    const folded = fold(each)
+    if (folded.length < 2 && !cyrillic.test(folded)) continue
     words++
-    if (each !== "" && grammar.has(each)) found.set(each, (found.get(each) ?? 0) + 1)
+    if (languagesByWord().has(folded)) found.set(folded, (found.get(folded) ?? 0) + 1)
   }
   return { found, words }
 }
@@ -113,8 +68,7 @@ export const documentLanguage = (passages: Iterable<{ readonly text: string }>):
   // Nothing that is mostly written in other letters is English, however much code stands beside it.
   if (isRussian && (text.match(cyrillicLetter)?.length ?? 0) > leastOfScript * (text.match(letter)?.length ?? 0))
     return "ru"
-  const lower = text.toLowerCase()
-  const { found, words } = grammarIn(lower, foreignGrammar())
+  const { found, words } = grammarIn(text.toLowerCase())
   const languages = byLanguage(found)
   let best: Language = "en"
   let strongest: Counts = { count: 0, different: 0 }
@@ -126,9 +80,8 @@ export const documentLanguage = (passages: Iterable<{ readonly text: string }>):
   }
   const { count, different } = strongest
   const enough = different >= (words < short ? 2 : leastDifferent)
-  // Most texts are in English, and its words are not counted for them.
   if (!enough || count < leastShare * words) return "en"
-  const english = byLanguage(grammarIn(lower, wholeGrammar()).found).get("en")?.count ?? 0
+  const english = languages.get("en")?.count ?? 0
   return count > margin * english ? best : "en"
 }
 

@@ -4,7 +4,7 @@ import type { CollectionSummary } from "../../model/Collection.ts"
 import type { FileChange } from "../../model/File.ts"
 import type { PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import { segmentRows } from "../../postings/Postings.ts"
-import { type Mention, decodeMentions, searchedHeading, searchedTitle } from "../../entities/mention.ts"
+import { type Mention, searchedHeading, searchedTitle } from "../../entities/mention.ts"
 import type { Language } from "../../terms/languages.ts"
 import * as collections from "./collections.ts"
 import * as files from "./files.ts"
@@ -132,7 +132,8 @@ export const put = Effect.fnUntraced(function* (
     for (const value of metadataRows(dialect, document.metadata)) {
       rows.metadata.push({ ...value, document_id: documentId })
     }
-    const mentions = document.mentions === undefined ? [] : decodeMentions(document.mentions)
+    const mentions =
+      document.mentions === undefined ? [] : (JSON.parse(document.mentions) as ReadonlyArray<ReadonlyArray<Mention>>)
     for (let from = 0; from < parts.length;) {
       const to = Math.min(parts.length, from + segmentRows - rows.passages.length)
       const which = { documentId, firstPassage: passageId, from, language, mentions, to }

@@ -38,7 +38,8 @@ type Markup = (line: Line, above: ReadonlyArray<Line>) => Sign | undefined
 const remembered = 3
 
 /** Reads a text line by line, as far as passages need it: headings, paragraphs, items, and verbatim blocks. */
-export const scanMarkup = (text: string, signOf: Markup, sink: MarkdownSink): void => {
+export const scanMarkup = (text: string, format: "asciidoc" | "rst" | "org", sink: MarkdownSink): void => {
+  const signOf = format === "rst" ? restructured() : format === "org" ? org : asciidoc
   const walker = new LineWalker(text, 0)
   let kind: Block["kind"] = "paragraph"
   let start = -1
@@ -166,7 +167,7 @@ const underline = (line: Line, above: ReadonlyArray<Line>): Sign | undefined => 
 }
 
 /** AsciiDoc's titles in both forms, its lists, and its blocks between delimiters. */
-export const asciidoc: Markup = (line, above) => {
+const asciidoc: Markup = (line, above) => {
   if (line.indent === 0) {
     const under = underline(line, above)
     if (under !== undefined) return under
@@ -195,7 +196,7 @@ const orgLabel = /^(?:#(?:[ \t]|$|\+\w{1,40}:)|<<[^<>]{1,200}>>$)/
 const orgItem = /^(?:[+-]|\d{1,4}[.)])[ \t]+\S/
 
 /** Org mode's headings, its title, its lists and its blocks. */
-export const org: Markup = (line) => {
+const org: Markup = (line) => {
   const [named] = title.exec(line.text) ?? []
   if (named !== undefined) return { is: "heading", level: 1, title: [line.start + named.length, line.end] }
   const [starred, stars] = (line.indent === 0 ? heading.exec(line.text) : null) ?? []
@@ -292,7 +293,7 @@ const row = (line: Line | undefined): string | undefined => {
 }
 
 /** reStructuredText's titles, with levels in the order of first occurrence, its lists and its literal blocks. */
-export const restructured = (): Markup => {
+const restructured = (): Markup => {
   const levels: Array<string> = []
   const levelOf = (style: string): number => {
     if (!levels.includes(style)) levels.push(style)

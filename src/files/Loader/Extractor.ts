@@ -8,12 +8,9 @@ import { Unreadable, Unsupported } from "../Loader.ts"
 import { type Failure, whyNot } from "./failure.ts"
 
 export interface Job {
-  readonly id: number
   readonly kind: Kind
   readonly source: Source
 }
-
-export type Outcome = { readonly id: number } & Answer
 
 /** What the worker gets at its start. */
 export interface ThreadData {
@@ -38,7 +35,7 @@ export type Extract = (path: string, kind: Kind, source: Source) => Effect.Effec
 
 const entry = { source: "files/Loader/extractWorker.ts", built: "extractWorker.js" }
 
-type Answer = { readonly read: Extracted } | Failure
+export type Answer = { readonly read: Extracted } | Failure
 
 /** A reader that uses no processor for so long, in milliseconds, waits for something that never comes. */
 const longestRest = 120_000
@@ -95,7 +92,7 @@ export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<E
       isLimit: true
     })
     return Effect.map(
-      oneByOne<Omit<Job, "id">, Answer>({
+      oneByOne<Job, Answer>({
         spawn: () => {
           thread = threadNumber()
           const resourceLimits = { maxOldGenerationSizeMb: parseMemoryMb, stackSizeMb: 4 }

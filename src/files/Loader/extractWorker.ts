@@ -2,22 +2,22 @@ import { readFileSync } from "node:fs"
 import { parentPort, workerData } from "node:worker_threads"
 import { NotExtracted } from "../../extraction/Extracted.ts"
 import { extract } from "../../extraction/extract.ts"
-import { tellNumber } from "../../runtime/workers.ts"
-import type { Job, Outcome, ThreadData } from "./Extractor.ts"
+import { type Numbered, tellNumber } from "../../runtime/workers.ts"
+import type { Answer, Job, ThreadData } from "./Extractor.ts"
 import { whyNot } from "./failure.ts"
 
 const { cmaps, thread } = workerData as ThreadData
 tellNumber(thread)
 
-const answer = async ({ id, kind, source }: Job): Promise<Outcome> => {
+const answer = async ({ kind, source }: Job): Promise<Answer> => {
   try {
-    return { id, read: await extract(kind, source, { cmaps: () => readFileSync(cmaps) }) }
+    return { read: await extract(kind, source, { cmaps: () => readFileSync(cmaps) }) }
   } catch (error) {
     // A failure of the library itself means that the file is damaged.
-    return { id, ...(error instanceof NotExtracted ? { reason: error.message } : whyNot(error)) }
+    return error instanceof NotExtracted ? { reason: error.message } : whyNot(error)
   }
 }
 
-parentPort!.on("message", (job: Job) => {
-  void answer(job).then((outcome) => parentPort!.postMessage(outcome))
+parentPort!.on("message", ({ id, ...job }: Numbered<Job>) => {
+  void answer(job).then((outcome) => parentPort!.postMessage({ ...outcome, id }))
 })

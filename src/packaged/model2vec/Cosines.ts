@@ -10,9 +10,6 @@ export const mostWanted = 8
 /** Rows that are kept, unless one question needs more: 4 MB with 256 dimensions. */
 const mostRows = 16_384
 
-export const valuesOf = ({ table, values }: Numbers): ((at: number) => number) =>
-  table === undefined ? (at) => values[at]! : (at) => table[values[at]!]!
-
 /** Cosines of a model's tokens. Rows are copied to the kernel's memory when they are first needed. */
 export class Cosines {
   private readonly memory = sharedMemory(1, gibibyte)
@@ -20,7 +17,6 @@ export class Cosines {
   private bytes = new Int8Array(this.memory.buffer)
   /** The number of each token's row in memory, from 1; 0: it has none. */
   private readonly numbers: Int32Array
-  private readonly valueAt: (at: number) => number
   private readonly width: number
   private count = 0
   private capacity = 0
@@ -34,7 +30,6 @@ export class Cosines {
   ) {
     this.width = Math.ceil(dimensions / 16) * 16
     this.numbers = new Int32Array(vocabularySize)
-    this.valueAt = valuesOf(matrix)
   }
 
   /** The cosines of tokens with the first `wanted` of them, a token's after another; they hold until the next call. */
@@ -68,17 +63,16 @@ export class Cosines {
 
   /** Writes a row of the matrix as signed bytes, as they are or scaled. */
   private write(at: number, row: number): void {
-    const { bytes, dimensions, valueAt } = this
-    const { table, values } = this.matrix
-    if (table === undefined && values instanceof Int8Array) {
+    const { bytes, dimensions, matrix } = this
+    if (matrix instanceof Int8Array) {
       // A copy of so little is dearer by a view of it.
-      for (let d = 0; d < dimensions; d++) bytes[row + d] = values[at + d]!
+      for (let d = 0; d < dimensions; d++) bytes[row + d] = matrix[at + d]!
       return
     }
     let greatest = 0
-    for (let d = 0; d < dimensions; d++) greatest = Math.max(greatest, Math.abs(valueAt(at + d)))
+    for (let d = 0; d < dimensions; d++) greatest = Math.max(greatest, Math.abs(matrix[at + d]!))
     for (let d = 0; d < dimensions; d++) {
-      bytes[row + d] = greatest === 0 ? 0 : Math.round((127 * valueAt(at + d)) / greatest)
+      bytes[row + d] = greatest === 0 ? 0 : Math.round((127 * matrix[at + d]!) / greatest)
     }
   }
 }

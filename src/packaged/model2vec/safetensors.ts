@@ -78,52 +78,48 @@ export const parse = (file: Uint8Array): Either.Either<ReadonlyMap<string, Tenso
   return Either.right(tensors)
 }
 
-/** The values of all 65,536 bit patterns of a 16-bit float with this many bits of exponent and fraction. */
-const halves = (exponentBits: number, fractionBits: number): Float32Array => {
+/** 16-bit floats with this many bits of exponent and fraction, as 32-bit ones. */
+const widened = (bits: Uint16Array, exponentBits: number, fractionBits: number): Float32Array => {
   const bias = 2 ** (exponentBits - 1) - 1
   const special = 2 ** exponentBits - 1
-  return Float32Array.from({ length: 65_536 }, (_, bits) => {
+  const table = Float32Array.from({ length: 65_536 }, (_, bits) => {
     const sign = bits & 0x8000 ? -1 : 1
     const exponent = (bits & 0x7fff) >> fractionBits
     const fraction = (bits & (2 ** fractionBits - 1)) / 2 ** fractionBits
     if (exponent === special) return fraction === 0 ? sign * Infinity : NaN
     return sign * (exponent === 0 ? fraction * 2 ** (1 - bias) : (1 + fraction) * 2 ** (exponent - bias))
   })
+  const values = new Float32Array(bits.length)
+  for (let i = 0; i < bits.length; i++) values[i] = table[bits[i]!]!
+  return values
 }
 
-/** Numbers as in the file; with a table, they are indexes into it. */
-export interface Numbers {
-  readonly values: Int8Array | Uint16Array | Float32Array | Float64Array
-  readonly table: Float32Array | undefined
-}
+export type Numbers = Int8Array | Float32Array | Float64Array
 
 export const floatTypes = "F32, F16, BF16, F64"
 
-/** A tensor of real numbers, unconverted; undefined for any other element type. */
+/** A tensor of real numbers; undefined for any other element type. */
 export const numbersOf = ({ bytes: { buffer, byteLength, byteOffset }, dtype }: Tensor): Numbers | undefined => {
   switch (dtype) {
     case "I8":
-      return { values: new Int8Array(buffer, byteOffset, byteLength), table: undefined }
+      return new Int8Array(buffer, byteOffset, byteLength)
     case "F32":
-      return { values: new Float32Array(buffer, byteOffset, byteLength / 4), table: undefined }
+      return new Float32Array(buffer, byteOffset, byteLength / 4)
     case "F64":
-      return { values: new Float64Array(buffer, byteOffset, byteLength / 8), table: undefined }
+      return new Float64Array(buffer, byteOffset, byteLength / 8)
     case "F16":
-      return { values: new Uint16Array(buffer, byteOffset, byteLength / 2), table: halves(5, 10) }
+      return widened(new Uint16Array(buffer, byteOffset, byteLength / 2), 5, 10)
     case "BF16":
-      return { values: new Uint16Array(buffer, byteOffset, byteLength / 2), table: halves(8, 7) }
+      return widened(new Uint16Array(buffer, byteOffset, byteLength / 2), 8, 7)
     default:
       return undefined
   }
 }
 
 /** The index of the first NaN or infinite value, -1 without one. */
-export const firstNotFinite = ({ table, values }: Numbers): number => {
+export const firstNotFinite = (values: Numbers): number => {
   if (values instanceof Int8Array) return -1
-  for (let i = 0; i < values.length; i++) {
-    const value = table === undefined ? values[i]! : table[values[i]!]!
-    if (value - value !== 0) return i
-  }
+  for (let i = 0; i < values.length; i++) if (values[i]! - values[i]! !== 0) return i
   return -1
 }
 

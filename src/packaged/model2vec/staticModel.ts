@@ -4,7 +4,7 @@ import { lazily } from "../../model/lazily.ts"
 import { pageBytes, sharedMemory } from "../../runtime/wasm.ts"
 import { TokenIds } from "../../tokenizer/model.ts"
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts"
-import { Cosines, kernelOn, mostWanted, valuesOf } from "./Cosines.ts"
+import { Cosines, kernelOn, mostWanted } from "./Cosines.ts"
 import {
   describe,
   firstNotFinite,
@@ -22,12 +22,8 @@ interface Rows {
   readonly weights: Float64Array
 }
 
-/*
- * All kernels keep some dimensions in registers while they go through the tokens, which is faster than adding row after
- * row. They are separate functions since V8 compiles each well only if it sees one kind of array.
- */
-
-const poolFloats = (matrix: Numbers["values"], { count, offsets, weights }: Rows, sums: Float64Array): void => {
+/** Four dimensions stay in registers while it goes through the tokens, which is faster than adding row after row. */
+const poolFloats = (matrix: Numbers, { count, offsets, weights }: Rows, sums: Float64Array): void => {
   const whole = sums.length & ~3
   for (let d = 0; d < whole; d += 4) {
     let a = 0
@@ -50,19 +46,6 @@ const poolFloats = (matrix: Numbers["values"], { count, offsets, weights }: Rows
   for (let d = whole; d < sums.length; d++) {
     let a = 0
     for (let t = 0; t < count; t++) a += weights[t]! * matrix[offsets[t]! + d]!
-    sums[d] = a
-  }
-}
-
-const poolTable = (
-  matrix: Numbers["values"],
-  table: Float32Array,
-  { count, offsets, weights }: Rows,
-  sums: Float64Array
-): void => {
-  for (let d = 0; d < sums.length; d++) {
-    let a = 0
-    for (let t = 0; t < count; t++) a += weights[t]! * table[matrix[offsets[t]! + d]!]!
     sums[d] = a
   }
 }
@@ -116,14 +99,10 @@ const poolingInKernel = (values: Int8Array, dimensions: number, most: number): P
 const pagesAtOnce = 16
 
 const pooling = (matrix: Numbers, dimensions: number, most: number): Pooling => {
-  const { table, values } = matrix
-  if (table === undefined && values instanceof Int8Array && dimensions % 16 === 0) {
-    return poolingInKernel(values, dimensions, most)
-  }
+  if (matrix instanceof Int8Array && dimensions % 16 === 0) return poolingInKernel(matrix, dimensions, most)
   const rows = { count: 0, offsets: new Int32Array(most), weights: new Float64Array(most) }
   const sums = new Float64Array(dimensions)
-  const pool = table === undefined ? () => poolFloats(values, rows, sums) : () => poolTable(values, table, rows, sums)
-  return { rows, offsetOf: (at) => at, pool, sums }
+  return { rows, offsetOf: (at) => at, pool: () => poolFloats(matrix, rows, sums), sums }
 }
 
 /** Static token embeddings in Model2Vec's layout. */
@@ -194,13 +173,7 @@ const partsOf = (tensors: ReadonlyMap<string, Tensor>, vocabularySize: number): 
     const wrong = firstNotFinite(weights)
     if (wrong !== -1) return Either.left(`weight ${wrong} is not finite`)
   }
-  const table = weights?.table
-  return Either.right({
-    matrix,
-    dimensions,
-    weights: table === undefined ? weights?.values : Float32Array.from(weights!.values, (bits) => table[bits]!),
-    mapping
-  })
+  return Either.right({ matrix, dimensions, weights, mapping })
 }
 
 /** A word, or a letter of a script without spaces between words. */
@@ -239,10 +212,9 @@ export const make = (
       for (let i = 0; i < tokens.length; i++) places[tokens.ids[i]!] = 0
     }
 
-    const valueAt = valuesOf(matrix)
     const lengthOf = (id: number): number => {
       let square = 0
-      for (let d = 0, at = rowAt(id); d < dimensions; d++) square += valueAt(at + d) ** 2
+      for (let d = 0, at = rowAt(id); d < dimensions; d++) square += matrix[at + d]! ** 2
       return Math.sqrt(square)
     }
     const cosines = lazily(() => new Cosines(matrix, dimensions, tokenizer.vocabularySize, rowAt))
