@@ -16,6 +16,7 @@ import { continued, fused, mostPlacesOfEach, placesOfEach, together } from "./Se
 import { embedded, type Like, likenessOf, shortcomings } from "./Search/vectors.ts"
 import { type EmbedderChanged, RankingStore, Store, StoreUnavailable } from "./Store.ts"
 import { embeddedText } from "./chunking/embedded.ts"
+import { searchedTitle } from "./entities/mention.ts"
 import { filterHint } from "./filterHint.ts"
 import { type Collection, type CollectionName, type CollectionSummary, hasBackground } from "./model/Collection.ts"
 import { type Facets, noFacets } from "./model/Facets.ts"
@@ -363,10 +364,16 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
   dependencies: [Collections.Default]
 }) {}
 
-/** The words that were also searched; if only a stem is known, as written in the hits. */
+/** The words that were also searched, as the hits write them: of a term that none has, perhaps a stem, nobody knows the word. */
 const alsoSearched = (near: ReadonlyArray<NearTerm>, hits: ReadonlyArray<Hit>): ReadonlyArray<string> | undefined => {
-  const texts = () => hits.flatMap(({ passage }) => [...passage.heading, passage.text])
-  const words = new Set(near.map(({ shown, term }) => shown ?? writtenAs(term, texts()) ?? term))
+  const texts = lazily(() =>
+    hits.flatMap(({ document, passage }) => [
+      ...passage.heading,
+      passage.text,
+      searchedTitle(document.title, document.source)
+    ])
+  )
+  const words = new Set(near.flatMap(({ term }) => writtenAs(term, texts()) ?? []))
   return words.size === 0 ? undefined : [...words]
 }
 

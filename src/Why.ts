@@ -47,6 +47,7 @@ const standing = Effect.fnUntraced(function* (
       : (yield* search.run({ ...asked, filter: { and: [request.filter ?? {}, { source }] } })).hits.find(isOwn)
   return {
     degraded: all.degraded,
+    mode: all.mode,
     own,
     into,
     leg: { ...(at === -1 ? {} : { rank: at + 1 }), ...(own === undefined ? {} : { score: own.score }) },
@@ -107,7 +108,7 @@ export const toWhyReport = (
   ...(filteredOut ? { filtered_out: true } : {}),
   ...(hint === undefined ? {} : { hint }),
   hybrid: hybrid.leg,
-  vector: vector.degraded === undefined ? vector.leg : {},
+  vector: vector.mode === "keyword" ? {} : vector.leg,
   keyword: keyword.leg,
   ...(hybrid.degraded === undefined ? {} : { degraded: hybrid.degraded }),
   ...(keyword.into === undefined ? { terms } : {}),

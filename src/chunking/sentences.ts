@@ -85,17 +85,22 @@ const abbreviations = new Set(
 /** Words whose full stop does not end a sentence before a number or a bracket, but may elsewhere. */
 const softAbbreviations = new Set("al etc inc ltd co corp jr sr u.s u.k ph.d a.m p.m approx v p".split(" "))
 
+/** German months, which are written large after the day's full stop. */
+const month =
+  /^(?:jan(?:uar)?|jän(?:ner)?|feb(?:ruar)?|märz|apr(?:il)?|mai|juni?|juli?|aug(?:ust)?|sept?(?:ember)?|okt(?:ober)?|nov(?:ember)?|dez(?:ember)?)(?!\p{L})/iu
+
 /** Longer words are neither. */
 const longest = Math.max(...Array.from([...abbreviations, ...softAbbreviations], ({ length }) => length))
 
 const isDigit = (code: number) => code >= 48 && code <= 57
 
-/** Whether the full stop at `stop` belongs to an abbreviation, an initial or an item's number. */
+/** Whether the full stop at `stop` belongs to an abbreviation, an initial, an item's number or a day. */
 const abbreviates = (text: string, stop: number, next: number): boolean => {
   let from = stop
   while (from > 0 && stop - from < 10 && !isSpace(text.charCodeAt(from - 1)) && text[from - 1] !== "(") from--
   if (stop - from > longest) return false
   const word = text.slice(from, stop)
+  if (/^\d\d?$/.test(word) && month.test(text.slice(next, next + 10))) return true
   if (word.length === 1) return /\p{L}/u.test(word) && word !== "I"
   if (word.length <= 3 && from === 0 && /^\d+$/.test(word)) return true
   const lower = word.toLowerCase()

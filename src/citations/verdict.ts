@@ -4,7 +4,7 @@ import { eachSentence } from "../chunking/sentences.ts"
 import { languageOf } from "../terms/languages.ts"
 import { terms } from "../terms/terms.ts"
 import { denies, relation } from "./verdict/stated.ts"
-import { content, isIdentifier, numberOf, tokensOf } from "./verdict/words.ts"
+import { between, content, isIdentifier, numbersOf, tokensOf } from "./verdict/words.ts"
 
 /** The support below which a sentence is not found. */
 const absenceThreshold = 0.35
@@ -72,23 +72,26 @@ const isRivalled = (claim: ReadonlySet<string>, source: ReadonlySet<string>, pas
       [...line].some((term) => source.has(term) && !claim.has(term))
   )
 
+const date = /^\d\d?\.\d\d?\.\d{4}$/
+
 const numbersIn = (text: string): ReadonlySet<string> =>
   new Set(
     tokensOf(text)
-      .flatMap((word) => word.split(/[:/-]/).concat(word))
-      .flatMap((word) => numberOf(word) ?? [])
+      .flatMap((word) => [word, ...word.split(date.test(word) ? "." : /[:/-]/), ...word.split(between)])
+      .flatMap((word) => [word, word.replace(/^0(?=\d)/, "")])
+      .flatMap(numbersOf)
   )
 
 const units = new Set(
   terms("millisecond second minute hour day week month year byte kilobyte megabyte gigabyte percent")
 )
 
-/** The numbers that a sentence states; `one` and `two` only before a unit, since they have many other uses. */
-const numbersClaimed = (sentence: string): ReadonlyArray<string> => {
+/** The numbers that a sentence states, each as all that it may be; `one` and `two` only before a unit, since they have many other uses. */
+const numbersClaimed = (sentence: string): ReadonlyArray<ReadonlyArray<string>> => {
   const words = tokensOf(sentence)
   return words.flatMap((word, at) => {
-    const number = numberOf(word)
-    if (number === undefined) return []
+    const number = numbersOf(word)
+    if (number.length === 0) return []
     const isVague = /^(?:zero|one|two)$/i.test(word)
     return isVague && !terms(words[at + 1] ?? "").some((term) => units.has(term)) ? [] : [number]
   })
@@ -123,7 +126,7 @@ export const verdictOf = ({ passage, sentence, support, tableHeader }: Evidence)
   const speaksOfIt = source.share >= alike
 
   const numbers = numbersIn(passage)
-  if (numbersClaimed(sentence).some((number) => !numbers.has(number))) {
+  if (numbersClaimed(sentence).some((number) => !number.some((it) => numbers.has(it)))) {
     return speaksOfIt && numbersIn(source.text).size > 0 ? "contradicted" : "not_found"
   }
   const lower = passage.toLowerCase()

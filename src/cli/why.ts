@@ -91,7 +91,12 @@ export const why = define(
                 : legText(hybrid)
             ),
             ...fused(),
-            row("meaning", vector.degraded === undefined ? legText(vector) : `not searched: ${vector.degraded}`),
+            row(
+              "meaning",
+              vector.mode === "keyword"
+                ? `not searched: ${vector.degraded}`
+                : [legText(vector), vector.degraded ?? []].flat().join("; ")
+            ),
             row("words", legText(keyword)),
             ...(report.terms ?? []).map(
               ({ score, term }) => `  ${term}: ${score === 0 ? dim("does not occur") : `+${score.toFixed(2)}`}`

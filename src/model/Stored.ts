@@ -233,8 +233,6 @@ export interface NearTerm {
   /** The word as written in the query. */
   readonly word: string
   readonly term: string
-  /** The word behind the term, if known; a term may be a stem. */
-  readonly shown: string | undefined
   /** Its weight relative to a word of the query, below 1. */
   readonly weight: number
 }

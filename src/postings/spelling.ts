@@ -23,7 +23,6 @@ const often = 1e6
 
 interface Near {
   readonly edits: number
-  readonly shown: string | undefined
   count: number
 }
 
@@ -41,7 +40,7 @@ const bitOf = (letter: number): number => 1 << (letter - 97)
 /** Collects the terms similar to a word. */
 export class Nearest {
   private readonly terms = new Map<string, Near>()
-  private readonly edited: ReadonlyMap<string, string>
+  private readonly edited: ReadonlySet<string>
   private readonly limit: number
   private readonly first: string
 
@@ -55,7 +54,7 @@ export class Nearest {
   readonly similar = lazily(() => {
     const { edited, limit } = this
     const { term } = this.word
-    const lengths = [...edited.keys(), term].map(({ length }) => length)
+    const lengths = [...edited, term].map(({ length }) => length)
     const out = new Uint8Array(similarBytes)
     const [words, bytes] = [new Uint32Array(out.buffer, 0, 4), out.subarray(hashesAt)]
     words[0] = Math.min(...lengths, term.length - limit)
@@ -63,7 +62,7 @@ export class Nearest {
     words[1] = 3 * Math.max(...lengths, term.length + limit)
     words[2] = limit
     if (/^[a-z]+$/.test(term)) words[3] = Buffer.from(term).reduce((bits, byte) => bits | bitOf(byte), 0)
-    for (const each of edited.keys()) {
+    for (const each of edited) {
       const hash = Buffer.from(each).reduce(mixed, 0) % hashes
       bytes[hash >>> 3]! |= 1 << (hash & 7)
     }
@@ -76,11 +75,10 @@ export class Nearest {
       known.count = known.count >= often ? count : known.count + count
       return
     }
-    const shown = this.edited.get(term)
-    if (shown !== undefined) this.terms.set(term, { edits: 1, shown, count })
+    if (this.edited.has(term)) this.terms.set(term, { edits: 1, count })
     else if (term.length >= 5 && term[0] === this.first && /^\p{L}+$/u.test(term)) {
       const edits = distance(this.word.term, term, this.limit)
-      if (edits <= this.limit) this.terms.set(term, { edits, shown: undefined, count })
+      if (edits <= this.limit) this.terms.set(term, { edits, count })
     }
   }
 
@@ -94,7 +92,7 @@ export class Nearest {
     return sorted
       .filter(([, { edits }]) => edits === least)
       .slice(0, mostTerms)
-      .map(([term, { edits, shown }]) => ({ word: this.word.word, term, shown, weight: weights[edits]! }))
+      .map(([term, { edits }]) => ({ word: this.word.word, term, weight: weights[edits]! }))
   }
 }
 
@@ -197,7 +195,7 @@ export const nearTermsIn = Effect.fnUntraced(function* <E>(
     if (compound !== undefined && alike[0]?.weight !== weights[1]) {
       for (const part of compound) {
         for (const [term, weight] of weighted(part, language)) {
-          found.push({ word: word.word, term, shown: part, weight: partWeight * weight })
+          found.push({ word: word.word, term, weight: partWeight * weight })
         }
       }
       continue

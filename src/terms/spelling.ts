@@ -1,4 +1,5 @@
 import { fold } from "./fold.ts"
+import { isLanguage, isLearned, languageOf } from "./languages.ts"
 import { scan } from "./scan.ts"
 import { termOf } from "./word.ts"
 
@@ -39,16 +40,16 @@ const letters = "abcdefghijklmnopqrstuvwxyz"
 const ascii = /^[a-z]+$/
 
 /**
- * The terms of all words that are one edit away with the same first letter, each with its word. An ending is only
+ * The terms of all words that are one edit away with the same first letter, An ending is only
  * removed if it is spelled correctly: "configuraton" has another stem than "configuration".
  */
-export const termsNearby = (folded: string): ReadonlyMap<string, string> => {
-  const found = new Map<string, string>()
+export const termsNearby = (folded: string): ReadonlySet<string> => {
+  const found = new Set<string>()
   if (!ascii.test(folded)) return found
   const add = (word: string) => {
     const term = termOf(word)
     // The word must be long enough, not its stem: `logging` has three letters.
-    if (word.length >= shortest && term.length >= shortestTerm && !found.has(term)) found.set(term, word)
+    if (word.length >= shortest && term.length >= shortestTerm) found.add(term)
   }
   for (let i = 1; i <= folded.length; i++) {
     const [head, tail] = [folded.slice(0, i), folded.slice(i)]
@@ -62,13 +63,15 @@ export const termsNearby = (folded: string): ReadonlyMap<string, string> => {
   return found
 }
 
-/** The spelling of a term in a text: the first word with that term. */
+/** The spelling of a term in texts: the first word with that term, in English or in the language of its text. */
 export const writtenAs = (term: string, texts: Iterable<string>): string | undefined => {
   for (const text of texts) {
     let found: string | undefined
-    scan(text, (other, start, end) => {
+    const language = languageOf(text) ?? "en"
+    const emit = (other: string, start: number, end: number) => {
       if (other === term) found ??= text.slice(start, end)
-    })
+    }
+    scan(text, emit, isLanguage(language) && isLearned(language) ? language : "en")
     if (found !== undefined) return found.toLowerCase()
   }
   return undefined

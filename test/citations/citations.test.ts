@@ -25,6 +25,14 @@ describe("citationMarks", () => {
     ])
   })
 
+  it("a day before a month ends no sentence, in German neither", () => {
+    for (const day of ["31. Dezember 2025", "1.\u00a0März", "3. Okt.", "31. december 2025", "31. prosince 2025"]) {
+      const sentence = `Stichtag ist der ${day} für alle Anträge.`
+      assert.deepStrictEqual(marks(`${sentence.slice(0, -1)} [1].`), [[1, sentence]])
+    }
+    assert.deepStrictEqual(marks("Es sind 31. Maine liegt dort [1]."), [[1, "Maine liegt dort."]])
+  })
+
   it("reads several passages in one mark, and several marks in a row", () => {
     assert.deepStrictEqual(marks("Lava flows [1, 3][5]."), [
       [1, "Lava flows."],

@@ -37,6 +37,33 @@ describe("verdictOf", () => {
     assert.strictEqual(verdict("The threshold is 85 by default."), "contradicted")
   })
 
+  it.each([
+    ["Die Kaution beträgt 10.000 Euro im Jahr.", "Die Kaution beträgt 10000 Euro im Jahr.", "unclear"],
+    ["Die Kaution beträgt 10.000 Euro im Jahr.", "Die Kaution beträgt 10 000 Euro im Jahr.", "unclear"],
+    ["Die Kaution beträgt 10.000 Euro im Jahr.", "Die Kaution beträgt 20.000 Euro im Jahr.", "contradicted"],
+    ["Die Kaution beträgt 10.000 Euro im Jahr.", "Die Kaution beträgt 10.0 Euro im Jahr.", "contradicted"],
+    ["Der Querschnitt der Leitung beträgt 1,5 mm.", "Der Querschnitt der Leitung beträgt 1.5 mm.", "unclear"],
+    ["Der Querschnitt der Leitung beträgt 1,5 mm.", "Der Querschnitt der Leitung beträgt 15 mm.", "contradicted"],
+    ["Die Miete beträgt 1.250,75 Euro im Monat.", "Die Miete beträgt 1250,75 Euro im Monat.", "unclear"],
+    ["Le dépôt est de 10\u00a0000 euros par an.", "Le dépôt est de 10000 euros par an.", "unclear"],
+    ["Le dépôt est de 10\u202f000 euros par an.", "Le dépôt est de 10 000 euros par an.", "mentioned"],
+    ["Le dépôt est de 10 000 euros par an.", "Le dépôt est de 10 euros par an.", "contradicted"],
+    ["La durée est de 1 250,5 heures par an.", "La durée est de 1250,5 heures par an.", "unclear"],
+    ["Der Stichtag ist der 01.12.2025 für alle.", "Der Stichtag ist der 1. Dezember 2025 für alle.", "unclear"],
+    ["Der Stichtag ist der 01.12.2025 für alle.", "Der Stichtag ist der 3. Dezember 2025 für alle.", "contradicted"],
+    ["The deposit is 10,000 dollars a year.", "The deposit is 10 000 dollars a year.", "mentioned"],
+    ["The deposit is 10,000 dollars a year.", "The deposit is 10'000 dollars a year.", "mentioned"],
+    ["The deposit is 100,000 dollars a year.", "The deposit is 1,00,000 dollars a year.", "mentioned"],
+    ["The deposit is 10,000 dollars a year.", "The deposit is 10.000 dollars a year.", "unclear"],
+    ["The weight of the box is 1.500 kilograms.", "The weight of the box is 1.5 kilograms.", "unclear"],
+    ["It was -1,5 degrees outside the house.", "It was -1.5 degrees outside the house.", "mentioned"],
+    ["The ports 80 443 are open to visitors.", "The ports 80 and 443 are open to visitors.", "unclear"],
+    ["Version 2.10 of the server reads archives.", "Version 2.1 of the server reads archives.", "contradicted"],
+    ["The server listens at 10.0.0.1 for archives.", "The server listens at 10.001 for archives.", "contradicted"]
+  ])("a number in another country's notation: %s %s %s", (passage, sentence, wanted) => {
+    assert.strictEqual(verdictOf({ passage, sentence, support: 0.8 }), wanted)
+  })
+
   it("is no surer than words and meaning are", () => {
     const sentence = "Snapshots stay around for four weeks."
     assert.strictEqual(verdict(sentence.replace("four ", ""), 0.4), "unclear")

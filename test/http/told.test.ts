@@ -55,6 +55,21 @@ it.scopedLive("names the words searched for besides, at every door", () =>
   })
 )
 
+it.scopedLive("names such words only as a result writes them", () =>
+  Effect.gen(function* () {
+    const content = "Copyright, see https://purl.org/dc/terms for what each field says"
+    const { port } = yield* start({ documents: [...documents, { content, metadata: { source: "licence.md" } }] })
+    const asked = (query: string, more: object = {}) =>
+      Effect.map(
+        ask(port, "POST", "/query", { body: { query, hybrid: true, ...more } }),
+        ({ json }) => json.also_searched
+      )
+    // It differs from "terming" by one letter, which nobody wrote.
+    assert.deepStrictEqual(yield* asked("Termine"), ["terms"])
+    assert.isUndefined(yield* asked("Termine", { filter: { source: "tides.md" } }))
+  })
+)
+
 it.scopedLive("reads quotes, -word and field:word at every door, and says how", () =>
   Effect.gen(function* () {
     const port = yield* filled

@@ -281,7 +281,8 @@ const relationOf = (claim: Statement["clauses"], { before, clauses, label, row }
       : "open"
   }
   const source = clauses.flat()
-  const differs = numbers.some((at) => !has(source, at) && !has(row, at))
+  const mayBe = (it: Word, at: number) => isNumber(it) && it.readings.some((one) => words[at]!.readings.includes(one))
+  const differs = numbers.some((at) => ![...source, ...row].some((it) => mayBe(it, at)))
   return isCovered(source) && differs && source.some(isNumber) ? "otherwise" : "open"
 }
 

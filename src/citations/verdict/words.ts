@@ -4,8 +4,9 @@ import { terms } from "../../terms/terms.ts"
 
 /** Words of scripts that separate them by spaces; a sign belongs to its number. */
 const letters = String.raw`\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_`
+const spaced = String.raw`\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3}(?!\d))+`
 const token = new RegExp(
-  String.raw`(?<![${letters}])(?:[-\u2212](?=\.?\d)\d*(?:\.\d+)?(?![${letters}])|(?:--|(?<!\.)\.(?=\d))?[${letters}]+(?:[.,'\u2019:/-][${letters}]+)*[%+]?)`,
+  String.raw`(?<![${letters}])(?:[-\u2212](?=\.?\d)(?:${spaced}|\d*)(?:[.,]\d+)?(?![${letters}])|(?:--|(?<!\.)\.(?=\d))?(?:${spaced}[${letters}]*|[${letters}]+)(?:[.,'\u2019:/-][${letters}]+)*[%+]?)`,
   "gu"
 )
 export const tokensOf = (text: string): ReadonlyArray<string> => text.match(token) ?? []
@@ -43,30 +44,51 @@ for (const line of [
 /** Letters that are a unit only without a space before them: `64 K` is rare, a heading `M` is not. */
 const attached = new Set(["s", "h", "d", "B", "K", "k", "M", "G", "T", "m"])
 
+/** Thousands in groups, which one sign separates: `10,000`, `10.000`, `10 000`, `10'000`, `1,00,000`. */
+const grouped =
+  /^-?\d{1,3}(?:(?:,\d{2,3}){0,9},\d{3}|(?:\.\d{3}){1,9}|(?:['\u2019]\d{3}){1,9}|(?:[ \u00a0\u2009\u202f]\d{3}){1,9})$/
+const withoutGroups = (digits: string): string => (grouped.test(digits) ? digits.replace(/[^\d-]/g, "") : digits)
+
+/** What digits may mean, first as in English: `10.000` is ten, and ten thousand elsewhere; `1,5` is 1.5 to all. */
+const readingsOf = (digits: string): ReadonlyArray<string> => {
+  const [, whole = "", mark = "", fraction] = /^([^.,].*)([.,])(\d+)$/.exec(digits) ?? []
+  const isDecimal = fraction !== undefined && !whole.includes(mark) && /^-?\d+$/.test(withoutGroups(whole))
+  const decimal = isDecimal ? `${withoutGroups(whole)}.${fraction}` : digits
+  if (!grouped.test(digits)) return [decimal]
+  // If it is no thousand, `1.500` is 1.5.
+  const plain = Number(fraction) > 0 && isDecimal ? [String(Number(decimal))] : []
+  const all = withoutGroups(digits)
+  return mark === "." ? [decimal, all, ...plain] : [all, decimal, ...plain]
+}
+
 interface Quantity {
-  readonly number: string
+  /** The number, and what else it may be elsewhere in the world. */
+  readonly readings: ReadonlyArray<string>
   readonly unit: string | undefined
 }
 
 /** `1,000` and `1000` are the same number, `v1.2` and `1.2`, `.85` and `0.85` too; `64MB` has a unit; undefined: no number. */
 const quantityOf = (word: string): Quantity | undefined => {
   const spelt = numberWords.get(word.toLowerCase())
-  if (spelt !== undefined) return { number: spelt, unit: undefined }
+  if (spelt !== undefined) return { readings: [spelt], unit: undefined }
   const plain = word
     .replace(/^[vV](?=\d)/, "")
     .replace(/^\u2212/, "-")
     .replace(/^-?(?=\.\d)/, "$&0")
-  const [digits] = /^-?\d+(?:[.,]\d+)*/.exec(plain) ?? []
+  const [digits] = /^-?\d+(?:[.,'\u2019 \u00a0\u2009\u202f]\d+)*/.exec(plain) ?? []
   if (digits === undefined) return undefined
   // `3DES` and `2nd` are no numbers with a unit.
   const rest = plain.slice(digits.length).replace(/^-(?=\p{L})/u, "")
   const unit = rest === "m" ? "min" : units.get(rest)
   if (unit === undefined && !/^(?:x|\+)?$/.test(rest)) return undefined
-  const number = /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(digits) ? digits.replaceAll(",", "") : digits
-  return { number, unit }
+  return { readings: readingsOf(digits), unit }
 }
 
-export const numberOf = (word: string): string | undefined => quantityOf(word)?.number
+/** The space between two numbers that may be one: `10 050` is one, `80 443` may be two. */
+export const between = / (?!0)/
+
+/** All that a word may mean as a number; empty if it is none. */
+export const numbersOf = (word: string): ReadonlyArray<string> => quantityOf(word)?.readings ?? []
 
 /** The unit that a word names; undefined: it names none. */
 export const unitOf = (word: string): string | undefined =>
@@ -74,7 +96,7 @@ export const unitOf = (word: string): string | undefined =>
 
 /** A name in the form that programs and standards use: `llm.timeout_ms`, `SCRAM-SHA-256`, `autoSelectFamily`. */
 export const isIdentifier = (word: string): boolean =>
-  numberOf(word) === undefined &&
+  quantityOf(word) === undefined &&
   (/_|\p{Ll}\p{Lu}|\p{L}[.:/]\p{L}/u.test(word) ||
     (/\d/.test(word) && /\p{L}/u.test(word)) ||
     /^\p{Lu}{2,}$/u.test(word))
@@ -128,6 +150,8 @@ export interface Word {
   readonly is: "content" | "number" | "operator" | "negation" | "grammar"
   /** Of content its term, of an operator its class, of a number its digits. */
   readonly term: string
+  /** Of a number all that it may be, the term first. */
+  readonly readings: ReadonlyArray<string>
   readonly unit: string | undefined
 }
 
@@ -145,9 +169,16 @@ const partsOf = (raw: string): ReadonlyArray<string> => {
 
 const wordOf = (raw: string): Word => {
   const word = raw.toLowerCase().replaceAll("’", "'")
-  const made = (is: Word["is"], term: string, unit?: string): Word => ({ word, is, term, unit })
+  const made = (is: Word["is"], term: string, unit?: string, readings = [term] as ReadonlyArray<string>): Word => ({
+    word,
+    is,
+    term,
+    readings,
+    unit
+  })
   const quantity = quantityOf(raw)
-  if (quantity !== undefined && word !== "one") return made("number", quantity.number, quantity.unit)
+  if (quantity !== undefined && word !== "one")
+    return made("number", quantity.readings[0]!, quantity.unit, [...quantity.readings, ...raw.split(between)])
   if (isNegation(word)) return made("negation", word)
   const operator = operators.get(word)
   if (operator !== undefined) return made("operator", operator)
@@ -164,7 +195,7 @@ export const wordsOf = (text: string): ReadonlyArray<Word> => {
     const last = found.at(-1)
     const unit = unitOf(raw)
     if (unit !== undefined && last?.word === "one") {
-      found[found.length - 1] = { ...last, is: "number", term: "1", unit }
+      found[found.length - 1] = { ...last, is: "number", term: "1", readings: ["1"], unit }
     } else if (unit !== undefined && last?.is === "number" && last.unit === undefined) {
       found[found.length - 1] = { ...last, unit }
     } else {

@@ -105,6 +105,7 @@ export const detect = (head: Uint8Array): Encoding | "binary" | "unrecognised" |
     return isWide && isUtf16(head, encoding) ? encoding : "binary"
   }
   const encoding = utf8OrWestern(head.subarray(0, wholeCharacters(head)))
+  if (encoding === "utf-8" && seen.beyond === 0 && isJapanese(head)) return "iso-2022-jp"
   if (encoding === "utf-8") return seen.controls * 100 <= head.length ? encoding : "binary"
   if (seen.controls * 200 > head.length) return "binary"
   const declared = charset(head)
@@ -170,6 +171,18 @@ const isUtf16 = (head: Uint8Array, encoding: "utf-16le" | "utf-16be"): boolean =
   // Decoding replaces lone surrogates by U+FFFD, which text does not contain.
   const bad = (text.match(unprintable)?.length ?? 0) + (text.match(/\ufffd/g)?.length ?? 0)
   return bad * 100 <= text.length && !text.includes("\0") && (text.length < 64 || /\s/.test(text))
+}
+
+/** Whether ASCII is ISO-2022-JP: it has the sequences that begin Japanese characters, and no others. */
+const isJapanese = (head: Uint8Array): boolean => {
+  const has = (sequence: string) => asBuffer(head).includes(`\x1b${sequence}`)
+  if (!has("$B") && !has("$@") && !has("(I")) return false
+  try {
+    new TextDecoder("iso-2022-jp", { fatal: true }).decode(head, { stream: true })
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The encoding that a page names in its first bytes, if it is known and the bytes are not UTF-8. */

@@ -189,6 +189,14 @@ describe("show on a terminal", () => {
 })
 
 describe("why", () => {
+  it("says that meaning was searched, and what the model lacks, for a query that it knows in part", async () => {
+    const asked = ["why", "высокий прилив spring tide", "docs/tides.md"]
+    const { stdout } = await box.run(asked)
+    assert.match(stdout, /meaning +#1, score [\d.]+; the\s+embedding\s+model\s+knows\s+only/)
+    assert.strictEqual((await box.json(WhyReport, asked)).vector?.rank, 1)
+    assert.include((await box.run(["why", "прилив", "docs/tides.md"])).stdout, "not searched: ")
+  })
+
   it("shows a document's rank in each leg, what the words add, and what ranks above it", async () => {
     const report = await box.json(WhyReport, ["why", "when is the spring tide highest", "docs/bread.md"])
     assert.isTrue(report.indexed)

@@ -37,6 +37,11 @@ describe("detect and decode", () => {
     ["one bad byte in UTF-8", Uint8Array.of(...utf8("größer "), 0xff, ...utf8(" ä")), "utf-8: größer \ufffd ä"],
     ["UTF-8 that was cut off", utf8("größe é").subarray(0, -1), "utf-8: größe \ufffd"],
     ["colours of a terminal", utf8("\u001b[31mred\u001b[0m\n"), "utf-8: \u001b[31mred\u001b[0m\n"],
+    [
+      "a terminal's sequence that looks like ISO-2022-JP's",
+      utf8("\u001b$Ba\u001b[0m\n"),
+      "utf-8: \u001b$Ba\u001b[0m\n"
+    ],
     ["a page break", utf8("one\f\ntwo"), "utf-8: one\f\ntwo"],
     ["a zero byte", Uint8Array.of(0x61, 0, 0x62, 0x63, 0, 0x64), "binary"],
     ["one zero byte in a text", Buffer.from("hello\0world and more text here, and a little more of it"), "binary"],
@@ -103,6 +108,11 @@ describe("other encodings", () => {
       "euc-jp",
       "日本語の文章です。潮が満ちると鐘が鳴ります。",
       "c6fccbdcb8eca4cecab8becfa4c7a4b9a1a3c4aca4accbfea4c1a4eba4c8bee2a4acccc4a4eaa4dea4b9a1a3"
+    ],
+    [
+      "iso-2022-jp",
+      "日本語の文章です。潮が満ちると鐘が鳴ります。",
+      "1b2442467c4b5c386c244e4a383e4f244724392123442c242c4b7e2441246b24483e62242c4c44246a245e243921231b2842"
     ],
     [
       "gb18030",
