@@ -8,7 +8,7 @@ import type { CollectionRecord } from "./records.ts"
 import { type Head, type PassageSource, headPlace, placeOf, storedHead } from "./sources.ts"
 
 /** A passage by which documents' generations are told apart. */
-interface Candidate extends Pick<PassageSource, "id" | "key" | "gen" | "ordinal" | "of"> {
+export interface Candidate extends Pick<PassageSource, "id" | "key" | "gen" | "ordinal" | "of"> {
   readonly record: CollectionRecord
   readonly doc_id: DocumentId
   readonly terms?: string | undefined
