@@ -66,19 +66,19 @@ const alphaOfNames = 0.001
 const lessened = 0.5
 
 /** A request, with the configuration's defaults. */
-const settled = (request: DoorRequest, config: typeof SearchConfig.Service, collections: ReadonlyArray<Collection>) => {
+const settled = (
+  request: DoorRequest,
+  config: typeof SearchConfig.Service,
+  collections: ReadonlyArray<Collection>,
+  /** What is searched of the query; a passage that others are to be like has none. */
+  words = ""
+) => {
   const hybrid = request.hybrid ?? true
   const fusion = request.fusion ?? config.fusion ?? request.usualFusion ?? "score"
   const kind = collections.every(({ embedder }) => hasBackground(embedder)) ? "above" : "plain"
   const whole = defaultAlpha[fusion][kind]
-  const usual =
-    fusion === "score"
-      ? whole
-      : isNames(request.query)
-        ? alphaOfNames
-        : hasCode(request.query)
-          ? whole * lessened
-          : whole
+  const lesser = isNames(words) ? alphaOfNames : hasCode(words) ? lessened * whole : whole
+  const usual = fusion === "rrf" ? lesser : whole
   return {
     hybrid,
     fusion,
@@ -115,12 +115,13 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       reading: Reading,
       like?: Like
     ) {
+      const { demands, words } = reading
       const { alpha, beyond, fusion, given, hybrid, isUsual, limit, minRelevance } = settled(
         request,
         config,
-        collections
+        collections,
+        like === undefined ? words : undefined
       )
-      const { demands, words } = reading
       const filter = withFilters(given, reading.filters)
       const wordsAlone = alpha === 0
       // Relevance means the same without the vector leg, so it needs the query's vector there too.
@@ -165,7 +166,10 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         spelling: alpha < 1,
         // Only words can find what the model does not know of a query.
         alpha: alpha * known,
-        foreignAlpha: isUsual && asked.every(({ isEnglish }) => isEnglish) ? lessened * alpha * known : undefined,
+        foreignAlpha:
+          isUsual && like === undefined && asked.every(({ isEnglish }) => isEnglish)
+            ? lessened * alpha * known
+            : undefined,
         isMultilingual: asked.every(({ isMultilingual }) => isMultilingual),
         fusion,
         rrfK: config.rrfK,

@@ -227,6 +227,7 @@ it.scoped("ranks a name in code by how it is written, unless a weight is given",
     const weight = (text: string, more: Partial<SearchRequest>) =>
       Effect.map(search.run({ ...query(text, more), explain: true }), ({ explain }) => explain!.alpha)
     assert.strictEqual(yield* weight("north of north_wind", { fusion: "rrf" }), 0.2)
+    assert.strictEqual(yield* weight("path:set north wind", { fusion: "rrf" }), 0.4)
     assert.strictEqual(yield* weight("north of north_wind", { fusion: "rrf", alpha: 0.4 }), 0.4)
     assert.strictEqual(yield* weight("north of north_wind", { fusion: "score" }), 0.5)
     const { hits } = yield* search.run(query("north_wind", { fusion: "rrf", topK: 10 }))
@@ -307,6 +308,7 @@ it.scoped("weighs an English model's vectors less for a query in another languag
     assert.strictEqual(yield* weight("the wind of the north"), 0.5)
     assert.strictEqual(yield* weight("woher weht der Wind, north"), 0.25)
     assert.strictEqual(yield* weight("north 北風はどこ"), 0.25)
+    assert.strictEqual(yield* weight("the wind of the north, 5 \u00b5m and \u0394G"), 0.5)
     assert.strictEqual(yield* weight("woher weht der Wind, north", { alpha: 0.4 }), 0.4)
   })
 )

@@ -26,8 +26,6 @@ const words = new RegExp(
   `\\s*(?:[${opening}]{0,3}[${unspaced}][${closing}]{0,4}|[^\\s${unspaced}${opening}]+|\\S)|\\s+$`,
   "gu"
 )
-/** What may go on in the next fragment: the last word, and all brackets that open it. */
-const unfinished = new RegExp(`\\s*[${opening}]+$`, "u")
 
 /** Wraps each line to a terminal's width; elsewhere the text stays as it is. */
 export const wrapped = (face: { readonly isTerminal: boolean; readonly columns: number }, text: string): string =>
@@ -76,8 +74,11 @@ export const wrapStream = (width: number): WrapStream => {
   return {
     push: (fragment) => {
       pending += fragment
+      // What may go on in the next fragment: the last word, and all brackets that open it.
+      let open = pending.length
+      while (open > 0 && opening.includes(pending[open - 1]!)) open--
       const last = [...pending.matchAll(words)].at(-1)?.index ?? 0
-      return upTo(Math.min(last, unfinished.exec(pending)?.index ?? last))
+      return upTo(open < pending.length ? Math.min(last, pending.slice(0, open).trimEnd().length) : last)
     },
     end: () => upTo(pending.length)
   }

@@ -42,10 +42,10 @@ export const joinedNamesIn = (query: string): ReadonlyArray<string> =>
 /** Whether a query is nothing but names. */
 export const isNames = (query: string): boolean => {
   const names = new Set(namesIn(query).filter(isPlain))
-  return names.size > 0 && (query.match(word) ?? []).every((raw) => names.has(bare(raw)))
+  return names.size > 0 && (query.match(word) ?? []).map(bare).every((each) => each === "" || names.has(each))
 }
 
-/** Names that only code has: not `mRNA`, `TNF/IL-6` or `e.g`. */
+/** Names as code writes them: not `mRNA`, `TNF/IL-6` or `e.g`. */
 const code =
   /[\p{L}\p{N}](?:_+|::|->)\p{L}|[\p{L}\p{N}]{2}[.:@$#=\\]+\p{L}{2}|\p{Ll}{2}\p{Lu}\p{Ll}|^--\p{L}|^[@$#]\p{L}/u
 
@@ -58,10 +58,14 @@ const widest = 8
 
 const goesOn = /[\p{L}\p{N}_-]/u
 
-/** Where the text has the name, and not a longer one that begins like it. */
+const isWord = /[\p{L}\p{N}_]/u
+
+/** Where the text has the name, and not a longer one that begins like it, or has it in a word: `reset_user` has no `set_user`. */
 function* placesOf(text: string, name: string): Generator<number> {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
-    if (!goesOn.test(text.charAt(at + name.length))) yield at
+    const isOpen = isWord.test(name[0]!) && isWord.test(text.charAt(at - 1))
+    const isLonger = goesOn.test(name.at(-1)!) && goesOn.test(text.charAt(at + name.length))
+    if (!isOpen && !isLonger) yield at
   }
 }
 

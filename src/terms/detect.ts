@@ -85,13 +85,12 @@ export const documentLanguage = (passages: Iterable<{ readonly text: string }>):
   return count > margin * english ? best : "en"
 }
 
-const latinLetter = /\p{Script=Latin}/gu
+/** Letters that are not Latin, but for the signs of formulas: µm, ΔG. */
+const otherLetters = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Common}\P{L}]|\p{Script=Greek}{3,}/gu
 
 /** Whether a text is in a language with other letters than Latin ones. */
-export const isInOtherLetters = (text: string): boolean => {
-  const all = text.match(letter)?.length ?? 0
-  return all - (text.match(latinLetter)?.length ?? 0) > leastOfScript * all
-}
+export const isInOtherLetters = (text: string): boolean =>
+  (text.match(otherLetters)?.join("").length ?? 0) > leastOfScript * (text.match(letter)?.length ?? 0)
 
 const wordsOf = (query: string): ReadonlyArray<string> =>
   Array.from(query.slice(0, most).toLowerCase().match(word) ?? [], fold)
@@ -99,11 +98,14 @@ const wordsOf = (query: string): ReadonlyArray<string> =>
 /** How many words of grammar of each language there are among words. */
 const grammarAmong = (words: ReadonlyArray<string>) => byLanguage(words.map((each) => [each, 1] as const))
 
-/** The words of a question that are grammar, folded, if it has more of another language's than of English and any other. */
+/**
+ * The words of a question that are grammar, folded, if it has several of another language's, and more than of English and
+ * any other: one may be a name (hat size, the met office).
+ */
 export const foreignGrammarOf = (query: string): ReadonlyArray<string> => {
   const words = wordsOf(query)
   const [first, second] = [...grammarAmong(words)].sort(([, a], [, b]) => b.count - a.count)
-  if (first === undefined || first[0] === "en" || first[1].count <= (second?.[1].count ?? 0)) return []
+  if (first === undefined || first[0] === "en" || first[1].count <= Math.max(1, second?.[1].count ?? 0)) return []
   return words.filter((each) => languagesByWord().get(each)?.includes(first[0]) === true)
 }
 

@@ -39,7 +39,7 @@ const flat = (text: string, of: RegExp): string => {
 
 /** The terms of all words of a text, without those of compounds, which another spelling would not have. */
 export const plainTerms = (text: string): ReadonlyArray<string> => [
-  ...new Set(splitQuery(wordsOf(text).join(" ").toLowerCase()).content)
+  ...new Set(splitQuery(wordsOf(text).join(" ").toLowerCase(), true).content)
 ]
 
 const testOf = (phrase: string, of: RegExp): ((text: string) => boolean) | undefined => {

@@ -100,9 +100,12 @@ const joins = (text: string, i: number): boolean => {
 const isNameSign = (first: number, second: number): boolean =>
   (first === colon && second === colon) || (first === hyphen && second === greater)
 
-/** The length of what joins the words around `i`; 0: nothing. */
+/** The length of what joins the words around `i`; 0: nothing. Two numbers make no name. */
 const joint = (text: string, i: number): number => {
-  if (isNameSign(text.charCodeAt(i), text.charCodeAt(i + 1))) return classAt(text, i + 2) === word ? 2 : 0
+  if (isNameSign(text.charCodeAt(i), text.charCodeAt(i + 1))) {
+    const isBetweenDigits = isDigit(text.charCodeAt(i - 1)) && isDigit(text.charCodeAt(i + 2))
+    return classAt(text, i + 2) === word && !isBetweenDigits ? 2 : 0
+  }
   return classAt(text, i) === connector && joins(text, i) ? 1 : 0
 }
 

@@ -40,7 +40,7 @@ const letters = "abcdefghijklmnopqrstuvwxyz"
 const ascii = /^[a-z]+$/
 
 /**
- * The terms of all words that are one edit away with the same first letter, An ending is only
+ * The terms of all words that are one edit away with the same first letter. An ending is only
  * removed if it is spelled correctly: "configuraton" has another stem than "configuration".
  */
 export const termsNearby = (folded: string): ReadonlySet<string> => {

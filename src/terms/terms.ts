@@ -28,16 +28,19 @@ interface QueryTerms {
   readonly function: ReadonlyArray<string>
 }
 
-/** Chinese words that ask, and particles, but not those in 目的, 的确 and 了解; Japanese has kana beside them. */
+/**
+ * Chinese words that ask, and particles, but not what is part of a word: 目的, 的士, 终了, 吗啡, 酒吧. Japanese has kana
+ * beside them.
+ */
 const chineseGrammar =
-  /[为為]什[么麼]|怎[么麼]?[样樣办辦]?|如何|什[么麼]|哪[里裡个個些]|[应應][该該]|可以|(?<![目标標])的(?![确確])|了(?!解)|[吗嗎呢吧]/gu
+  /[为為]什[么麼]|怎[么麼]?[样樣办辦]?|如何|什[么麼]|哪[里裡个個些]|[应應][该該]|可以|(?<=\p{Script=Han})(?<![目标標])的(?![确確士])|(?:[吗嗎呢]|(?<![酒网網])吧|(?<![终終完])了)(?!\p{Script=Han})/gu
 const kana = /[\p{Script=Hiragana}\p{Script=Katakana}]/u
 
 /** Splits a query's terms; the content is never empty: a query of only function words is about them. */
-export const splitQuery = (text: string): QueryTerms => {
+export const splitQuery = (text: string, isUncut = false): QueryTerms => {
   const all = queryTerms(text)
   // Without them, since the pairs that they begin and end say nothing either.
-  const telling = kana.test(text) ? text : text.replace(chineseGrammar, " ")
+  const telling = isUncut || kana.test(text) ? text : text.replace(chineseGrammar, " ")
   const content = (telling === text ? all : queryTerms(telling)).filter((term) => !functionWords.has(term))
   const known = new Set(content)
   return content.length === 0

@@ -125,22 +125,38 @@ describe("tools/list", () => {
 describe("every tool", () => {
   it("answers with text and an object", async () => {
     const client = await connectWith([sea, bread])
-    const calls: ReadonlyArray<readonly [string, unknown]> = [
-      ["search", { query: "tides" }],
-      ["search", { query: "tides", max_tokens: 400 }],
-      ["search", { query: "tides", detail: "concise", queries: ["bread"] }],
-      ["similar", { source: "docs/sea.md" }],
-      ["get_prompt", { query: "tides" }],
-      ["get_document", { source: "docs/sea.md" }],
-      ["get_document", { source: "docs/sea.md", max_tokens: 200 }],
-      ["list_sources", { limit: 1 }],
-      ["collection_info", {}],
-      ["collection_info", { collection: "default" }],
-      ["index_documents", { documents: [sea, { content: "no source" }] }]
+    const calls: ReadonlyArray<readonly [tool: string, args: unknown, fields: string]> = [
+      ["search", { query: "tides" }, "fusion mode notice query_time_ms results"],
+      ["search", { query: "tides", max_tokens: 400 }, "fusion left_out mode notice omitted query_time_ms results"],
+      ["search", { query: "tides", detail: "concise", queries: ["bread"] }, "fusion mode notice query_time_ms results"],
+      ["similar", { source: "docs/sea.md" }, "fusion mode notice query_time_ms results"],
+      ["get_prompt", { query: "tides" }, "fusion mode prompt query_time_ms sources"],
+      [
+        "get_document",
+        { source: "docs/sea.md" },
+        "chunks doc_id end end_line indexed_at lines metadata notice source start start_line text title"
+      ],
+      [
+        "get_document",
+        { source: "docs/sea.md", max_tokens: 200 },
+        "chunks doc_id end end_line indexed_at lines metadata next_offset notice source start start_line text title"
+      ],
+      ["list_sources", { limit: 1 }, "next_cursor notice sources"],
+      ["collection_info", {}, "chunks collections database_bytes documents embedding model read_only version"],
+      [
+        "collection_info",
+        { collection: "default" },
+        "chunks collections database_bytes documents embedding model read_only version"
+      ],
+      [
+        "index_documents",
+        { documents: [sea, { content: "no source" }] },
+        "chunks documents index_time_ms indexed unchanged"
+      ]
     ]
-    for (const [name, args] of calls) {
+    for (const [name, args, fields] of calls) {
       const { content, structuredContent } = await client.call(name, args)
-      assert.isObject(structuredContent, name)
+      assert.strictEqual(Object.keys(structuredContent).toSorted().join(" "), fields, name)
       assert.isAbove(content[0].text.length, 0, name)
     }
   })

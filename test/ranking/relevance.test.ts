@@ -34,6 +34,8 @@ describe("relevance", () => {
     assert.isBelow(relevance("Wie und wann soll man das im Ofen backen?")(passage, undefined), weakBelow)
     assert.isAbove(relevance("Wie und wann soll man die Sicherung ablegen?")(passage, undefined), weakBelow)
     assert.isAbove(relevance("Wie man das soll")(passage, undefined), weakBelow)
+    const office = { title: "", heading: "", text: "The office is open." }
+    assert.isBelow(relevance("met office")(office, undefined), 0.3)
   })
 
   it("takes a near spelling for the word that it stands in for", () => {

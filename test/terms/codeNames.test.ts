@@ -25,11 +25,14 @@ it("counts a definition more than a use, and a use more than the parts", () => {
   assert.isAbove(gain("-p::\n`--prune`::\n\tForget."), gain("pass --prune to forget"))
   assert.strictEqual(gain("text", "Options > --prune"), gain("--prune:: forget"))
   assert.strictEqual(gain("pass --prune-tags"), 0)
+  assert.strictEqual(namesGain(["set_user"], { heading: "", text: "reset_user" }), 0)
+  assert.isAbove(namesGain(["HEAD@{1}"], { heading: "", text: "HEAD@{1}x" }), 0)
   assert.isAbove(namesGain(["--prune"], { heading: "", text: "pass --prune" }, true), 1)
 })
 
 it("tells a query of nothing but names, and names of several parts", () => {
-  for (const query of ["core.autocrlf", "`put_flash`, --force", "std::enable_if"]) assert.isTrue(isNames(query), query)
+  for (const query of ["core.autocrlf", "`put_flash`, --force", "std::enable_if", "std::enable_if ?"])
+    assert.isTrue(isNames(query), query)
   for (const query of ["what is core.autocrlf", "如何使用config.toml配置超时", "3.14", "2024/05/01", "tides", ""])
     assert.isFalse(isNames(query), query)
   for (const query of ["what is core.autocrlf", "use --force here", "call getUser", "`put_flash`"])

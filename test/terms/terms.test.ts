@@ -48,7 +48,7 @@ describe("terms", () => {
     ["src/text/chunk.ts", "src text chunk ts chunkt srctextchunkt"],
     ["--flag-name", "flag name flagnam"],
     ["std::fs::File::open $file->open", "std fs file open stdfsfileopen file open fileopen"],
-    ["note: a :: b :::c fe80::1 --> 3->x", "note a b c fe80 1 fe801 3 x 3x"],
+    ["note: a :: b :::c fe80::1 --> 3->x", "note a b c fe80 1 3 x 3x"],
     ["user@example.com", "user exampl com examplecom userexamplecom"],
     ["GPT-4 IL-2 CO2 CO₂", "gpt 4 gpt4 il 2 il2 co2 co2"],
     ["β-catenin", "β catenin βcatenin"],
@@ -186,6 +186,10 @@ describe("splitQuery", () => {
       ["視圖的目的是什麼", "視圖 目的 的是"],
       ["我的狗需要了解吗", "我 狗需 需要 要了 了解"],
       ["自動的に配置", "自動 動的 的に に配 配置"],
+      ["吗啡的副作用", "吗啡 副作 作用"],
+      ["附近的酒吧好吗", "附近 酒吧 吧好"],
+      ["終了処理", "終了 了処 処理"],
+      ["的黎波里", "的黎 黎波 波里"],
       ["怎么", "怎么"]
     ] as const) {
       assert.strictEqual(splitQuery(query).content.join(" "), content)
@@ -200,7 +204,9 @@ describe("splitQuery", () => {
 
   it.prop("loses no term", [anyText], ([query]) => {
     const split = splitQuery(query)
-    assert.includeMembers([...split.content, ...split.function], queryTerms(query))
+    const found = [...split.content, ...split.function]
+    if (/[的了吗嗎呢吧么麼怎如哪可]/.test(query)) assert.includeMembers(found, queryTerms(query))
+    else assert.deepStrictEqual(found.toSorted(), queryTerms(query).toSorted())
   })
 })
 
