@@ -1,15 +1,11 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { Said, type SaidRelation } from "../model/Graph.ts"
+import { Said, type SaidRelation, type UnaskedPassage } from "../model/Graph.ts"
 import { placeOf, tellsSomething } from "./extract.ts"
 import { keyOf } from "./mention.ts"
 
 /** A passage in the form in which a model is asked about it. */
-export interface Asked {
-  readonly text: string
-  readonly heading: ReadonlyArray<string>
-  readonly title: string | undefined
-}
+export type Asked = Omit<UnaskedPassage, "id">
 
 /** Changes with the question: answers to another question are not used. */
 const version = 1

@@ -61,10 +61,8 @@ export interface Step {
 }
 
 /** A single push: a share of a passage's weight, or of the question's, to everything that an entity joins. */
-interface Push {
-  readonly entity: number
+interface Push extends Step {
   readonly amount: number
-  readonly from: number | undefined
 }
 
 /** Passages from which a step continues, and entities that it passes through: those with the greatest weight. */
@@ -87,7 +85,7 @@ export class Walk {
   private mass: Map<number, number>
   /** The total weight that each passage has received. */
   readonly total: Map<number, number>
-  private readonly came = new Map<number, Step & { readonly amount: number }>()
+  private readonly came = new Map<number, Push>()
 
   constructor(
     seeds: Iterable<readonly [passage: number, weight: number]>,

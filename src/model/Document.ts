@@ -1,15 +1,11 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import { checked, type Fault } from "./checked.ts"
 import { isObject, isWellFormed, isLongerThan, kindOf, mustBeObject, mustHaveLength, notWellFormed } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
 const { bytes: mostBytes, depth: deepest, keys: mostKeys } = limits.metadata
-
-interface MetadataFault {
-  readonly path: ReadonlyArray<string | number>
-  readonly message: string
-}
 
 /** How many bytes a string takes in UTF-8. */
 const utf8Length = (text: string): number => {
@@ -25,15 +21,15 @@ const utf8Length = (text: string): number => {
  * Why metadata cannot be stored unchanged: too much of it, or a value that JSON in UTF-8 cannot represent. It stops at
  * the limits.
  */
-export const metadataFault = (metadata: Readonly<Record<string, unknown>>): MetadataFault | undefined => {
+export const metadataFault = (metadata: Readonly<Record<string, unknown>>): Fault | undefined => {
   let keys = 0
   let bytes = 0
-  const tooMuch: MetadataFault = {
+  const tooMuch: Fault = {
     path: [],
     message: `metadata must be at most ${mostBytes} bytes as JSON in UTF-8`
   }
 
-  const check = (value: unknown, path: ReadonlyArray<string | number>): MetadataFault | undefined => {
+  const check = (value: unknown, path: ReadonlyArray<string | number>): Fault | undefined => {
     // Quotes, commas and similar, without escapes.
     bytes += 1
     if (typeof value === "string") {
@@ -119,52 +115,41 @@ export interface DocumentMetadata extends Metadata {
 
 const decodeSource = ParseResult.decodeUnknownEither(Source)
 
-const fromUnknown = (input: unknown, ast: ParseResult.Type["ast"]) => {
-  const wrong = (message: string, path: ReadonlyArray<string | number> = []) => {
-    const [first, ...rest] = path
-    const issue = new ParseResult.Type(ast, input, message)
-    return Either.left(first === undefined ? issue : new ParseResult.Pointer([first, ...rest], input, issue))
-  }
-  if (!isObject(input)) return wrong(`metadata must be a JSON object, not ${kindOf(input)}`)
+const faultsOf = (input: unknown): ReadonlyArray<Fault> => {
+  if (!isObject(input)) return [{ path: [], message: `metadata must be a JSON object, not ${kindOf(input)}` }]
   const fault = metadataFault(input)
-  if (fault !== undefined) return wrong(fault.message, fault.path)
+  if (fault !== undefined) return [fault]
   const { source, title } = input
   if (title !== undefined && typeof title !== "string")
-    return wrong(`title must be a string, not ${kindOf(title)}`, ["title"])
+    return [{ path: ["title"], message: `title must be a string, not ${kindOf(title)}` }]
   const faulty = source === undefined ? undefined : Either.getLeft(decodeSource(source))
-  if (faulty?._tag === "Some") return Either.left(new ParseResult.Pointer("source", input, faulty.value))
-  return Either.right(input as DocumentMetadata)
+  return faulty?._tag === "Some"
+    ? [{ path: ["source"], message: ParseResult.TreeFormatter.formatIssueSync(faulty.value) }]
+    : []
 }
 
 const about = `Free-form keys and values kept with the document, at most ${limits.metadata.keys} keys and ${limits.metadata.bytes} bytes as JSON`
 
 // Declared by hand: decoding a record key by key takes seconds if there are many keys.
-export const DocumentMetadata: Schema.Schema<DocumentMetadata> = Schema.declare(
-  [],
-  {
-    decode: () => (input, _, ast) => fromUnknown(input, ast),
-    encode: () => (input, _, ast) => fromUnknown(input, ast)
-  },
-  {
-    identifier: "DocumentMetadata",
+export const DocumentMetadata: Schema.Schema<DocumentMetadata> = checked<DocumentMetadata>(faultsOf, {
+  identifier: "DocumentMetadata",
+  description: about,
+  jsonSchema: {
+    type: "object",
     description: about,
-    jsonSchema: {
-      type: "object",
-      description: about,
-      properties: {
-        source: {
-          type: "string",
-          minLength: 1,
-          maxLength: longestSource,
-          description: "Path or label of the document's origin"
-        },
-        title: { type: "string", description: "Title, searched as a separate field and shown with results" }
+    properties: {
+      source: {
+        type: "string",
+        minLength: 1,
+        maxLength: longestSource,
+        description: "Path or label of the document's origin"
       },
-      maxProperties: limits.metadata.keys,
-      additionalProperties: {}
-    }
+      title: { type: "string", description: "Title, searched as a separate field and shown with results" }
+    },
+    maxProperties: limits.metadata.keys,
+    additionalProperties: {}
   }
-)
+})
 
 const Content = Schema.String.pipe(
   Schema.filter((content) => isWellFormed(content) || notWellFormed("content")),

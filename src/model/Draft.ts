@@ -1,17 +1,11 @@
 import type * as Option from "effect/Option"
-import type { DocumentId, Format, Metadata } from "./Document.ts"
+import type { DocumentId, Format } from "./Document.ts"
 import type { Mark } from "./Locator.ts"
-import type { DocumentRef, StoredRef } from "./Stored.ts"
+import type { PreparedDocument, StoredRef } from "./Stored.ts"
 
 /** A document about to be indexed. */
-export interface Draft extends DocumentRef {
-  readonly fingerprint: string
-  readonly content: string
+export interface Draft extends Omit<PreparedDocument, "language" | "passages" | "mentions"> {
   readonly format: Format
-  readonly title?: string | undefined
-  readonly metadata: Metadata
-  readonly origin?: string | undefined
-  readonly line?: number | undefined
   /** The places in the file that stretches of an extracted text come from. */
   readonly marks?: ReadonlyArray<Mark> | undefined
 }

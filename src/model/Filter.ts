@@ -1,6 +1,5 @@
-import * as Either from "effect/Either"
-import * as ParseResult from "effect/ParseResult"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
+import { checked, type Fault } from "./checked.ts"
 import { isObject, codePoints, isLongerThan, isWellFormed, kindOf, notWellFormed, valueText } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
@@ -71,38 +70,20 @@ const filters = (description: string) => ({
   description
 })
 
-const fromUnknown = (ast: ParseResult.Type["ast"]) => (input: unknown) => {
-  const faults = filterFaults(input)
-  if (faults.length === 0) return Either.right(input as Filter)
-  const issues = faults.map(({ message, path }) => {
-    const issue = new ParseResult.Type(ast, input, message)
-    const [first, ...rest] = path
-    return first === undefined ? issue : new ParseResult.Pointer([first, ...rest], input, issue)
-  })
-  return Either.left(issues.length === 1 ? issues[0]! : new ParseResult.Composite(ast, input, issues as never))
-}
-
 const description = `Restricts the search to documents whose metadata match every key: a value to equal, a list of which any may equal, or operators (gte, lte, gt, lt, not, exists). The keys or and and take a list of filters, at least one. At most ${mostKeys} keys in all, ${mostValues} values in a list, ${characters} characters in a string, ${deepest} levels of or and and`
 
-export const Filter: Schema.Schema<Filter> = Schema.declare(
-  [],
-  {
-    decode: () => (input, _, ast) => fromUnknown(ast)(input),
-    encode: () => (input, _, ast) => fromUnknown(ast)(input)
-  },
-  {
-    identifier: "Filter",
+export const Filter: Schema.Schema<Filter> = checked<Filter>((input) => filterFaults(input), {
+  identifier: "Filter",
+  description,
+  jsonSchema: {
+    type: "object",
     description,
-    jsonSchema: {
-      type: "object",
-      description,
-      properties: { or: filters("Filters; at least one must match"), and: filters("Filters; all must match") },
-      additionalProperties: { anyOf: [...scalars, list, operators] },
-      maxProperties: mostKeys,
-      examples: [{ source: "*/docs/*" }, { lang: ["en", "de"], year: { gte: 2020 } }]
-    }
+    properties: { or: filters("Filters; at least one must match"), and: filters("Filters; all must match") },
+    additionalProperties: { anyOf: [...scalars, list, operators] },
+    maxProperties: mostKeys,
+    examples: [{ source: "*/docs/*" }, { lang: ["en", "de"], year: { gte: 2020 } }]
   }
-)
+})
 
 /** Keys that every document has, whatever its metadata. */
 export const columnKeys: ReadonlySet<string> = new Set(["source", "title", "doc_id", "indexed_at"])
@@ -124,11 +105,6 @@ export const keysOf = (filter: Filter): ReadonlySet<string> =>
       return inner === undefined ? [key] : inner.flatMap((each) => [...keysOf(each)])
     })
   )
-
-export interface Fault {
-  readonly path: ReadonlyArray<PropertyKey>
-  readonly message: string
-}
 
 type Json = Readonly<Record<string, unknown>>
 

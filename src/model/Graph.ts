@@ -53,11 +53,7 @@ export interface UnaskedPassage {
 }
 
 /** A step through a collection in search of passages that a model has not read. */
-export interface GraphUnasked {
-  /** Passages that the step checked; 0 at the end. */
-  readonly seen: number
-  /** The last of them; the next step starts after it. */
-  readonly through: number
+export interface GraphUnasked extends Omit<GraphStep, "added"> {
   /** Those that took over the model's answer for the same words. */
   readonly taken: number
   readonly passages: ReadonlyArray<UnaskedPassage>

@@ -198,7 +198,7 @@ export const toProvenance = ({ alsoSearched, degraded, fusion, hint, mode, readA
 })
 
 /** A leg's ranking of a passage: rank from 1, and the leg's own score. */
-interface LegPlace {
+export interface LegPlace {
   readonly rank: number
   readonly score: number
 }

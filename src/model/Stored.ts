@@ -161,10 +161,7 @@ export interface RecentDocument extends DocumentSummary {
 }
 
 /** A sampled passage, with its document's names. */
-export interface SampledPassage {
-  readonly docId: DocumentId
-  readonly source: string | undefined
-  readonly title: string | undefined
+export interface SampledPassage extends Pick<DocumentSummary, "docId" | "source" | "title"> {
   readonly text: string
 }
 
@@ -200,12 +197,8 @@ export interface ReindexState {
 }
 
 /** A passage that waits for its vector of the next embedder. */
-export interface Unembedded {
+export interface Unembedded extends Omit<EmbeddedPassage, "vector"> {
   readonly id: number
-  readonly title: string | undefined
-  readonly heading: ReadonlyArray<string>
-  readonly tableHeader?: string | undefined
-  readonly text: string
 }
 
 export interface Reindexed {

@@ -41,8 +41,7 @@ export const planWhole = <A extends Sized>(
   const free = segments.filter((segment) => !isTaken(segment))
   const chosen = fitting(free)
   if (chosen.length > 0 || free.length < segments.length) return chosen
-  const worn = free.find(({ dead }) => dead > 0)
-  return worn === undefined ? [] : [worn]
+  return free.filter(({ dead }) => dead > 0).slice(0, 1)
 }
 
 /** The segments to merge next if no deleted passages are to remain. */
@@ -73,6 +72,5 @@ export const plan = <A extends Sized>(
       }
     }
   }
-  const worn = segments.find((segment) => !isTaken(segment) && segment.dead > segment.passages * mostDead)
-  return worn === undefined ? [] : [worn]
+  return segments.filter((segment) => !isTaken(segment) && segment.dead > segment.passages * mostDead).slice(0, 1)
 }

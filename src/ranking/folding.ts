@@ -88,15 +88,9 @@ interface Fold {
   readonly similar: ReadonlyArray<Hit>
 }
 
-interface FoldOptions {
+interface FoldOptions extends Pick<Listing, "fold" | "perDocument" | "filled"> {
   /** Length of the list. */
   readonly limit: number
-  /** Whether near-duplicates and overlapping neighbours are folded into the better hit. */
-  readonly fold: boolean
-  /** Most places per document, 0 for any number; its other passages come after all others. */
-  readonly perDocument: number
-  /** Places that folded and postponed hits fill, if not all. */
-  readonly filled?: number | undefined
 }
 
 interface FoldedList {

@@ -1,4 +1,5 @@
 import { type Scored, byScore, falling } from "../model/Passage.ts"
+import type { LegPlace } from "../model/SearchResult.ts"
 
 /** One leg's candidates with its own scores, best first, each passage once. */
 export interface Leg {
@@ -18,20 +19,14 @@ export interface FusionOptions {
   readonly tieOrder: (a: number, b: number) => number
 }
 
-/** A leg's place for a candidate: rank from 1, and the leg's own score. */
-export interface Place {
-  readonly rank: number
-  readonly score: number
-}
-
 /** A fused candidate; a place is missing if the leg did not rank it. */
 export interface Fused extends Scored {
   /**
    * Decides between equal scores: for reciprocal ranks, the score-fused score, as far as the legs' rankings provide it.
    */
   readonly second: number
-  readonly vector: Place | undefined
-  readonly keyword: Place | undefined
+  readonly vector: LegPlace | undefined
+  readonly keyword: LegPlace | undefined
   /** What each leg adds to the score. */
   readonly parts: { readonly vector: number; readonly keyword: number }
 }
@@ -39,8 +34,8 @@ export interface Fused extends Scored {
 /** A passage and its places in the legs. */
 interface Candidate {
   readonly id: number
-  readonly vector: Place | undefined
-  keyword: Place | undefined
+  readonly vector: LegPlace | undefined
+  keyword: LegPlace | undefined
 }
 
 const candidatesOf = (vector: ReadonlyArray<Scored>, keyword: ReadonlyArray<Scored>) => {
@@ -64,14 +59,14 @@ const candidatesOf = (vector: ReadonlyArray<Scored>, keyword: ReadonlyArray<Scor
 /** RRF's constant where none is given. */
 export const usualK = 10
 
-const reciprocal = (place: Pick<Place, "rank"> | undefined, k: number): number =>
+const reciprocal = (place: Pick<LegPlace, "rank"> | undefined, k: number): number =>
   place === undefined ? 0 : (k + 1) / (k + place.rank)
 
 /** Scores divided by their maximum; unchanged if none is positive, since dividing would reverse their order. */
 const normalised = (
   { scoreOf }: Leg,
   candidates: ReadonlyArray<Candidate>,
-  placeIn: (candidate: Candidate) => Place | undefined
+  placeIn: (candidate: Candidate) => LegPlace | undefined
 ): Float64Array => {
   const scores = new Float64Array(candidates.length)
   let max = 0

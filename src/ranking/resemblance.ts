@@ -1,3 +1,5 @@
+import { lazily } from "../model/lazily.ts"
+
 /** A text prepared for comparison: the hashes of its words, in order. */
 export interface Sketch {
   readonly words: Uint32Array
@@ -107,18 +109,13 @@ export const sketch = (texts: ReadonlyArray<string>): Sketch => {
 
 /** A text seen, and all its shingles once something is compared with it. */
 class Known {
-  private all: Set<number> | undefined
-
   constructor(readonly sketch: Sketch) {}
 
-  get shingles(): ReadonlySet<number> {
-    if (this.all === undefined) {
-      const found = new Set<number>()
-      forShingles(this.sketch.words, (shingle) => found.add(shingle))
-      this.all = found
-    }
-    return this.all
-  }
+  readonly shingles = lazily(() => {
+    const found = new Set<number>()
+    forShingles(this.sketch.words, (shingle) => found.add(shingle))
+    return found
+  })
 }
 
 /** How many numbers two lists have in common, both rising. */
@@ -188,9 +185,9 @@ const hasAll = (all: ReadonlySet<number>, some: ReadonlySet<number>): boolean =>
 const isAlike = (before: Known, next: Known): boolean => {
   const isWithin = hasAll(before.sketch.numbers, next.sketch.numbers)
   if (!isWithin && !hasAll(next.sketch.numbers, before.sketch.numbers)) return false
-  const [some, others] =
-    before.shingles.size < next.shingles.size ? [before.shingles, next.shingles] : [next.shingles, before.shingles]
+  const [told, own] = [before.shingles(), next.shingles()]
+  const [some, others] = told.size < own.size ? [told, own] : [own, told]
   let common = 0
   for (const shingle of some) if (others.has(shingle)) common++
-  return common >= alike * (some.size + others.size - common) || (isWithin && common >= contained * next.shingles.size)
+  return common >= alike * (some.size + others.size - common) || (isWithin && common >= contained * own.size)
 }

@@ -2,180 +2,6 @@ import { deserialize, serialize } from "node:v8"
 import { UnsupportedTokenizer } from "./TokenizerJson.ts"
 import { hashSeed, hashSlot, hashStep } from "./model.ts"
 
-/*
- * Finds a value in the UTF-8 of a JSON text without parsing it. Bytes that are not JSON give a wrong offset or none:
- * the caller must check what is there.
- */
-
-const byte = {
-  quote: 0x22,
-  comma: 0x2c,
-  colon: 0x3a,
-  openBracket: 0x5b,
-  backslash: 0x5c,
-  closeBracket: 0x5d,
-  openBrace: 0x7b,
-  closeBrace: 0x7d
-} as const
-
-/** The offset of a string's closing quote; the end if it has none. */
-const stringEnd = (json: Uint8Array, open: number): number => {
-  let at = open + 1
-  for (; at < json.length && json[at] !== byte.quote; at++) if (json[at] === byte.backslash) at++
-  return Math.min(at, json.length)
-}
-
-const skipSpace = (json: Uint8Array, at: number): number => {
-  while (json[at]! <= 0x20) at++
-  return at
-}
-
-/** The offset after the value that starts at `start`. */
-const valueEnd = (json: Uint8Array, start: number): number => {
-  let depth = 0
-  for (let i = start; i < json.length; i++) {
-    const c = json[i]
-    if (c === byte.quote) i = stringEnd(json, i)
-    else if (c === byte.openBrace || c === byte.openBracket) depth++
-    else if (c === byte.closeBrace || c === byte.closeBracket) depth--
-    else if (c === byte.comma && depth === 0) return i
-    if (depth < 0) return i
-  }
-  return json.length
-}
-
-/** The start of a key's value in the object that starts at or after an offset; -1 if there is none. */
-const memberStart = (json: Uint8Array, object: number, key: string): number => {
-  const utf8 = new TextDecoder()
-  let at = skipSpace(json, object)
-  if (json[at] !== byte.openBrace) return -1
-  do {
-    at = skipSpace(json, at + 1)
-    if (json[at] !== byte.quote) return -1
-    const end = stringEnd(json, at)
-    const colon = skipSpace(json, end + 1)
-    if (json[colon] !== byte.colon) return -1
-    const value = skipSpace(json, colon + 1)
-    if (utf8.decode(json.subarray(at + 1, end)) === key) return value
-    at = skipSpace(json, valueEnd(json, value))
-  } while (json[at] === byte.comma)
-  return -1
-}
-
-const largestId = 2 ** 31 - 1
-
-/**
- * Reads the object `{"token": id, …}` or the list `[["token", score], …]` at an offset in UTF-8. One call per entry,
- * because a method that is called often is compiled long before a loop that runs often.
- */
-class EntryReader {
-  /** The offset after the last entry read. */
-  at: number
-  /** The entry's token, as a range of the bytes with its hash, and its number. */
-  start = 0
-  end = 0
-  hash = 0
-  number = 0
-  readonly listed: boolean
-  private readonly json: Uint8Array
-  private readonly close: number
-
-  /** Escaped tokens are unescaped in place, so the reader must own the bytes. */
-  constructor(json: Uint8Array, at: number) {
-    this.json = json
-    this.listed = json[at] === byte.openBracket
-    this.close = this.listed ? byte.closeBracket : byte.closeBrace
-    this.at = skipSpace(json, at + 1)
-  }
-
-  /** False if there is no further entry. Throws UnsupportedTokenizer if there is anything else. */
-  next(): boolean {
-    const { json, listed } = this
-    const entry = this.at
-    if (json[entry] === this.close) {
-      this.at++
-      return false
-    }
-    let at = entry
-    if (listed) at = json[at] === byte.openBracket ? skipSpace(json, at + 1) : this.fail(entry)
-    if (json[at] !== byte.quote) this.fail(entry)
-    at = skipSpace(json, this.readToken(at + 1) + 1)
-    if (json[at] !== (listed ? byte.comma : byte.colon)) this.fail(entry)
-    at = this.readNumber(skipSpace(json, at + 1))
-    const { number } = this
-    const fits = listed ? Number.isFinite(number) : Number.isInteger(number) && number >= 0 && number <= largestId
-    if (!fits) this.fail(entry)
-    at = skipSpace(json, at)
-    if (listed) at = json[at] === byte.closeBracket ? skipSpace(json, at + 1) : this.fail(entry)
-    if (json[at] === byte.comma) at = skipSpace(json, at + 1)
-    else if (json[at] !== this.close) this.fail(entry)
-    this.at = at
-    return true
-  }
-
-  /** Returns the offset of the closing quote. */
-  private readToken(start: number): number {
-    const { json } = this
-    let hash = hashSeed
-    let at = start
-    for (; json[at] !== byte.quote && json[at] !== byte.backslash && at < json.length; at++)
-      hash = hashStep(hash, json[at]!)
-    this.start = start
-    this.end = at
-    this.hash = hash
-    return json[at] === byte.quote ? at : this.readEscaped(start)
-  }
-
-  private readEscaped(start: number): number {
-    const close = stringEnd(this.json, start - 1)
-    const escaped = new TextDecoder().decode(this.json.subarray(start - 1, close + 1))
-    let token: unknown
-    try {
-      token = JSON.parse(escaped)
-    } catch {
-      this.fail(start - 1)
-    }
-    const { written } = new TextEncoder().encodeInto(String(token), this.json.subarray(start, close))
-    this.end = start + written
-    this.hash = hashSeed
-    for (let i = start; i < this.end; i++) this.hash = hashStep(this.hash, this.json[i]!)
-    return close
-  }
-
-  /** Returns the offset after the number, which is NaN if there is none. */
-  private readNumber(start: number): number {
-    const { json } = this
-    let at = start
-    let value = 0
-    for (; json[at]! >= 0x30 && json[at]! <= 0x39; at++) value = value * 10 + json[at]! - 0x30
-    const digits = at
-    while (
-      json[at]! > 0x20 &&
-      json[at] !== byte.comma &&
-      json[at] !== byte.closeBracket &&
-      json[at] !== byte.closeBrace
-    ) {
-      at++
-    }
-    this.number =
-      at === start
-        ? NaN
-        : at === digits
-          ? value
-          : Number(String.fromCharCode(...json.subarray(start, Math.min(at, start + 40))))
-    return at
-  }
-
-  private fail(at: number): never {
-    const found = new TextDecoder().decode(this.json.subarray(at, at + 32))
-    throw new UnsupportedTokenizer({
-      reason:
-        `model.vocab is damaged at byte ${at} of ${this.json.length}: ` +
-        `expected a token and its ${this.listed ? "score" : "id"}, found ${found === "" ? "the end" : JSON.stringify(found)}`
-    })
-  }
-}
-
 /** The tokens of a model, in UTF-8, and their ids. */
 export interface Vocabulary {
   /** `ids`: from an object of tokens and ids. `scores`: from a list of tokens and scores, with ids by position. */
@@ -192,7 +18,7 @@ export interface Vocabulary {
   readonly longest: (first: number, second: number) => number
 }
 
-/** Tokens by their bytes: an open-addressing table whose keys are ranges of the file itself. */
+/** Tokens by their bytes: an open-addressing table whose keys are ranges of one array. */
 class TokenTable {
   size = 0
   private slots = new Int32Array(1 << 17)
@@ -284,23 +110,81 @@ interface Contents extends Pick<Vocabulary, "kind" | "size" | "scores"> {
   readonly longest: Uint16Array
 }
 
-const readAt = (json: Uint8Array, place: number): readonly [Contents, number] => {
-  const reader = new EntryReader(json, place)
-  const table = new TokenTable(json)
+/** An entry of an object of tokens and ids, or of a list of tokens and scores, up to the next one. */
+const entries = {
+  ids: /(")([^"\\]*(?:\\.[^"\\]*)*)"\s*:\s*([^\s,}]+)\s*([,}])\s*/y,
+  scores: /(\[\s*")([^"\\]*(?:\\.[^"\\]*)*)"\s*,\s*([^\s,\]]+)\s*\]\s*([,\]])\s*/y
+}
+
+const largestId = 2 ** 31 - 1
+const isId = (number: number): boolean => Number.isInteger(number) && number >= 0 && number <= largestId
+
+/** Puts a token in place of its JSON; returns where it ends, undefined if that is none. */
+const unescape = (bytes: Buffer, start: number, end: number): number | undefined => {
+  try {
+    return start + bytes.write(JSON.parse(`"${bytes.toString("utf8", start, end)}"`) as string, start)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The vocabulary `{"token": id, …}` or `[["token", score], …]` at a place of a file, and where it ends; `json` has a
+ * character for each of the bytes. Throws UnsupportedTokenizer.
+ */
+const readAt = (bytes: Buffer, json: string, place: number): readonly [Contents, number] => {
+  const kind = json[place] === "[" ? "scores" : "ids"
+  const entry = entries[kind]
+  const table = new TokenTable(bytes)
   const scores: Array<number> = []
   const wordless = new Set<number>()
   const longest = new Uint16Array(0x10000).fill(1)
   let size = 0
-  while (reader.next()) {
-    const { end, hash, number, start } = reader
-    const id = reader.listed ? scores.push(number) - 1 : number
+  let at = place + 1
+  while (/\s/.test(json.charAt(at))) at++
+  if (/[\]}]/.test(json.charAt(at))) return [{ kind, size, scores, table, wordless, longest }, at + 1]
+  for (let sign = ","; sign === ",";) {
+    entry.lastIndex = at
+    const found = entry.exec(json)
+    const number = Number(found?.[3])
+    const start = at + (found?.[1]!.length ?? 0)
+    const token = found?.[2] ?? ""
+    const plainEnd = start + token.length
+    const end = token.includes("\\") ? unescape(bytes, start, plainEnd) : plainEnd
+    if (end === undefined || !(kind === "ids" ? isId(number) : Number.isFinite(number))) {
+      const there = bytes.toString("utf8", at, at + 32)
+      throw new UnsupportedTokenizer({
+        reason:
+          `model.vocab is damaged at byte ${at} of ${bytes.length}: expected a token and its ` +
+          `${kind === "ids" ? "id" : "score"}, found ${there === "" ? "the end" : JSON.stringify(there)}`
+      })
+    }
+    let hash = hashSeed
+    for (let i = start; i < end; i++) hash = hashStep(hash, bytes[i]!)
+    const id = kind === "ids" ? number : scores.push(number) - 1
     table.add(start, end, hash, id)
-    if (!hasLetterOrDigit(json, start, end)) wordless.add(id)
+    if (!hasLetterOrDigit(bytes, start, end)) wordless.add(id)
     if (id >= size) size = id + 1
-    const pair = (json[start]! << 8) | json[start + 1]!
+    const pair = (bytes[start]! << 8) | bytes[start + 1]!
     if (end - start > longest[pair]!) longest[pair] = end - start
+    at = entry.lastIndex
+    sign = found![4]!
   }
-  return [{ kind: reader.listed ? "scores" : "ids", size, scores, table, wordless, longest }, reader.at]
+  return [{ kind, size, scores, table, wordless, longest }, at]
+}
+
+/** Where the model's vocabulary begins in a tokenizer.json; undefined: it has none. */
+const placeOf = (json: string): number | undefined => {
+  for (const { 0: key, index } of json.matchAll(/"vocab"\s*:\s*(?=[[{])/g)) {
+    const place = index + key.length
+    try {
+      const { model } = JSON.parse(`${json.slice(0, place)}null}}`) as { readonly model?: { readonly vocab?: unknown } }
+      if (model?.vocab === null) return place
+    } catch {
+      // It is the vocabulary of something else.
+    }
+  }
+  return undefined
 }
 
 const vocabularyOf = ({ longest, table, wordless, ...rest }: Contents): Vocabulary => ({
@@ -321,15 +205,14 @@ interface Taken {
 }
 
 /** JSON.parse would make an object of all tokens, which takes longer than the rest of loading a model. */
-const taken = (json: Uint8Array): Taken => {
+const taken = (file: Uint8Array): Taken => {
   const utf8 = new TextDecoder()
-  const model = memberStart(json, 0, "model")
-  const start = model === -1 ? -1 : memberStart(json, model, "vocab")
-  if (start === -1 || (json[start] !== byte.openBrace && json[start] !== byte.openBracket)) {
-    return { rest: utf8.decode(json), contents: undefined }
-  }
-  const [contents, end] = readAt(new Uint8Array(json), start)
-  return { rest: `${utf8.decode(json.subarray(0, start))}null${utf8.decode(json.subarray(end))}`, contents }
+  const bytes = Buffer.from(file)
+  const json = bytes.toString("latin1")
+  const place = placeOf(json)
+  if (place === undefined) return { rest: utf8.decode(file), contents: undefined }
+  const [contents, end] = readAt(bytes, json, place)
+  return { rest: `${utf8.decode(file.subarray(0, place))}null${utf8.decode(file.subarray(end))}`, contents }
 }
 
 /** A tokenizer.json as `takeVocabulary` takes it in a tenth of the time, by the same version of this code. */
