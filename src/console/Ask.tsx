@@ -235,14 +235,7 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
               request={{
                 path: "/ask",
                 body,
-                cli: commandLine(
-                  "clew",
-                  "ask",
-                  body.query,
-                  "-k",
-                  String(topK),
-                  ...(collection === undefined ? [] : ["--collection", collection])
-                ),
+                cli: commandLine("ask", body.query, { "-k": topK, "--collection": collection }),
                 mcp: { tool: "get_prompt", arguments: { query: body.query, top_k: topK, collection } },
                 typescript:
                   inTypeScript("answer", "ask", body)

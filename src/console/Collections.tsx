@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks"
 import { href } from "./address.ts"
 import { begin, call } from "./api.ts"
-import { inTypeScript } from "./asking.ts"
+import { commandLine, inTypeScript } from "./asking.ts"
 import { useAttempt, useEvery, useGet, useMay, useShell } from "./hooks.ts"
 import { count, when } from "./matching.ts"
 import { Columns, Confirm, CopyAs, Field, Progress, Trouble, Waiting } from "./Parts.tsx"
@@ -117,7 +117,7 @@ export const CollectionList = () => {
         <CopyAs
           request={{
             path: "/collections",
-            cli: "clew collections",
+            cli: commandLine("collections"),
             mcp: { tool: "collection_info", arguments: {} },
             typescript: inTypeScript("collections", "collections")
           }}

@@ -182,7 +182,11 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
             request={{
               path: "/compare",
               body,
-              cli: `${commandLine("clew", "query", asked, ...flagsOf(a, { topK, collection }))}\n${commandLine("clew", "query", asked, ...flagsOf(b, { topK, collection }))}`,
+              cli: [a, b]
+                .map((each) =>
+                  commandLine("query", asked, { "-k": topK, ...flagsOf(each), "--collection": collection })
+                )
+                .join("\n"),
               mcp: { tool: "search", arguments: { query: asked, top_k: topK, collection, ...settingsOf(a) } },
               typescript: inTypeScript("{ a, b, moves }", "compare", body)
             }}

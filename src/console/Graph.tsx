@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks"
 import { type Address, go, href } from "./address.ts"
-import { call, type Given, query } from "./api.ts"
+import { type Given, query } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { Canvas } from "./Canvas.tsx"
 import { type Edge, grown, isPath, type Network, noNetwork, type Picked } from "./drawing.ts"
-import { useGet, useHome, useLoad, useShell } from "./hooks.ts"
+import { useGet, useHome, useShell } from "./hooks.ts"
 import { count } from "./matching.ts"
 import { CopyAs, Empty, Facts, Field, SourcePath, Trouble, Waiting } from "./Parts.tsx"
 import { CollectionField } from "./Settings.tsx"
@@ -172,9 +172,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
   const entity = useGet<Entity>(
     name === undefined || isBetween ? undefined : entityPath(name, collection, { limit: neighbours })
   )
-  const path = useLoad<Path>(isBetween ? JSON.stringify([from, to, collection]) : undefined, (signal) =>
-    call<Path>("GET", `/graph/path${query({ collection, from, to })}`, { signal })
-  )
+  const path = useGet<Path>(isBetween ? `/graph/path${query({ collection, from, to })}` : undefined)
   const show = (found: Entity, base: Network) => setNetwork(grown(base, [found, ...found.neighbours], edgesOf(found)))
   useEffect(() => {
     if (entity.value === undefined || !entity.isCurrent) return
@@ -197,17 +195,16 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
   }, [path.value])
   const failure = listed.failure ?? entity.failure ?? path.failure
   const hasGraph = name !== undefined || isBetween
-  const cli = collection === undefined ? [] : ["--collection", collection]
   const request = isBetween
     ? {
         path: `/graph/path${query({ collection, from, to })}`,
-        cli: commandLine("clew", "graph", "path", from, to, ...cli),
+        cli: commandLine("graph", "path", from, to, { "--collection": collection }),
         mcp: { tool: "graph_query", arguments: { name: from, to, collection } },
         typescript: inTypeScript("{ steps }", "path", from, to, ...(collection === undefined ? [] : [collection]))
       }
     : {
         path: entityPath(name ?? "", collection),
-        cli: commandLine("clew", "graph", "query", name ?? "", ...cli),
+        cli: commandLine("graph", "query", name ?? "", { "--collection": collection }),
         mcp: { tool: "graph_query", arguments: { name, collection } },
         typescript: inTypeScript("entity", "entity", name, ...(collection === undefined ? [] : [{ collection }]))
       }

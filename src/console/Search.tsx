@@ -198,7 +198,12 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   const request = {
     path: "/query",
     body,
-    cli: commandLine("clew", "query", asked, ...flagsOf(choice, { topK, collection, filter })),
+    cli: commandLine("query", asked, {
+      "-k": topK,
+      ...flagsOf(choice),
+      "--collection": collection,
+      "--filter": filter && JSON.stringify(filter)
+    }),
     mcp: { tool: "search", arguments: body },
     typescript: inTypeScript("{ results }", "query", body)
   }
