@@ -105,8 +105,7 @@ export const CollectionList = () => {
         {mayWrite && who.collections === undefined && (
           <form
             class="inline"
-            onSubmit={(event) => {
-              event.preventDefault()
+            onSubmit={() => {
               if (name.trim() !== "") void create()
             }}
           >

@@ -147,8 +147,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
         <form
           class="grow"
           role="search"
-          onSubmit={(event) => {
-            event.preventDefault()
+          onSubmit={() => {
             if (text.trim() !== "") change({ q: text.trim(), judge: undefined })
           }}
         >

@@ -226,7 +226,6 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
         <form
           class="between"
           onSubmit={(event) => {
-            event.preventDefault()
             const form = new FormData(event.currentTarget)
             const [start, end] = [String(form.get("from")).trim(), String(form.get("to")).trim()]
             if (start !== "" && end !== "") change({ from: start, to: end, name: undefined })

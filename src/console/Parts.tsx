@@ -86,8 +86,7 @@ export const Confirm = ({
     <Dialog title={title} onClose={running ? undefined : keep}>
       <form
         class="fields"
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={() => {
           if (isEntered) void attempt(run).then((isDone) => isDone && onDone(true))
         }}
       >

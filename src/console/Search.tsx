@@ -225,8 +225,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
       <div class="ask-line">
         <form
           role="search"
-          onSubmit={(event) => {
-            event.preventDefault()
+          onSubmit={() => {
             commit()
             document.querySelector<HTMLElement>("[data-hit]")?.focus()
           }}

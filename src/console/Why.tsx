@@ -169,13 +169,7 @@ export const WhyNot = ({
   return (
     <details class="why-not" open={asked !== undefined}>
       <summary>Why is a document not here?</summary>
-      <form
-        class="inline"
-        onSubmit={(event) => {
-          event.preventDefault()
-          go(href("search", { ...given, why: source.trim() }))
-        }}
-      >
+      <form class="inline" onSubmit={() => go(href("search", { ...given, why: source.trim() }))}>
         <Field label="Its source" placeholder="docs/tides.md" value={source} maxLength={4096} onText={setSource} />
         <button type="submit">Explain</button>
       </form>
