@@ -19,15 +19,8 @@ const entityPath = (name: string, collection: string | undefined, more: Given = 
 const edgesOf = ({ name, neighbours: all }: Entity): ReadonlyArray<Edge> =>
   all.map((each) => ({ from: name, to: each.name, ...each }))
 
-const place = ({
-  line,
-  locator,
-  source
-}: {
-  readonly source: string
-  readonly line: number
-  readonly locator?: string | undefined
-}): string => `${source}${locator ?? `:${line}`}`
+const place = ({ line, locator, source }: Pick<Edge, "line" | "locator" | "source">): string =>
+  `${source}${locator ?? `:${line}`}`
 
 /** The first of each name: a document is called by its title, its file's name, and the paths of links. */
 const once = <A extends { readonly name: string }>(all: ReadonlyArray<A>): ReadonlyArray<A> => {

@@ -12,11 +12,7 @@ export const placeText = ({
   end_line: end,
   locator,
   start_line: start
-}: {
-  readonly locator?: string | undefined
-  readonly start_line: number
-  readonly end_line: number
-}): string => {
+}: Pick<Hit["metadata"], "locator" | "start_line" | "end_line">): string => {
   const [, name, value] = /^#(page|slide|cell|t)=(.{1,40})$/.exec(locator ?? "") ?? []
   if (value !== undefined) return name === "t" ? `at ${value}` : `${name} ${value}`
   if (locator !== undefined) return locator.slice(1)
