@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import { type Address, go, href, numberIn } from "./address.ts"
+import { type Address, go, href } from "./address.ts"
 import { call, type Given } from "./api.ts"
 import {
   type Choice,
@@ -9,7 +9,8 @@ import {
   flagsOf,
   inTypeScript,
   settingsOf,
-  describeChoice
+  describeChoice,
+  topKIn
 } from "./asking.ts"
 import { placeText } from "./Hit.tsx"
 import { useAfter, useLoad, useMay, useShell } from "./hooks.ts"
@@ -23,6 +24,10 @@ import type { Compared, Found } from "./wire.ts"
 
 const pause = 120
 const excerptLength = 180
+const sides = [
+  ["A", "a", "b"],
+  ["B", "b", "a"]
+] as const
 
 /** How a passage's rank differs from that on the other side. */
 const Move = ({ other, rank }: { readonly rank: number; readonly other: number | undefined }) => {
@@ -128,7 +133,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
   const [text, setText] = useState(asked)
   const a = choiceIn(given, "a.")
   const b = choiceIn({ "b.mode": "meaning", ...given }, "b.")
-  const topK = numberIn(given["k"], 1, 100) ?? 10
+  const topK = topKIn(given)
   const collection = given["c"]
   const isJudging = given["judge"] !== undefined && mayJudge
   const change = (more: Given, replacing = false) => go(href("compare", { ...given, ...more }), replacing)
@@ -213,24 +218,18 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
             </p>
           )}
           <div class={isSlow && !isCurrent ? "sides results is-old" : "sides"} aria-busy={isLoading}>
-            <Side
-              name="A"
-              question={asked}
-              choice={a}
-              found={value?.a}
-              other={value?.b}
-              words={words}
-              onChange={(next) => change(choiceTo(next, "a."), true)}
-            />
-            <Side
-              name="B"
-              question={asked}
-              choice={b}
-              found={value?.b}
-              other={value?.a}
-              words={words}
-              onChange={(next) => change({ ...choiceTo(next, "b."), "b.mode": next.mode }, true)}
-            />
+            {sides.map(([name, own, other]) => (
+              <Side
+                key={name}
+                name={name}
+                question={asked}
+                choice={own === "a" ? a : b}
+                found={value?.[own]}
+                other={value?.[other]}
+                words={words}
+                onChange={(next) => change({ ...choiceTo(next, `${own}.`), [`${own}.mode`]: next.mode }, true)}
+              />
+            ))}
           </div>
         </>
       )}

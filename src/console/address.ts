@@ -21,6 +21,9 @@ const read = (): Address => {
   }
 }
 
+/** What the address of an opened passage has of its own. */
+export const noPassage = { open: undefined, in: undefined, n: undefined }
+
 export const href = (view: View, given: Given = {}): string => `/console/${view}${query(given)}`
 
 /** Goes there, as a step of its own for the browser's back key, or in place of the present one. */

@@ -49,6 +49,9 @@ export const choiceIn = (given: Readonly<Record<string, string>>, prefix = ""): 
   min: numberIn(given[`${prefix}min`], 0, 1)
 })
 
+/** How many passages an address wants. */
+export const topKIn = (given: Readonly<Record<string, string>>): number => numberIn(given["k"], 1, 100) ?? 10
+
 export const choiceTo = ({ alpha, fusion, graph, min, mode }: Choice, prefix = ""): Given => ({
   [`${prefix}mode`]: mode === "hybrid" ? undefined : mode,
   [`${prefix}alpha`]: alpha,
