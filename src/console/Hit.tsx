@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks"
 import { splitSource, when } from "./matching.ts"
-import { Bar, OpenIn, SourcePath } from "./Parts.tsx"
+import { OpenIn, SourcePath, Track } from "./Parts.tsx"
 import { Excerpt, Marked } from "./Text.tsx"
 import { WhyHit } from "./Why.tsx"
 import type { Hit } from "./wire.ts"
@@ -19,7 +19,24 @@ export const placeText = ({
   return start === end ? `line ${start}` : `lines ${start}–${end}`
 }
 
-const sure = (relevance: number): string => `${Math.round(100 * relevance)} % likely`
+/** How likely a hit is to answer, as a bar with its number. */
+const Likely = ({ relevance }: { readonly relevance: number }) => {
+  const text = `${Math.round(100 * relevance)} % likely`
+  return (
+    <span
+      class="bar"
+      role="meter"
+      aria-label="Likely to answer"
+      aria-valuemin={0}
+      aria-valuemax={1}
+      aria-valuenow={relevance}
+      aria-valuetext={text}
+    >
+      <Track share={relevance} />
+      <span class="told">{text}</span>
+    </span>
+  )
+}
 
 export const HitItem = ({
   hit,
@@ -76,7 +93,7 @@ export const HitItem = ({
       </p>
       {shown}
       <div class="foot">
-        {relevance !== undefined && <Bar label="Likely to answer" share={relevance} text={sure(relevance)} />}
+        {relevance !== undefined && <Likely relevance={relevance} />}
         <button type="button" class="link" aria-expanded={isExplained} onClick={() => explain(!isExplained)}>
           Why
         </button>
