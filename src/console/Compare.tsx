@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import { type Address, go, href } from "./address.ts"
+import { type Address, go, href, hrefOf } from "./address.ts"
 import { call, type Given } from "./api.ts"
 import {
   type Choice,
@@ -97,15 +97,7 @@ const Side = ({
               <span class="rank">{at + 1}</span>
               <div>
                 <h2>
-                  <a
-                    href={href("search", {
-                      q: question,
-                      open: metadata.doc_id,
-                      in: metadata.collection,
-                      n: metadata.chunk_index
-                    })}
-                    data-hit
-                  >
+                  <a href={hrefOf(metadata, { q: question })} data-hit>
                     {metadata.title ?? splitSource(metadata.source)[1]}
                   </a>
                 </h2>

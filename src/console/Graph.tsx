@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks"
-import { type Address, go, href } from "./address.ts"
+import { type Address, go, href, hrefOf } from "./address.ts"
 import { type Given, query } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { Canvas } from "./Canvas.tsx"
@@ -105,16 +105,7 @@ const About = ({
       <ul class="names">
         {value.mentions.slice(0, 20).map((mention, at) => (
           <li key={at}>
-            <a
-              class="link path"
-              title={place(mention)}
-              href={href("search", {
-                q: value.name,
-                open: mention.doc_id,
-                in: collection ?? "default",
-                n: mention.chunk_index
-              })}
-            >
+            <a class="link path" title={place(mention)} href={hrefOf({ ...mention, collection }, { q: value.name })}>
               <bdi>{place(mention)}</bdi>
             </a>
             <small>{mention.relation}</small>

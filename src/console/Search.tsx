@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
-import { type Address, go, href, noPassage } from "./address.ts"
+import { type Address, go, href, hrefOf, noPassage } from "./address.ts"
 import { call, type Given, query } from "./api.ts"
 import {
   choiceIn,
@@ -190,8 +190,6 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   }
   useKeys({ ArrowDown: move(1), ArrowUp: move(-1), j: move(1), k: move(-1), s: () => openDrawer(true) })
 
-  const openAddress = ({ metadata }: Hit) =>
-    href("search", { ...given, open: metadata.doc_id, in: metadata.collection, n: metadata.chunk_index })
   const opened = given["open"]
   const request = {
     path: "/query",
@@ -212,7 +210,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
         hit={hit}
         rank={from + at + 1}
         words={words}
-        to={openAddress(hit)}
+        to={hrefOf(hit.metadata, given)}
         isOpen={hit.metadata.doc_id === opened && String(hit.metadata.chunk_index) === given["n"]}
         onOpen={commit}
       />
