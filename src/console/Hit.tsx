@@ -1,4 +1,5 @@
 import { useMemo, useState } from "preact/hooks"
+import { type Address, hrefOf } from "./address.ts"
 import { splitSource, when } from "./matching.ts"
 import { OpenIn, SourcePath, Track } from "./Parts.tsx"
 import { Excerpt, Marked } from "./Text.tsx"
@@ -39,23 +40,21 @@ const Likely = ({ relevance }: { readonly relevance: number }) => {
 }
 
 export const HitItem = ({
+  given,
   hit,
-  isOpen,
   onOpen,
   rank,
-  to,
   words
-}: {
+}: Pick<Address, "given"> & {
   readonly hit: Hit
   readonly rank: number
   readonly words: ReadonlyArray<string>
-  readonly to: string
-  readonly isOpen: boolean
   readonly onOpen: () => void
 }) => {
   const [isExplained, explain] = useState(false)
   const { metadata, relevance, text } = hit
   const { heading, source, title } = metadata
+  const isOpen = metadata.doc_id === given["open"] && String(metadata.chunk_index) === given["n"]
   const [folder, name] = splitSource(source)
   // While one types, the list is rendered several times, and what is marked stays the same.
   const [called, shown] = useMemo(() => {
@@ -76,7 +75,7 @@ export const HitItem = ({
   return (
     <li class={isOpen ? "hit is-open" : "hit"} value={rank}>
       <h2>
-        <a href={to} data-hit onClick={onOpen} aria-current={isOpen ? "true" : undefined}>
+        <a href={hrefOf(metadata, given)} data-hit onClick={onOpen} aria-current={isOpen ? "true" : undefined}>
           {called}
         </a>
       </h2>

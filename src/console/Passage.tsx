@@ -13,6 +13,10 @@ import type { Document, Found, Hit } from "./wire.ts"
 const around = 5000
 const further = 20_000
 const mostHits = 50
+const steps = [
+  [-1, "Previous", "↑"],
+  [1, "Next", "↓"]
+] as const
 
 interface Props extends Pick<Address, "given"> {
   readonly docId: string
@@ -123,24 +127,18 @@ export const Passage = ({ docId, given, results, words }: Props) => {
         <>
           {places.length > 1 && (
             <p class="actions">
-              <button
-                type="button"
-                class="icon"
-                disabled={at <= 0}
-                onClick={() => step(-1)}
-                aria-label="Previous hit in this document"
-              >
-                ↑
-              </button>
-              <button
-                type="button"
-                class="icon"
-                disabled={at >= places.length - 1}
-                onClick={() => step(1)}
-                aria-label="Next hit in this document"
-              >
-                ↓
-              </button>
+              {steps.map(([by, which, sign]) => (
+                <button
+                  key={by}
+                  type="button"
+                  class="icon"
+                  disabled={places[at + by] === undefined}
+                  onClick={() => step(by)}
+                  aria-label={`${which} hit in this document`}
+                >
+                  {sign}
+                </button>
+              ))}
               <span class="told">
                 hit {at + 1} of {places.length}
               </span>

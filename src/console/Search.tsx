@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
-import { type Address, go, href, hrefOf, noPassage } from "./address.ts"
+import { type Address, go, href, noPassage } from "./address.ts"
 import { call, type Given, query } from "./api.ts"
 import {
   choiceIn,
@@ -205,15 +205,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   }
   const items = (list: ReadonlyArray<Hit>, from: number) =>
     list.map((hit, at) => (
-      <HitItem
-        key={keyOf(hit)}
-        hit={hit}
-        rank={from + at + 1}
-        words={words}
-        to={hrefOf(hit.metadata, given)}
-        isOpen={hit.metadata.doc_id === opened && String(hit.metadata.chunk_index) === given["n"]}
-        onOpen={commit}
-      />
+      <HitItem key={keyOf(hit)} hit={hit} rank={from + at + 1} words={words} given={given} onOpen={commit} />
     ))
 
   return (
