@@ -44,8 +44,7 @@ const KeyDialog = ({
     <Dialog title="This server needs a key">
       <form
         class="fields"
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={() => {
           if (value.trim() !== "") onEnter(value.trim())
         }}
       >
@@ -100,6 +99,8 @@ export const App = () => {
     window.addEventListener(locked, onLocked)
     window.addEventListener(gone, () => setGone(true))
     document.addEventListener("click", followLinks)
+    // What a form asks for, its view does.
+    document.addEventListener("submit", (event) => event.preventDefault())
   }, [])
 
   const look = async () => {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks"
-import { type Address, go, href, numberIn } from "./address.ts"
+import { type Address, go, href, hrefOf, numberIn } from "./address.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { ask, askBody, partsOf, type Turn } from "./conversation.ts"
 import { placeText } from "./Hit.tsx"
@@ -37,8 +37,6 @@ const Answer = ({
     onPick(index)
     list.current?.querySelector(`[data-source="${index}"]`)?.scrollIntoView({ block: "nearest" })
   }
-  /** What passage is cited for: the sentence that is marked in it. */
-  const sentences = (index: number) => (citations?.citations ?? []).filter((each) => each.index === index)
   return (
     <article class="turn" aria-busy={state === "asking"}>
       <h2>{question}</h2>
@@ -81,7 +79,7 @@ const Answer = ({
       {sources.length > 0 && (
         <ol class="sources" ref={list} aria-label="Passages behind the answer">
           {sources.map((source) => {
-            const cited = sentences(source.index)
+            const cited = (citations?.citations ?? []).filter(({ index }) => index === source.index)
             const isPicked = picked === source.index
             const span = cited.map(({ sentence }) => quotedIn(source.text, sentence)).find((each) => each !== undefined)
             const marking = {
@@ -114,16 +112,7 @@ const Answer = ({
                       </p>
                     ))}
                     <PassageText {...source} {...marking} />
-                    <a
-                      class="link"
-                      href={href("search", {
-                        q: question,
-                        c: source.collection,
-                        open: source.doc_id,
-                        in: source.collection ?? "default",
-                        n: source.chunk_index
-                      })}
-                    >
+                    <a class="link" href={hrefOf(source, { q: question, c: source.collection })}>
                       Open in its document
                     </a>
                   </div>
@@ -235,14 +224,7 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
               request={{
                 path: "/ask",
                 body,
-                cli: commandLine(
-                  "clew",
-                  "ask",
-                  body.query,
-                  "-k",
-                  String(topK),
-                  ...(collection === undefined ? [] : ["--collection", collection])
-                ),
+                cli: commandLine("ask", body.query, { "-k": topK, "--collection": collection }),
                 mcp: { tool: "get_prompt", arguments: { query: body.query, top_k: topK, collection } },
                 typescript:
                   inTypeScript("answer", "ask", body)

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks"
 import { href } from "./address.ts"
 import { begin, call } from "./api.ts"
-import { inTypeScript } from "./asking.ts"
+import { commandLine, inTypeScript } from "./asking.ts"
 import { useAttempt, useEvery, useGet, useMay, useShell } from "./hooks.ts"
 import { count, when } from "./matching.ts"
 import { Columns, Confirm, CopyAs, Field, Progress, Trouble, Waiting } from "./Parts.tsx"
@@ -105,8 +105,7 @@ export const CollectionList = () => {
         {mayWrite && who.collections === undefined && (
           <form
             class="inline"
-            onSubmit={(event) => {
-              event.preventDefault()
+            onSubmit={() => {
               if (name.trim() !== "") void create()
             }}
           >
@@ -117,7 +116,7 @@ export const CollectionList = () => {
         <CopyAs
           request={{
             path: "/collections",
-            cli: "clew collections",
+            cli: commandLine("collections"),
             mcp: { tool: "collection_info", arguments: {} },
             typescript: inTypeScript("collections", "collections")
           }}

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import { type Address, go, href, numberIn } from "./address.ts"
+import { type Address, go, href, hrefOf } from "./address.ts"
 import { call, type Given } from "./api.ts"
 import {
   type Choice,
@@ -9,7 +9,8 @@ import {
   flagsOf,
   inTypeScript,
   settingsOf,
-  describeChoice
+  describeChoice,
+  topKIn
 } from "./asking.ts"
 import { placeText } from "./Hit.tsx"
 import { useAfter, useLoad, useMay, useShell } from "./hooks.ts"
@@ -23,6 +24,10 @@ import type { Compared, Found } from "./wire.ts"
 
 const pause = 120
 const excerptLength = 180
+const sides = [
+  ["A", "a", "b"],
+  ["B", "b", "a"]
+] as const
 
 /** How a passage's rank differs from that on the other side. */
 const Move = ({ other, rank }: { readonly rank: number; readonly other: number | undefined }) => {
@@ -92,15 +97,7 @@ const Side = ({
               <span class="rank">{at + 1}</span>
               <div>
                 <h2>
-                  <a
-                    href={href("search", {
-                      q: question,
-                      open: metadata.doc_id,
-                      in: metadata.collection,
-                      n: metadata.chunk_index
-                    })}
-                    data-hit
-                  >
+                  <a href={hrefOf(metadata, { q: question })} data-hit>
                     {metadata.title ?? splitSource(metadata.source)[1]}
                   </a>
                 </h2>
@@ -128,7 +125,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
   const [text, setText] = useState(asked)
   const a = choiceIn(given, "a.")
   const b = choiceIn({ "b.mode": "meaning", ...given }, "b.")
-  const topK = numberIn(given["k"], 1, 100) ?? 10
+  const topK = topKIn(given)
   const collection = given["c"]
   const isJudging = given["judge"] !== undefined && mayJudge
   const change = (more: Given, replacing = false) => go(href("compare", { ...given, ...more }), replacing)
@@ -147,8 +144,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
         <form
           class="grow"
           role="search"
-          onSubmit={(event) => {
-            event.preventDefault()
+          onSubmit={() => {
             if (text.trim() !== "") change({ q: text.trim(), judge: undefined })
           }}
         >
@@ -182,7 +178,11 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
             request={{
               path: "/compare",
               body,
-              cli: `${commandLine("clew", "query", asked, ...flagsOf(a, { topK, collection }))}\n${commandLine("clew", "query", asked, ...flagsOf(b, { topK, collection }))}`,
+              cli: [a, b]
+                .map((each) =>
+                  commandLine("query", asked, { "-k": topK, ...flagsOf(each), "--collection": collection })
+                )
+                .join("\n"),
               mcp: { tool: "search", arguments: { query: asked, top_k: topK, collection, ...settingsOf(a) } },
               typescript: inTypeScript("{ a, b, moves }", "compare", body)
             }}
@@ -210,24 +210,18 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
             </p>
           )}
           <div class={isSlow && !isCurrent ? "sides results is-old" : "sides"} aria-busy={isLoading}>
-            <Side
-              name="A"
-              question={asked}
-              choice={a}
-              found={value?.a}
-              other={value?.b}
-              words={words}
-              onChange={(next) => change(choiceTo(next, "a."), true)}
-            />
-            <Side
-              name="B"
-              question={asked}
-              choice={b}
-              found={value?.b}
-              other={value?.a}
-              words={words}
-              onChange={(next) => change({ ...choiceTo(next, "b."), "b.mode": next.mode }, true)}
-            />
+            {sides.map(([name, own, other]) => (
+              <Side
+                key={name}
+                name={name}
+                question={asked}
+                choice={own === "a" ? a : b}
+                found={value?.[own]}
+                other={value?.[other]}
+                words={words}
+                onChange={(next) => change({ ...choiceTo(next, `${own}.`), [`${own}.mode`]: next.mode }, true)}
+              />
+            ))}
           </div>
         </>
       )}

@@ -164,12 +164,11 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
               request={{
                 path: `/documents${parameters}`,
                 cli: commandLine(
-                  "clew",
                   "list",
-                  ...(collection === undefined ? [] : ["--collection", collection]),
-                  ...sorting.flatMap(({ flag, sort }) =>
-                    sort === listing.sort && flag !== undefined ? ["--sort", flag] : []
-                  ),
+                  {
+                    "--collection": collection,
+                    "--sort": sorting.find(({ sort }) => sort === listing.sort)?.flag
+                  },
                   ...(listing.source === "" ? [] : [`*${listing.source}*`])
                 ),
                 mcp: { tool: "list_sources", arguments: { collection } },

@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks"
-import type { Chosen } from "./asking.ts"
+import type { Address } from "./address.ts"
+import type { Given } from "./api.ts"
+import { chosenIn } from "./asking.ts"
 import type { Facets, FacetValue } from "./wire.ts"
 
 /** Of those that are not metadata, which may have any name. */
@@ -13,11 +15,10 @@ const titles: ReadonlyMap<string, string> = new Map([
 /** Values of a facet that are shown at first. */
 const limit = 6
 
-interface Props {
+interface Props extends Pick<Address, "given"> {
   readonly facets: Facets | undefined
-  readonly chosen: ReadonlyArray<Chosen>
-  readonly collection: string | undefined
-  readonly onChange: (chosen: ReadonlyArray<Chosen>, collection: string | undefined) => void
+  /** Gets what changes of the address. */
+  readonly onChange: (more: Given) => void
 }
 
 interface Value extends FacetValue {
@@ -61,8 +62,10 @@ const Facet = ({
 }
 
 /** By what the matching documents could be narrowed, with how many there are of each. */
-export const FacetList = ({ chosen, collection, facets = {}, onChange }: Props) => {
+export const FacetList = ({ facets = {}, given, onChange }: Props) => {
   const [isOpen, open] = useState(false)
+  const { c: collection, f } = given
+  const chosen = chosenIn(f)
   const named = collection === undefined ? [] : [{ value: collection, count: 0 }]
   /** A facet's values, and what is chosen of it, which stays in sight whatever else matches. */
   const valuesOf = (name: string): ReadonlyArray<Value> => {
@@ -79,11 +82,12 @@ export const FacetList = ({ chosen, collection, facets = {}, onChange }: Props) 
   const toggle =
     (name: string) =>
     ({ filter, isOn, value }: Value) => {
-      if (name === "collection") return onChange(chosen, isOn ? undefined : String(value))
+      if (name === "collection") return onChange({ c: isOn ? undefined : String(value) })
       // A folder takes the place of the one that it is in.
       const isAbove = (old: unknown) => name === "folder" && String(value).startsWith(`${old}/`)
       const others = chosen.filter(([each, old]) => each !== name || (old !== value && !isAbove(old)))
-      onChange(isOn || filter === undefined ? others : [...others, [name, value, filter]], collection)
+      const next = isOn || filter === undefined ? others : [...others, [name, value, filter]]
+      onChange({ f: next.length === 0 ? undefined : JSON.stringify(next) })
     }
   const names = [
     ...new Set([...Object.keys(facets), ...chosen.map(([name]) => name), ...(named.length > 0 ? ["collection"] : [])])
@@ -102,7 +106,7 @@ export const FacetList = ({ chosen, collection, facets = {}, onChange }: Props) 
       <div class="list" role="group" aria-label="Filters">
         {picked > 0 && (
           <p>
-            <button type="button" class="link" onClick={() => onChange([], undefined)}>
+            <button type="button" class="link" onClick={() => onChange({ f: undefined, c: undefined })}>
               Clear filters
             </button>
           </p>

@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks"
-import { type Address, go, href } from "./address.ts"
-import { call, type Given, query } from "./api.ts"
+import { type Address, go, href, hrefOf } from "./address.ts"
+import { type Given, query } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { Canvas } from "./Canvas.tsx"
 import { type Edge, grown, isPath, type Network, noNetwork, type Picked } from "./drawing.ts"
-import { useGet, useHome, useLoad, useShell } from "./hooks.ts"
+import { useGet, useHome, useShell } from "./hooks.ts"
 import { count } from "./matching.ts"
 import { CopyAs, Empty, Facts, Field, SourcePath, Trouble, Waiting } from "./Parts.tsx"
 import { CollectionField } from "./Settings.tsx"
@@ -19,15 +19,8 @@ const entityPath = (name: string, collection: string | undefined, more: Given = 
 const edgesOf = ({ name, neighbours: all }: Entity): ReadonlyArray<Edge> =>
   all.map((each) => ({ from: name, to: each.name, ...each }))
 
-const place = ({
-  line,
-  locator,
-  source
-}: {
-  readonly source: string
-  readonly line: number
-  readonly locator?: string | undefined
-}): string => `${source}${locator ?? `:${line}`}`
+const place = ({ line, locator, source }: Pick<Edge, "line" | "locator" | "source">): string =>
+  `${source}${locator ?? `:${line}`}`
 
 /** The first of each name: a document is called by its title, its file's name, and the paths of links. */
 const once = <A extends { readonly name: string }>(all: ReadonlyArray<A>): ReadonlyArray<A> => {
@@ -112,16 +105,7 @@ const About = ({
       <ul class="names">
         {value.mentions.slice(0, 20).map((mention, at) => (
           <li key={at}>
-            <a
-              class="link path"
-              title={place(mention)}
-              href={href("search", {
-                q: value.name,
-                open: mention.doc_id,
-                in: collection ?? "default",
-                n: mention.chunk_index
-              })}
-            >
+            <a class="link path" title={place(mention)} href={hrefOf({ ...mention, collection }, { q: value.name })}>
               <bdi>{place(mention)}</bdi>
             </a>
             <small>{mention.relation}</small>
@@ -172,9 +156,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
   const entity = useGet<Entity>(
     name === undefined || isBetween ? undefined : entityPath(name, collection, { limit: neighbours })
   )
-  const path = useLoad<Path>(isBetween ? JSON.stringify([from, to, collection]) : undefined, (signal) =>
-    call<Path>("GET", `/graph/path${query({ collection, from, to })}`, { signal })
-  )
+  const path = useGet<Path>(isBetween ? `/graph/path${query({ collection, from, to })}` : undefined)
   const show = (found: Entity, base: Network) => setNetwork(grown(base, [found, ...found.neighbours], edgesOf(found)))
   useEffect(() => {
     if (entity.value === undefined || !entity.isCurrent) return
@@ -197,17 +179,16 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
   }, [path.value])
   const failure = listed.failure ?? entity.failure ?? path.failure
   const hasGraph = name !== undefined || isBetween
-  const cli = collection === undefined ? [] : ["--collection", collection]
   const request = isBetween
     ? {
         path: `/graph/path${query({ collection, from, to })}`,
-        cli: commandLine("clew", "graph", "path", from, to, ...cli),
+        cli: commandLine("graph", "path", from, to, { "--collection": collection }),
         mcp: { tool: "graph_query", arguments: { name: from, to, collection } },
         typescript: inTypeScript("{ steps }", "path", from, to, ...(collection === undefined ? [] : [collection]))
       }
     : {
         path: entityPath(name ?? "", collection),
-        cli: commandLine("clew", "graph", "query", name ?? "", ...cli),
+        cli: commandLine("graph", "query", name ?? "", { "--collection": collection }),
         mcp: { tool: "graph_query", arguments: { name, collection } },
         typescript: inTypeScript("entity", "entity", name, ...(collection === undefined ? [] : [{ collection }]))
       }
@@ -229,7 +210,6 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
         <form
           class="between"
           onSubmit={(event) => {
-            event.preventDefault()
             const form = new FormData(event.currentTarget)
             const [start, end] = [String(form.get("from")).trim(), String(form.get("to")).trim()]
             if (start !== "" && end !== "") change({ from: start, to: end, name: undefined })

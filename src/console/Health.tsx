@@ -190,7 +190,7 @@ export const Health = () => {
           <CopyAs
             request={{
               path: mayAdmin ? "/health/report" : "/stats",
-              cli: commandLine("clew", "doctor"),
+              cli: commandLine("doctor"),
               mcp: { tool: "collection_info", arguments: {} },
               typescript: inTypeScript("stats", "stats")
             }}

@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks"
+import { type Address, hrefOf } from "./address.ts"
 import { splitSource, when } from "./matching.ts"
-import { Bar, OpenIn, SourcePath } from "./Parts.tsx"
+import { OpenIn, SourcePath, Track } from "./Parts.tsx"
 import { Excerpt, Marked } from "./Text.tsx"
 import { WhyHit } from "./Why.tsx"
 import type { Hit } from "./wire.ts"
@@ -12,37 +13,48 @@ export const placeText = ({
   end_line: end,
   locator,
   start_line: start
-}: {
-  readonly locator?: string | undefined
-  readonly start_line: number
-  readonly end_line: number
-}): string => {
+}: Pick<Hit["metadata"], "locator" | "start_line" | "end_line">): string => {
   const [, name, value] = /^#(page|slide|cell|t)=(.{1,40})$/.exec(locator ?? "") ?? []
   if (value !== undefined) return name === "t" ? `at ${value}` : `${name} ${value}`
   if (locator !== undefined) return locator.slice(1)
   return start === end ? `line ${start}` : `lines ${start}–${end}`
 }
 
-const sure = (relevance: number): string => `${Math.round(100 * relevance)} % likely`
+/** How likely a hit is to answer, as a bar with its number. */
+const Likely = ({ relevance }: { readonly relevance: number }) => {
+  const text = `${Math.round(100 * relevance)} % likely`
+  return (
+    <span
+      class="bar"
+      role="meter"
+      aria-label="Likely to answer"
+      aria-valuemin={0}
+      aria-valuemax={1}
+      aria-valuenow={relevance}
+      aria-valuetext={text}
+    >
+      <Track share={relevance} />
+      <span class="told">{text}</span>
+    </span>
+  )
+}
 
 export const HitItem = ({
+  given,
   hit,
-  isOpen,
   onOpen,
   rank,
-  to,
   words
-}: {
+}: Pick<Address, "given"> & {
   readonly hit: Hit
   readonly rank: number
   readonly words: ReadonlyArray<string>
-  readonly to: string
-  readonly isOpen: boolean
   readonly onOpen: () => void
 }) => {
   const [isExplained, explain] = useState(false)
   const { metadata, relevance, text } = hit
   const { heading, source, title } = metadata
+  const isOpen = metadata.doc_id === given["open"] && String(metadata.chunk_index) === given["n"]
   const [folder, name] = splitSource(source)
   // While one types, the list is rendered several times, and what is marked stays the same.
   const [called, shown] = useMemo(() => {
@@ -63,7 +75,7 @@ export const HitItem = ({
   return (
     <li class={isOpen ? "hit is-open" : "hit"} value={rank}>
       <h2>
-        <a href={to} data-hit onClick={onOpen} aria-current={isOpen ? "true" : undefined}>
+        <a href={hrefOf(metadata, given)} data-hit onClick={onOpen} aria-current={isOpen ? "true" : undefined}>
           {called}
         </a>
       </h2>
@@ -80,7 +92,7 @@ export const HitItem = ({
       </p>
       {shown}
       <div class="foot">
-        {relevance !== undefined && <Bar label="Likely to answer" share={relevance} text={sure(relevance)} />}
+        {relevance !== undefined && <Likely relevance={relevance} />}
         <button type="button" class="link" aria-expanded={isExplained} onClick={() => explain(!isExplained)}>
           Why
         </button>

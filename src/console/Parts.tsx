@@ -86,8 +86,7 @@ export const Confirm = ({
     <Dialog title={title} onClose={running ? undefined : keep}>
       <form
         class="fields"
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={() => {
           if (isEntered) void attempt(run).then((isDone) => isDone && onDone(true))
         }}
       >
@@ -246,33 +245,6 @@ export const Track = ({ share }: { readonly share: number }) => (
     <span class="fill" style={{ width: `${100 * share}%` }} />
   </span>
 )
-
-/** A share as a bar, with its number. */
-export const Bar = ({
-  label,
-  share,
-  text
-}: {
-  readonly label: string
-  readonly share: number
-  readonly text: string
-}) => {
-  const part = Math.max(0, Math.min(1, share))
-  return (
-    <span
-      class="bar"
-      role="meter"
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={1}
-      aria-valuenow={part}
-      aria-valuetext={text}
-    >
-      <Track share={part} />
-      <span class="told">{text}</span>
-    </span>
-  )
-}
 
 /** How far work is. */
 export const Progress = ({

@@ -1,36 +1,36 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
-import { go, href } from "./address.ts"
+import { type Address, go, href, noPassage, numberIn } from "./address.ts"
 import { call, query } from "./api.ts"
+import { choiceIn, settingsOf } from "./asking.ts"
 import { placeText } from "./Hit.tsx"
 import { useGet, useKeys, useLoad } from "./hooks.ts"
 import { isLikely, splitSource, when } from "./matching.ts"
 import { Copy, OpenIn, Panel, Trouble, Waiting } from "./Parts.tsx"
 import { isCode, Lines, Markdown } from "./Text.tsx"
-import type { Document, Found, Hit, Settings } from "./wire.ts"
+import type { Document, Found, Hit } from "./wire.ts"
 
 /** Characters around the passage that are shown at once. */
 const around = 5000
 const further = 20_000
 const mostHits = 50
+const steps = [
+  [-1, "Previous", "↑"],
+  [1, "Next", "↓"]
+] as const
 
-interface Props {
+interface Props extends Pick<Address, "given"> {
   readonly docId: string
-  readonly collection: string
-  readonly index: number
-  /** What was searched for; its other hits in this document are steps away. */
-  readonly question: string
-  readonly settings: Settings
   readonly words: ReadonlyArray<string>
   /** What is shown beside it: a hit there may join passages that overlap. */
   readonly results: ReadonlyArray<Hit>
-  /** The address of another passage of this document. */
-  readonly to: (index: number) => string
-  /** The address without the panel. */
-  readonly closed: string
 }
 
-/** A passage in its document: the text around it, the span marked. */
-export const Passage = ({ closed, collection, docId, index, question, results, settings, to, words }: Props) => {
+/** A passage in its document: the text around it, the span marked; other hits in the document are steps away. */
+export const Passage = ({ docId, given, results, words }: Props) => {
+  const { in: collection = "default", q: question = "" } = given
+  const index = numberIn(given["n"], 0, 1e9) ?? 0
+  const settings = settingsOf(choiceIn(given))
+  const closed = href("search", { ...given, ...noPassage })
   const panel = useRef<HTMLElement>(null)
   const before = useRef<Element | null>(null)
   const [isPlain, setPlain] = useState<boolean | undefined>()
@@ -83,7 +83,7 @@ export const Passage = ({ closed, collection, docId, index, question, results, s
   const at = places.indexOf(index)
   const step = (by: number) => {
     const next = places[at + by]
-    if (next !== undefined) go(to(next), true)
+    if (next !== undefined) go(href("search", { ...given, n: next }), true)
   }
   useKeys({
     Escape: () => go(closed),
@@ -127,24 +127,18 @@ export const Passage = ({ closed, collection, docId, index, question, results, s
         <>
           {places.length > 1 && (
             <p class="actions">
-              <button
-                type="button"
-                class="icon"
-                disabled={at <= 0}
-                onClick={() => step(-1)}
-                aria-label="Previous hit in this document"
-              >
-                ↑
-              </button>
-              <button
-                type="button"
-                class="icon"
-                disabled={at >= places.length - 1}
-                onClick={() => step(1)}
-                aria-label="Next hit in this document"
-              >
-                ↓
-              </button>
+              {steps.map(([by, which, sign]) => (
+                <button
+                  key={by}
+                  type="button"
+                  class="icon"
+                  disabled={places[at + by] === undefined}
+                  onClick={() => step(by)}
+                  aria-label={`${which} hit in this document`}
+                >
+                  {sign}
+                </button>
+              ))}
               <span class="told">
                 hit {at + 1} of {places.length}
               </span>

@@ -1,16 +1,16 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
-import { type Address, go, href, numberIn } from "./address.ts"
+import { type Address, go, href, noPassage } from "./address.ts"
 import { call, type Given, query } from "./api.ts"
 import {
   choiceIn,
-  type Chosen,
   chosenIn,
   commandLine,
   filterOf,
   flagsOf,
   inTypeScript,
   settingsOf,
-  describeChoice
+  describeChoice,
+  topKIn
 } from "./asking.ts"
 import { FacetList } from "./Facets.tsx"
 import { HitItem } from "./Hit.tsx"
@@ -134,18 +134,16 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   const [seenKeys, seeKeys] = useState<ReadonlyArray<string>>([])
   const asked = given["q"] ?? ""
   const choice = choiceIn(given)
-  const topK = numberIn(given["k"], 1, 100) ?? 10
+  const topK = topKIn(given)
   const collection = given["c"]
-  const chosen = chosenIn(given["f"])
-  const filter = filterOf(chosen)
+  const filter = filterOf(chosenIn(given["f"]))
 
   // The address changed by itself: back, forward, a link.
   useEffect(() => {
     if (document.activeElement !== field.current || committed.current) setText(asked)
   }, [asked])
 
-  const change = (more: Given, replacing = false) =>
-    go(href("search", { ...given, open: undefined, in: undefined, n: undefined, ...more }), replacing)
+  const change = (more: Given, replacing = false) => go(href("search", { ...given, ...noPassage, ...more }), replacing)
 
   // The question while it is typed is one step of the history; what follows Enter or an opened passage is the next.
   const type = (value: string) => {
@@ -192,27 +190,22 @@ export const Search = ({ given }: Pick<Address, "given">) => {
   }
   useKeys({ ArrowDown: move(1), ArrowUp: move(-1), j: move(1), k: move(-1), s: () => openDrawer(true) })
 
-  const openAddress = ({ metadata }: Hit) =>
-    href("search", { ...given, open: metadata.doc_id, in: metadata.collection, n: metadata.chunk_index })
   const opened = given["open"]
   const request = {
     path: "/query",
     body,
-    cli: commandLine("clew", "query", asked, ...flagsOf(choice, { topK, collection, filter })),
+    cli: commandLine("query", asked, {
+      "-k": topK,
+      ...flagsOf(choice),
+      "--collection": collection,
+      "--filter": filter && JSON.stringify(filter)
+    }),
     mcp: { tool: "search", arguments: body },
     typescript: inTypeScript("{ results }", "query", body)
   }
   const items = (list: ReadonlyArray<Hit>, from: number) =>
     list.map((hit, at) => (
-      <HitItem
-        key={keyOf(hit)}
-        hit={hit}
-        rank={from + at + 1}
-        words={words}
-        to={openAddress(hit)}
-        isOpen={hit.metadata.doc_id === opened && String(hit.metadata.chunk_index) === given["n"]}
-        onOpen={commit}
-      />
+      <HitItem key={keyOf(hit)} hit={hit} rank={from + at + 1} words={words} given={given} onOpen={commit} />
     ))
 
   return (
@@ -220,8 +213,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
       <div class="ask-line">
         <form
           role="search"
-          onSubmit={(event) => {
-            event.preventDefault()
+          onSubmit={() => {
             commit()
             document.querySelector<HTMLElement>("[data-hit]")?.focus()
           }}
@@ -265,27 +257,12 @@ export const Search = ({ given }: Pick<Address, "given">) => {
           change({ q: each })
         }}
       />
-      {isDrawerOpen && (
-        <Drawer
-          choice={choice}
-          topK={topK}
-          collection={collection}
-          onClose={() => openDrawer(false)}
-          onChange={(more) => change(more)}
-        />
-      )}
+      {isDrawerOpen && <Drawer given={given} onClose={() => openDrawer(false)} onChange={change} />}
       {asked === "" ? (
         <Welcome />
       ) : (
         <div class="columns">
-          <FacetList
-            facets={value?.facets}
-            chosen={chosen}
-            collection={collection}
-            onChange={(next: ReadonlyArray<Chosen>, c) =>
-              change({ f: next.length === 0 ? undefined : JSON.stringify(next), c })
-            }
-          />
+          <FacetList facets={value?.facets} given={given} onChange={change} />
           <section
             class={isSlow && !isCurrent ? "results is-old" : "results"}
             aria-label="Results"
@@ -311,8 +288,7 @@ export const Search = ({ given }: Pick<Address, "given">) => {
                   <NothingFound
                     found={value}
                     collection={collection}
-                    hasFilter={chosen.length > 0}
-                    hasMin={choice.min !== undefined}
+                    isNarrowed={filter !== undefined || choice.min !== undefined}
                     onClear={() => change({ f: undefined, min: undefined, c: undefined })}
                   />
                 )}
@@ -333,24 +309,12 @@ export const Search = ({ given }: Pick<Address, "given">) => {
                       More
                     </button>
                   )}
-                  <WhyNot question={asked} given={given} collection={collection} filter={filter} choice={choice} />
+                  <WhyNot given={given} />
                 </div>
               </>
             )}
           </section>
-          {opened !== undefined && (
-            <Passage
-              docId={opened}
-              collection={given["in"] ?? "default"}
-              index={numberIn(given["n"], 0, 1e9) ?? 0}
-              question={asked}
-              settings={settingsOf(choice)}
-              words={words}
-              results={results}
-              to={(index) => href("search", { ...given, n: index })}
-              closed={href("search", { ...given, open: undefined, in: undefined, n: undefined })}
-            />
-          )}
+          {opened !== undefined && <Passage docId={opened} given={given} words={words} results={results} />}
         </div>
       )}
     </div>
@@ -360,14 +324,12 @@ export const Search = ({ given }: Pick<Address, "given">) => {
 const NothingFound = ({
   collection,
   found,
-  hasFilter,
-  hasMin,
+  isNarrowed,
   onClear
 }: {
   readonly found: Found
   readonly collection: string | undefined
-  readonly hasFilter: boolean
-  readonly hasMin: boolean
+  readonly isNarrowed: boolean
   readonly onClear: () => void
 }) => {
   const { value: stats } = useGet<Statistics>(`/stats${query({ collection })}`)
@@ -376,7 +338,7 @@ const NothingFound = ({
     <Empty title="No passage matches">
       {found.hint !== undefined && <p>{sentence(found.hint)}</p>}
       <ul>
-        {(hasFilter || hasMin) && (
+        {isNarrowed && (
           <li>
             <button type="button" class="link" onClick={onClear}>
               Search without the filters

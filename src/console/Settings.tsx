@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks"
+import type { Address } from "./address.ts"
 import type { Given } from "./api.ts"
-import { type Choice, choiceTo, type Mode } from "./asking.ts"
+import { type Choice, choiceIn, choiceTo, type Mode, topKIn } from "./asking.ts"
 import { editor, editors } from "./editors.ts"
 import { useGet } from "./hooks.ts"
 import { Choices, Dialog } from "./Parts.tsx"
@@ -129,15 +130,10 @@ export const CollectionField = ({
 
 /** How a search is done, and what opens a file. */
 export const Drawer = ({
-  choice,
-  collection,
+  given,
   onChange,
-  onClose,
-  topK
-}: {
-  readonly choice: Choice
-  readonly topK: number
-  readonly collection: string | undefined
+  onClose
+}: Pick<Address, "given"> & {
   readonly onClose: () => void
   /** Gets what changes of the address. */
   readonly onChange: (more: Given) => void
@@ -146,14 +142,14 @@ export const Drawer = ({
   return (
     <Dialog title="Settings" kind="drawer" onClose={onClose}>
       <div class="fields">
-        <ChoiceFields choice={choice} onChange={(next) => onChange(choiceTo(next))} />
+        <ChoiceFields choice={choiceIn(given)} onChange={(next) => onChange(choiceTo(next))} />
         <Choices
           label="Passages"
           options={numbers.map((each) => [each, each] as const)}
-          value={String(topK) as (typeof numbers)[number]}
+          value={String(topKIn(given)) as (typeof numbers)[number]}
           onChange={(k) => onChange({ k: k === "10" ? undefined : k })}
         />
-        <CollectionField value={collection} onChange={(c) => onChange({ c })} />
+        <CollectionField value={given["c"]} onChange={(c) => onChange({ c })} />
         <label class="pick">
           <span>Files open in</span>
           <select

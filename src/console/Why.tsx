@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks"
-import { go, href } from "./address.ts"
-import { type Choice, settingsOf } from "./asking.ts"
+import { type Address, go, href } from "./address.ts"
+import { choiceIn, chosenIn, filterOf, settingsOf } from "./asking.ts"
 import { query } from "./api.ts"
 import { useGet } from "./hooks.ts"
 import { Columns, Facts, Field, Track, Trouble, Waiting } from "./Parts.tsx"
-import type { Filter, Hit, Why } from "./wire.ts"
+import type { Hit, Why } from "./wire.ts"
 
 const signed = (value: number): string => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`
 const ranked = (rank: number | undefined): string => (rank === undefined ? "beyond the leg's depth" : `rank ${rank}`)
@@ -145,37 +145,18 @@ const Answer = ({ why }: { readonly why: Why }) =>
   )
 
 /** Why a document that somebody expected is not among the results. */
-export const WhyNot = ({
-  choice,
-  collection,
-  filter,
-  given,
-  question
-}: {
-  readonly question: string
-  readonly given: Readonly<Record<string, string>>
-  readonly collection: string | undefined
-  readonly filter: Filter | undefined
-  readonly choice: Choice
-}) => {
-  const [source, setSource] = useState(given["why"] ?? "")
-  const asked = given["why"]
-  const { alpha, fusion } = settingsOf(choice)
-  const path =
-    asked === undefined
-      ? undefined
-      : `/why${query({ query: question, source: asked, collection, filter: filter && JSON.stringify(filter), alpha, fusion })}`
-  const { failure, isCurrent, isLoading, value } = useGet<Why>(path)
+export const WhyNot = ({ given }: Pick<Address, "given">) => {
+  const { c: collection, f, q, why: asked } = given
+  const [source, setSource] = useState(asked ?? "")
+  const { alpha, fusion } = settingsOf(choiceIn(given))
+  const filter = JSON.stringify(filterOf(chosenIn(f)))
+  const { failure, isCurrent, isLoading, value } = useGet<Why>(
+    asked === undefined ? undefined : `/why${query({ query: q, source: asked, collection, filter, alpha, fusion })}`
+  )
   return (
     <details class="why-not" open={asked !== undefined}>
       <summary>Why is a document not here?</summary>
-      <form
-        class="inline"
-        onSubmit={(event) => {
-          event.preventDefault()
-          go(href("search", { ...given, why: source.trim() }))
-        }}
-      >
+      <form class="inline" onSubmit={() => go(href("search", { ...given, why: source.trim() }))}>
         <Field label="Its source" placeholder="docs/tides.md" value={source} maxLength={4096} onText={setSource} />
         <button type="submit">Explain</button>
       </form>

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks"
 import { type Given, query } from "./api.ts"
+import type { Source } from "./wire.ts"
 
 export const views = ["search", "ask", "compare", "documents", "graph", "health"] as const
 export type View = (typeof views)[number]
@@ -21,7 +22,16 @@ const read = (): Address => {
   }
 }
 
+/** What the address of an opened passage has of its own. */
+export const noPassage = { open: undefined, in: undefined, n: undefined }
+
 export const href = (view: View, given: Given = {}): string => `/console/${view}${query(given)}`
+
+/** The address of a passage, opened in its document. */
+export const hrefOf = (
+  { chunk_index: n, collection, doc_id: open }: Pick<Source, "chunk_index" | "collection" | "doc_id">,
+  given: Given
+): string => href("search", { ...given, open, in: collection ?? "default", n })
 
 /** Goes there, as a step of its own for the browser's back key, or in place of the present one. */
 export const go = (to: string, replacing = false): void => {

@@ -49,6 +49,9 @@ export const choiceIn = (given: Readonly<Record<string, string>>, prefix = ""): 
   min: numberIn(given[`${prefix}min`], 0, 1)
 })
 
+/** How many passages an address wants. */
+export const topKIn = (given: Readonly<Record<string, string>>): number => numberIn(given["k"], 1, 100) ?? 10
+
 export const choiceTo = ({ alpha, fusion, graph, min, mode }: Choice, prefix = ""): Given => ({
   [`${prefix}mode`]: mode === "hybrid" ? undefined : mode,
   [`${prefix}alpha`]: alpha,
@@ -79,28 +82,27 @@ export const describeChoice = ({ alpha, fusion, graph, min, mode }: Choice): str
 
 const inShell = (text: string): string => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
-/** A command line of words, each quoted where a shell would read it otherwise. */
-export const commandLine = (...words: ReadonlyArray<string>): string => words.map(inShell).join(" ")
+/** A command line of `clew`: words, and flags by name where they are given, quoted where a shell would read them otherwise. */
+export const commandLine = (...parts: ReadonlyArray<string | Given>): string =>
+  ["clew", ...parts]
+    .flatMap((part) =>
+      typeof part === "string"
+        ? part
+        : Object.entries(part).flatMap(([flag, value]) =>
+            value === undefined ? [] : value === true ? flag : [flag, String(value)]
+          )
+    )
+    .map(inShell)
+    .join(" ")
 
-/** The flags of `clew query` and its kin for the same search. */
-export const flagsOf = (
-  { alpha, fusion, graph, min, mode }: Choice,
-  more: {
-    readonly topK?: number | undefined
-    readonly collection?: string | undefined
-    readonly filter?: Filter | undefined
-  }
-): ReadonlyArray<string> => [
-  ...(more.topK === undefined ? [] : ["-k", String(more.topK)]),
-  ...(mode === "meaning" ? ["--no-hybrid"] : []),
-  ...(mode === "words" ? ["--alpha", "0"] : []),
-  ...(mode === "hybrid" && alpha !== undefined ? ["--alpha", String(alpha)] : []),
-  ...(mode === "hybrid" ? ["--fusion", fusion ?? "rrf"] : []),
-  ...(graph === undefined ? [] : ["--graph", graph]),
-  ...(min === undefined ? [] : ["--min-relevance", String(min)]),
-  ...(more.collection === undefined ? [] : ["--collection", more.collection]),
-  ...(more.filter === undefined ? [] : ["--filter", JSON.stringify(more.filter)])
-]
+/** The flags of `clew query` for the same search. */
+export const flagsOf = ({ alpha, fusion, graph, min, mode }: Choice): Given => ({
+  "--no-hybrid": mode === "meaning" || undefined,
+  "--alpha": mode === "words" ? 0 : mode === "hybrid" ? alpha : undefined,
+  "--fusion": mode === "hybrid" ? (fusion ?? "rrf") : undefined,
+  "--graph": graph,
+  "--min-relevance": min
+})
 
 /** What a view asks of the server, in every form in which others can ask it. */
 export interface Request {

@@ -1,3 +1,5 @@
+import type { Path } from "./wire.ts"
+
 /** A name of the graph, where it is drawn. */
 export interface Node {
   readonly name: string
@@ -9,14 +11,8 @@ export interface Node {
 }
 
 /** A passage that joins two names. */
-export interface Edge {
-  readonly from: string
-  readonly to: string
+export type Edge = Pick<Path["steps"][number], "from" | "to" | "source" | "line" | "locator" | "says"> & {
   readonly relation: string
-  readonly source: string
-  readonly line: number
-  readonly locator?: string | undefined
-  readonly says?: string | undefined
 }
 
 export interface Network {
