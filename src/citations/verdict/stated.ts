@@ -197,6 +197,36 @@ const isDenied = (claim: Statement["clauses"], source: Statement["clauses"]): bo
 
 const hedges = ["may", "can", "should", "most", "about"]
 const strict = ["must", "should", "any", "all", "only", "most", "about"]
+const quantifiers = new Set(["any", "all", "only", "most"])
+
+/** Whether what a claim says of "all" or "only" some is said of the same in the source. */
+const quantifyAlike = (claim: Statement["clauses"], source: Statement["clauses"]): boolean => {
+  const ofEach = (clauses: Statement["clauses"], most: number) =>
+    clauses.flatMap((words) =>
+      words.flatMap(({ is, term }, at) =>
+        is === "operator" && quantifiers.has(term) && words[at + 1]?.is !== "number"
+          ? [
+              {
+                term,
+                of: words
+                  .slice(at + 1)
+                  .filter(isContent)
+                  .slice(0, most)
+              }
+            ]
+          : []
+      )
+    )
+  const its = ofEach(source, 3)
+  return ofEach(claim, 1).every(
+    ({ of: [first], term }) =>
+      first === undefined ||
+      its.some(
+        (it) =>
+          (it.term === term || (term === "any" && it.term === "all")) && it.of.some((word) => word.term === first.term)
+      )
+  )
+}
 
 /** Whether the words that qualify a statement leave it as strong and as wide in the source as in the claim. */
 const agree = (claim: Statement["clauses"], source: Statement["clauses"]): boolean => {
@@ -208,7 +238,7 @@ const agree = (claim: Statement["clauses"], source: Statement["clauses"]): boole
   if (hedges.some((it) => its.has(it) && !weak(it))) return false
   if (its.has("must") && !own.has("must") && (own.has("may") || own.has("can") || own.has("should"))) return false
   const negates = (clauses: Statement["clauses"]) => clauses.flat().some(({ is }) => is === "negation")
-  return negates(claim) === negates(source) && !isDenied(claim, source)
+  return negates(claim) === negates(source) && !isDenied(claim, source) && quantifyAlike(claim, source)
 }
 
 /** Two clauses that say the like of different things: what is said of one must not be taken for the other's. */
