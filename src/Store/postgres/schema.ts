@@ -84,7 +84,8 @@ const statements = [
 /** Brings the tables to `schemaVersion`, in the caller's transaction, which holds the writers' lock. */
 export const migrate = Effect.fnUntraced(function* (sql: Sql, from: number) {
   // Before schema 3, an index lacked the id, and the graph had no names.
-  const [before, after] = from < 3 ? [["DROP INDEX IF EXISTS documents_indexed"], [rebuildGraphs]] : [[], []]
+  const [before, after] =
+    from > 0 && from < 3 ? [["DROP INDEX IF EXISTS documents_indexed"], [rebuildGraphs]] : [[], []]
   for (const statement of [...before, ...statements, ...after]) yield* sql.unsafe(statement)
   yield* sql.unsafe("CREATE TABLE IF NOT EXISTS clew (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL)")
   yield* sql.unsafe(
