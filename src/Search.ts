@@ -368,7 +368,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
   dependencies: [Collections.Default]
 }) {}
 
-/** The words that were also searched, as the hits write them: of a term that none has, perhaps a stem, nobody knows the word. */
+/** The words that were also searched, as the hits write them; a term that no hit has is left out, since it may be a stem. */
 const alsoSearched = (near: ReadonlyArray<NearTerm>, hits: ReadonlyArray<Hit>): ReadonlyArray<string> | undefined => {
   const texts = lazily(() =>
     hits.flatMap(({ document, passage }) => [
