@@ -186,7 +186,7 @@ seen("search in the console", () => {
     await panel.locator(".lines .in-span").first().waitFor()
     await page.keyboard.press("Escape")
     await panel.waitFor({ state: "detached" })
-    expect(await page.evaluate(`document.activeElement.matches("[data-hit]")`)).toBe(true)
+    await page.waitForFunction(`document.activeElement.matches("[data-hit]")`)
   })
 
   it("goes back and forward through questions and passages", async () => {
