@@ -43,10 +43,11 @@ const askMcp = (flags: string) =>
   `echo '${mcpInput}' | $clew mcp --db $box/data/index.db ${flags} | grep -m1 -o "Herons stand in the reeds" | head -1`
 
 const askServe = (flags: string) => `
+  rm -f $box/log; trap 'kill $server' EXIT # neither the address of an earlier server, nor one that stays
   $clew serve --port 0 --db $box/data/index.db ${flags} 2>$box/log & server=$!
   for i in $(seq 200); do url=$(grep -om1 "http://[0-9.:]*" $box/log || true); [ -n "$url" ] && break; sleep 0.05; done
   ${process.execPath} -e 'fetch(process.argv[1] + "/query", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ query: "herons", hybrid: true }) }).then((r) => r.text()).then(console.log)' $url
-  kill $server; wait $server`
+  trap - EXIT; kill $server; wait $server`
 
 describe("an index where nobody can write", () => {
   it("leaves nothing beside it, whatever reads it", async () => {
