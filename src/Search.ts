@@ -77,8 +77,7 @@ const settled = (
   const fusion = request.fusion ?? config.fusion ?? request.usualFusion ?? "score"
   const kind = collections.every(({ embedder }) => hasBackground(embedder)) ? "above" : "plain"
   const whole = defaultAlpha[fusion][kind]
-  const lesser = isNames(words) ? alphaOfNames : hasCode(words) ? lessened * whole : whole
-  const usual = fusion === "rrf" ? lesser : whole
+  const usual = fusion !== "rrf" ? whole : isNames(words) ? alphaOfNames : hasCode(words) ? lessened * whole : whole
   return {
     hybrid,
     fusion,

@@ -320,9 +320,9 @@ const unnamed = (ranked: ReadonlyArray<Scored>) => ({
 /** Moves passages up that contain the query's names literally, those that define them first. */
 const naming = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, query: string, sorted: ReadonlyArray<Scored>) {
   const names = namesIn(query)
+  if (names.length === 0 || sorted.length < 2) return unnamed(sorted)
   const isAlone = isNames(query)
   const best = sorted.slice(0, isAlone ? lookedAt.names : lookedAt.usual)
-  if (names.length === 0 || best.length < 2) return unnamed(sorted)
   const rows = yield* snapshot.texts(idsOf(best))
   const gains = new Map(rows.map((row) => [row.id, namesGain(names, row, isAlone)]))
   const risen = best.map(({ id, score }) => ({ id, score: score * (1 + (gains.get(id) ?? 0)) }))

@@ -1,4 +1,4 @@
-import { fold } from "./fold.ts"
+import { fold, isAscii } from "./fold.ts"
 import { type Language, languagesByWord } from "./languages.ts"
 
 /** Characters read per text. */
@@ -90,6 +90,7 @@ const otherLetters = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Common}\P{L}]|
 
 /** Whether a text is in a language with other letters than Latin ones. */
 export const isInOtherLetters = (text: string): boolean =>
+  !isAscii.test(text) &&
   (text.match(otherLetters)?.join("").length ?? 0) > leastOfScript * (text.match(letter)?.length ?? 0)
 
 const wordsOf = (query: string): ReadonlyArray<string> =>
