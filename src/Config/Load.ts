@@ -11,7 +11,7 @@ import {
   ConfigError,
   entrustedKeys,
   fromParseError,
-  indexedPlaces,
+  ownPlaces,
   unknownVariable,
   untrustedAddress,
   untrustedPlace
@@ -161,6 +161,8 @@ interface FileContent {
   readonly file: Option.Option<string>
   readonly content: Table
   readonly problems: ReadonlyArray<ConfigProblem>
+  /** The folder of a file that was merely found, without links. */
+  readonly within?: ReadonlyArray<string>
 }
 
 /** The content of the configuration file. Its problems do not keep the rest from being checked. */
@@ -170,8 +172,8 @@ const readFile = (options: LoadOptions) =>
     if (Option.isNone(found)) return { file: Option.none(), content: {}, problems: [] } satisfies FileContent
     const { bytes, path, trusted } = found.value
     const content = yield* parse(path, bytes)
-    const problems = trusted ? [] : yield* untrusted(options.env, path, content)
-    return { file: Option.some(path), content, problems }
+    const { problems, within } = trusted ? { problems: [] } : yield* untrusted(options.env, path, content)
+    return { file: Option.some(path), content, problems, within }
   }).pipe(
     Effect.catchAll((problem: ConfigProblem) =>
       Effect.succeed<FileContent>({ file: Option.none(), content: {}, problems: [problem] })
@@ -184,7 +186,10 @@ const valueOf = (content: Table, key: KeyPath): unknown => {
   return isTable(table) && Object.hasOwn(table, name) ? table[name] : undefined
 }
 
-/** What a file that was merely found may not set: addresses, keys, and places outside of its folder to index. */
+/**
+ * What a file that was merely found may not set: addresses, keys, and places outside of its folder to index, or to write
+ * to unless they are named like what is written there: a shell runs the lines of its own files.
+ */
 const untrusted = Effect.fnUntraced(function* (env: Env, file: string, content: Table) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -199,17 +204,17 @@ const untrusted = Effect.fnUntraced(function* (env: Env, file: string, content: 
   const problems = entrustedKeys.flatMap((key) =>
     valueOf(content, key) === undefined ? [] : [untrustedAddress(file, key)]
   )
-  for (const key of indexedPlaces) {
+  for (const [key, ending] of ownPlaces) {
     for (const place of Arr.ensure(valueOf(content, key))) {
-      if (typeof place !== "string") continue
+      if (typeof place !== "string" || (ending !== undefined && place.endsWith(ending))) continue
       const resolved = resolvePath({ path, cwd: folder, home: home(env) }, place, { kind: "flag", name: key })
       const within = path.relative(folder, yield* real(resolved))
       if (within.split(path.sep)[0] === ".." || path.isAbsolute(within)) {
-        problems.push(untrustedPlace(file, key, place))
+        problems.push(untrustedPlace(file, key, place, ending))
       }
     }
   }
-  return problems
+  return { problems, within: [folder] }
 })
 
 const decode = Schema.decodeUnknown(Settings, { errors: "all", onExcessProperty: "error" })
@@ -239,7 +244,7 @@ export const load = Effect.fn("Config.load")(function* (options: LoadOptions) {
   const database = yield* defaultDatabase(env)
   if (Option.isSome(database)) set(tree, "store.path", database.value, { kind: "default", name: "default" })
 
-  const { content, file, problems } = yield* readFile(options)
+  const { content, file, problems, within } = yield* readFile(options)
   if (Option.isSome(file)) overlay(tree, content, { kind: "file", name: file.value })
 
   const { unknown, values } = read(env)
@@ -258,6 +263,7 @@ export const load = Effect.fn("Config.load")(function* (options: LoadOptions) {
     ...unknown.map(unknownVariable)
   ]
   if (Arr.isNonEmptyArray(wrong)) return yield* new ConfigError({ problems: wrong })
-  const settings = yield* Effect.orDie(decoded)
+  const { watch, ...rest } = yield* Effect.orDie(decoded)
+  const settings = { ...rest, watch: { ...watch, within } }
   return { settings, apiKeys: apiKeys(env), file, origins: tree.origins } satisfies Loaded
 })

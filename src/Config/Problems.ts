@@ -123,18 +123,31 @@ export const entrustedKeys: ReadonlyArray<KeyPath> = [
   "server.oauth_audience"
 ]
 
-/** Keys with places whose files are indexed, by Clew or by agents: whoever asks may read them then. */
-export const indexedPlaces: ReadonlyArray<KeyPath> = ["watch.paths", "server.write_paths"]
+/**
+ * Keys with places whose files are indexed, by Clew or by agents, so that whoever asks may read them; and of files that Clew
+ * writes, with the ending that they may have elsewhere.
+ */
+export const ownPlaces: ReadonlyArray<readonly [key: KeyPath, ending?: string]> = [
+  ["watch.paths"],
+  ["server.write_paths"],
+  ["store.path", ".db"],
+  ["store.judgements", ".jsonl"]
+]
 
 /** The rest of a sentence about what a file may not set, and the way out. */
 const onlyFound = (file: string, what: string): string =>
   `a file that was only found in the working directory may not ${what}; if you trust it, name it: --config ${file}`
 
-/** Someone else's folder must not have files from elsewhere indexed. */
-export const untrustedPlace = (file: string, key: KeyPath, place: string): ConfigProblem => ({
+/** Someone else's folder must not have files from elsewhere indexed, or written. */
+export const untrustedPlace = (file: string, key: KeyPath, place: string, ending?: string): ConfigProblem => ({
   where: file,
   key,
-  detail: `${key} has ${show(place)}; ${onlyFound(file, "name a place outside of its folder there")}`
+  detail:
+    `${key} has ${show(place)}; ` +
+    onlyFound(
+      file,
+      `name a place outside of its folder there${ending === undefined ? "" : ` that does not end in ${ending}`}`
+    )
 })
 
 /** Someone else's folder must not redirect documents, or let anybody in. */

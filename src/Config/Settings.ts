@@ -379,7 +379,10 @@ export const Settings = Schema.Struct({
   telemetry: section(telemetry, {}),
   log: section(log, {})
 })
-export type Settings = typeof Settings.Type
+/** Links in watched folders that lead out of `watch.within` are not followed: the folder of a file that was merely found. */
+export type Settings = typeof Settings.Type & {
+  readonly watch: { readonly within?: ReadonlyArray<string> | undefined }
+}
 export type SettingsEncoded = typeof Settings.Encoded
 
 type Sections = Omit<SettingsEncoded, "public_stats" | "rate_limit_per_second">

@@ -40,22 +40,24 @@ const problem = (path: string, failure: DiskFailure): WalkEvent =>
     : unreadable(path, failure)
 
 const look = Effect.fnUntraced(
-  function* (disk: FileTree, path: string) {
+  function* (disk: FileTree, path: string, within: WalkOptions["within"]) {
     const { stamp, type } = yield* disk.follow(path)
     const root = { path, real: yield* disk.real(path) }
+    const skipped = (reason: SkipReason) => ({ problems: [{ _tag: "Skipped", path, reason } satisfies WalkEvent] })
+    if (within !== undefined && !isBelow(root.real, within)) return skipped("link")
     return type === "file"
       ? { files: [{ ...root, stamp }] }
       : type === "folder"
         ? { folders: [root] }
-        : { problems: [{ _tag: "Skipped", path, reason: "special" } satisfies WalkEvent] }
+        : skipped("special")
   },
   (effect, _, path) => Effect.catchAll(effect, (failure) => Effect.succeed({ problems: [problem(path, failure)] }))
 )
 
 /** Looks at the given paths; relative ones start at the working directory. */
-const resolve = (disk: FileTree, paths: ReadonlyArray<string>): Effect.Effect<Roots> =>
+const resolve = (disk: FileTree, { paths, within }: WalkOptions): Effect.Effect<Roots> =>
   Effect.map(
-    Effect.forEach(paths, (path) => look(disk, Path.resolve(path)), { concurrency: 16 }),
+    Effect.forEach(paths, (path) => look(disk, Path.resolve(path), within), { concurrency: 16 }),
     (each: ReadonlyArray<Partial<Roots>>) => ({
       files: each.flatMap(({ files = [] }) => files),
       folders: each.flatMap(({ folders = [] }) => folders),
@@ -269,7 +271,7 @@ export const walk = (options: WalkOptions): Stream.Stream<WalkEvent> =>
   Stream.unwrap(
     Effect.gen(function* () {
       const disk = yield* Disk
-      const roots = yield* resolve(disk, options.paths)
+      const roots = yield* resolve(disk, options)
       const seen = new Seen(roots.folders.map(({ real }) => real))
       const links: Array<Link> = []
       const sorter = new Sorter(disk, seen, links, options)

@@ -170,6 +170,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
     const run = <R>(options: WatchOptions, tell: (event: WatchEvent) => Effect.Effect<void, never, R>) =>
       Effect.gen(function* () {
         const roots = [...new Set(options.paths)]
+        const within = roots.every((root) => config.paths.includes(root)) ? config.within : undefined
         const hints = new Hints((path) => isOfDatabase(path, database))
         const failures = new Map<string, string>()
         /** The last report for each path whose losses are held. */
@@ -298,6 +299,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
               collection: options.collection,
               include: options.include,
               exclude: options.exclude,
+              within,
               prune: true,
               holdLosses: !isForced,
               dryRun: false

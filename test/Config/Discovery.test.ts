@@ -107,7 +107,8 @@ test("a file merely found lets nobody in, and has nothing indexed from outside o
       [watch]
       paths = [".", "./docs", "new/../missing", "..", "/etc", "out", "out/later", "later"]
       [store]
-      path = "index.db"
+      path = "~/.config/autostart/x.desktop"
+      judgements = "~/.bash_aliases"
     `
     const files = { "./clew.toml": toml, "./docs/a.md": "", "~/notes/a.md": "" }
     const { at, load } = yield* place(files)
@@ -119,12 +120,20 @@ test("a file merely found lets nobody in, and has nothing indexed from outside o
       `if you trust it, name it: --config ${at("./clew.toml")}`
     const outside = (key: string, path: string) =>
       only(key, `has ${JSON.stringify(path)}`, "name a place outside of its folder there")
+    const elsewhere = "name a place outside of its folder there that does not end in"
     assert.deepStrictEqual(message.split("\n"), [
       only("server.oauth_issuer", "lets others in", "set it"),
       only("server.oauth_audience", "lets others in", "set it"),
       ...["..", "/etc", "out", "out/later", "later"].map((path) => outside("watch.paths", path)),
-      outside("server.write_paths", "~/.ssh")
+      outside("server.write_paths", "~/.ssh"),
+      only("store.path", 'has "~/.config/autostart/x.desktop"', `${elsewhere} .db`),
+      only("store.judgements", 'has "~/.bash_aliases"', `${elsewhere} .jsonl`)
     ])
+    const own = '[store]\npath = "index"\njudgements = "~/graded.jsonl"'
+    assert.strictEqual(
+      (yield* (yield* place({ "./clew.toml": own })).load()).settings.store.path.endsWith("/index"),
+      true
+    )
     const { settings } = yield* load({ config: "clew.toml" })
     assert.deepStrictEqual(settings.server.writePaths, [at("./docs"), at("~/.ssh")])
   }))

@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import type { ChildProcess } from "node:child_process"
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { DocumentLine } from "../../../src/cli/indexing.ts"
 import { WatchLine } from "../../../src/cli/watch.ts"
@@ -22,8 +22,10 @@ afterEach(() => {
   box.remove()
 })
 
-const start = (...args: ReadonlyArray<string>) => {
-  const child = box.start(["watch", "docs", "--json", ...args])
+const start = (...args: ReadonlyArray<string>) => startOn("docs", ...args)
+
+const startOn = (...args: ReadonlyArray<string>) => {
+  const child = box.start(["watch", "--json", ...args])
   children.push(child)
   const end = ended(child)
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
@@ -64,6 +66,24 @@ describe("watch", () => {
     assert.strictEqual(code, 0, stderr)
     assert.include(stderr, "what was indexed stays")
     assert.strictEqual((await box.json(Stats, ["info"])).documents, 2)
+  })
+
+  it("follows no link out of the folder whose clew.toml was merely found", async () => {
+    const outside = new Sandbox({ "diary.md": "# Diary\n", "more/letter.md": "# Letter\n" })
+    writeFileSync(box.path("clew.toml"), '[watch]\npaths = ["docs"]\n')
+    symlinkSync(outside.path("diary.md"), at("diary.md"))
+    symlinkSync("a.md", at("same.md"))
+    const { child, end, until } = startOn()
+    await until(scanned)
+    symlinkSync(outside.path("more"), at("more"))
+    symlinkSync(outside.path("diary.md"), at("later.md"))
+    writeFileSync(at("d.md"), "# Flood")
+    await until((line) => line.type === "document" && line.source === at("d.md"))
+    await until(scanned)
+    child.kill("SIGINT")
+    assert.strictEqual((await end).code, 0)
+    outside.remove()
+    assert.strictEqual((await box.json(Stats, ["info"])).documents, 4)
   })
 
   it("has one process work, and lets the next take over when that is killed", async () => {
