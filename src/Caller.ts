@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type { CollectionName } from "./model/Collection.ts"
 import { type Right, rights } from "./model/Key.ts"
-import type { StoreStats } from "./model/Stored.ts"
 import { type Stores, type Whole, ports, whole } from "./Store.ts"
 
 /** On whose behalf a fiber works, and what they may do. */
@@ -124,15 +124,13 @@ export const permitting = (store: Whole): Whole => {
       )
       return { unknown, known: [] }
     }),
-    stats: (caller, collection) =>
-      collection === undefined
-        ? Effect.zipWith(store.stats(), own(caller), (all, found): StoreStats => ({
-            ...all,
-            collections: found.length,
-            documents: found.reduce((sum, { documents }) => sum + documents, 0),
-            passages: found.reduce((sum, { passages }) => sum + passages, 0)
-          }))
-        : Effect.zipRight(Effect.orDie(mustUse(caller, collection)), store.stats(collection))
+    stats: Effect.fnUntraced(function* (caller: Caller, collection: CollectionName | undefined) {
+      if (collection !== undefined) yield* Effect.orDie(mustUse(caller, collection))
+      const [told, found] = yield* Effect.all([store.stats(collection), own(caller)])
+      const sum = (of: "documents" | "passages") => found.reduce((all, each) => all + each[of], 0)
+      const counts = collection === undefined ? { documents: sum("documents"), passages: sum("passages") } : {}
+      return { ...told, collections: found.length, ...counts }
+    })
   }
   const guard = (name: string, member: unknown): unknown => {
     if (typeof member !== "function") return member

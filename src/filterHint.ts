@@ -1,4 +1,6 @@
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import { current } from "./Caller.ts"
 import { orEmpty } from "./Collections.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import { columnKeys, type Filter, filtersUnder, keysOf } from "./model/Filter.ts"
@@ -102,7 +104,8 @@ export const filterHint = Effect.fn("filterHint")(function* (
 ) {
   const store = yield* Store
   const all = keysOf(filter)
-  if (all.size === 0) return undefined
+  // Whoever may only write learns no names.
+  if (all.size === 0 || !(yield* FiberRef.get(current)).rights.has("read")) return undefined
   const asked = [...all].filter((key) => !columnKeys.has(key))
   const { known, unknown } = asked.length === 0 ? { known: [], unknown: [] } : yield* store.metadataKeys(asked)
   if (unknown.length === 0) {

@@ -128,6 +128,21 @@ it.scopedLive("lets each key do what it has the right to, and says what is missi
   })
 )
 
+it.scopedLive("names nothing to a key that may only write", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled()
+    for (const filter of [{ nokey: 1 }, { source: "oak.m" }]) {
+      const body = { filter, collection: "secret" }
+      const answers = yield* Effect.forEach(["writer", "editor"], (name) =>
+        ask(port, "DELETE", "/documents", { ...by(name), body })
+      )
+      const [blind, told] = answers.map(({ text }) => text)
+      assert.notMatch(blind!, /source|oak/)
+      assert.match(told!, /source|oak/)
+    }
+  })
+)
+
 it.scopedLive("shows a key its collections alone, at every door", () =>
   Effect.gen(function* () {
     const { port } = yield* filled()
@@ -143,6 +158,7 @@ it.scopedLive("shows a key its collections alone, at every door", () =>
       ["docs"]
     )
     assert.include((yield* get("/stats")).json, { documents: 1, collections: 1, chunks: 1 })
+    assert.include((yield* get("/stats?collection=docs")).json, { documents: 1, collections: 1, chunks: 1 })
     assert.deepStrictEqual((yield* get("/documents?collection=docs")).json.documents.length, 1)
     const prompt = yield* post("/prompt", { query: "honey" })
     assert.deepStrictEqual(prompt.json.sources, ["kestrels.md"])
