@@ -198,6 +198,9 @@ const makeStart = (server: Http.Server, trustProxy: boolean, life: Lifecycle) =>
   }
 }
 
+/** Requests of one connection that may be unanswered: whoever sends more at once, and reads nothing, only takes memory. */
+const mostPipelined = 100
+
 /** Takes a request whose head has arrived. */
 type Begin = (request: Http.IncomingMessage, response: Http.ServerResponse) => void
 
@@ -241,10 +244,18 @@ const make = ({
     /** Those who come before the routes are made wait for them. */
     let begin: Begin = (request, response) => early.push(() => begin(request, response))
     const early: Array<() => void> = []
+    const unanswered = new WeakMap<Net.Socket, number>()
     const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse) => {
-      expect(request.socket, response)
+      const { socket } = request
+      const count = (unanswered.get(socket) ?? 0) + 1
+      if (count > mostPipelined) return void socket.destroy()
+      unanswered.set(socket, count)
+      expect(socket, response)
       life.open.add(response)
-      response.once("close", () => life.open.delete(response))
+      response.once("close", () => {
+        unanswered.set(socket, unanswered.get(socket)! - 1)
+        life.open.delete(response)
+      })
       if (!request.url!.startsWith("/")) toOriginForm(request)
       const writeHead = response.writeHead.bind(response) as (...args: ReadonlyArray<unknown>) => Http.ServerResponse
       response.writeHead = (...args: ReadonlyArray<unknown>) => {

@@ -102,7 +102,8 @@ export class Judgements extends Effect.Service<Judgements>()("clew/Judgements", 
       function* (path: string, judgements: ReadonlyArray<Judgement>) {
         if (judgements.length === 0) return
         yield* fs.makeDirectory(paths.dirname(path), { recursive: true })
-        const file = yield* fs.open(path, { flag: "a+" })
+        // Like the index: it has people's questions.
+        const file = yield* fs.open(path, { flag: "a+", mode: 0o600 })
         const { size } = yield* file.stat
         const last = new Uint8Array([newline])
         yield* file.seek(size > 0n ? size - 1n : 0n, "start")

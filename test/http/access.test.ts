@@ -204,6 +204,25 @@ it.scopedLive("keeps the connection of a client that sent a small body in vain",
   })
 )
 
+it.scopedLive("closes a connection that leaves more than a hundred requests unanswered", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ apiKey: key })
+    const answered = (count: number) =>
+      Effect.async<number>((resume) => {
+        const one = "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
+        const last = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+        let all = ""
+        const socket = Net.connect(port, "127.0.0.1", () => socket.write(one.repeat(count - 1) + last))
+        socket.on("data", (chunk) => (all += chunk.toString("latin1")))
+        socket.on("error", () => {})
+        socket.on("close", () => resume(Effect.succeed(all.match(/HTTP\/1\.1 200 OK/g)?.length ?? 0)))
+      })
+    assert.strictEqual(yield* answered(100), 100)
+    assert.isBelow(yield* answered(1000), 1000)
+    assert.strictEqual(yield* answered(100), 100)
+  })
+)
+
 it.scopedLive("answers only to the names of this machine when there is no key", () =>
   Effect.gen(function* () {
     const { port } = yield* start()
