@@ -1,5 +1,7 @@
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import type { Rebuild } from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
 import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
@@ -8,6 +10,9 @@ import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
 const fewPassages = 20_000
 
 const interval = 2000
+
+/** How long a server waits before it looks again for what another version built. */
+const again = Duration.minutes(5)
 
 const names: Record<Rebuild["kind"], string> = {
   postings: "keyword index",
@@ -64,11 +69,15 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
 
     return {
       /**
-       * For a long-running program: rebuilds in the background, and deletes dropped rows. A failure is logged and stops
-       * nothing.
+       * For a long-running program: rebuilds in the background, and deletes dropped rows. It looks again from time to time,
+       * since a process of another version may write meanwhile. A failure is logged and stops nothing.
        */
       inBackground: Effect.asVoid(
-        Effect.forkScoped(putOff(Effect.zipRight(Effect.whenEffect(store.resume(), store.sweeping()), logged)))
+        Effect.whenEffect(store.resume(), store.sweeping()).pipe(
+          putOff,
+          Effect.zipRight(Effect.repeat(putOff(logged), Schedule.spaced(again))),
+          Effect.forkScoped
+        )
       ),
 
       /**

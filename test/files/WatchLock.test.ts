@@ -25,6 +25,18 @@ it.scoped("the lock belongs to whom the index belongs to, also where root is the
   })
 )
 
+it.scoped("the folder of the lock is made where the index is on a server, and nothing has made it", () =>
+  Effect.gen(function* () {
+    const index = path.join(yield* temporaryFolder, "share", "clew", "index.db")
+    const take = Effect.provide(
+      Effect.flatMap(WatchLock, (lock) => lock.take(["/notes"])),
+      layer(index)
+    )
+    yield* take
+    assert.strictEqual((yield* Effect.flip(take))._tag, "WatchTaken")
+  })
+)
+
 it.scoped("processes with other paths do not wait for each other, and one that has to wait takes nothing", () =>
   Effect.gen(function* () {
     const index = path.join(yield* temporaryFolder, "index.db")

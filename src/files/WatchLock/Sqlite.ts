@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
+import { dirname } from "node:path"
 import { StoreUnavailable } from "../../Store.ts"
 import { WatchLock, WatchTaken } from "../WatchLock.ts"
 
@@ -26,6 +27,8 @@ const holder = (database: Sqlite.Database): WatchTaken => {
 /** Creates the file for those who may write to the index: root may be the first to watch for somebody else's. */
 const create = (file: string, index: string): void => {
   try {
+    // Where the index is on a server, nothing has made the folder.
+    fs.mkdirSync(dirname(file), { recursive: true })
     const descriptor = fs.openSync(file, "wx", 0o600)
     try {
       const { gid, mode, uid } = fs.statSync(index)
