@@ -64,7 +64,7 @@ it.scopedLive("tells an answer that was refused, that broke off, and that nobody
         temperature: 0.2,
         maxTokens: 64,
         contextTokens: 4096,
-        timeoutMs: 5000
+        timeoutMs: 60_000
       })
     })
     const clew = Client.connect({ url })

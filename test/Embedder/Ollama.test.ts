@@ -24,7 +24,7 @@ const make = (url: string, more: Partial<Ollama.OllamaOptions> & { readonly conc
         prefixes: { query: "", passage: "" },
         batchSize: 8,
         turns,
-        timeoutMs: 5000,
+        timeoutMs: 60_000,
         ...more
       })
   )

@@ -25,7 +25,7 @@ const make = (url: string, more: Partial<OpenAi.OpenAiOptions> = {}) =>
         prefixes: { query: "q: ", passage: "" },
         batchSize: 8,
         turns,
-        timeoutMs: 5000,
+        timeoutMs: 60_000,
         keyVariable: "TEST_API_KEY",
         apiKey: Option.some(Redacted.make("secret")),
         ...more

@@ -19,12 +19,12 @@ const about = (url: string, more: Partial<Parameters<typeof OpenAi.make>[0]> = {
     model: "local",
     temperature: 0.2,
     maxTokens: 100,
-    timeoutMs: 5000,
+    timeoutMs: 60_000,
     keyVariable: "TEST_API_KEY",
     apiKey: Option.some(Redacted.make("secret")),
     ...more
   }).pipe(Effect.provide(FetchHttpClient.layer))
-const make = (url: string, timeoutMs = 5000, key?: string) =>
+const make = (url: string, timeoutMs = 60_000, key?: string) =>
   about(url, {
     contextTokens: 2048,
     timeoutMs,
@@ -40,7 +40,7 @@ it.scopedLive("streams the fragments in order, with the key, from a url with or 
   Effect.gen(function* () {
     const answer = Array.from({ length: 300 }, (_, n) => `${n}é\n`)
     const { asked, faults, url } = yield* startOpenAi(answer)
-    assert.deepStrictEqual(yield* collect(yield* make(url, 5000, "secret")), answer)
+    assert.deepStrictEqual(yield* collect(yield* make(url, 60_000, "secret")), answer)
     assert.strictEqual(asked[0]!.authorization, "Bearer secret")
     assert.deepInclude(asked[0]!.body, { model: "local", stream: true, max_tokens: 100, temperature: 0.2 })
     faults.withoutDone = true
@@ -57,7 +57,7 @@ it.scopedLive("gives the server's own words when it refuses", () =>
     const refused = yield* reasonOf(llm)
     assert.include(refused, `${url}/v1/chat/completions answered 401: Incorrect API key`)
     assert.include(refused, "set TEST_API_KEY in the environment")
-    assert.include(yield* reasonOf(yield* make(url, 5000, "wrong")), "check TEST_API_KEY in the environment")
+    assert.include(yield* reasonOf(yield* make(url, 60_000, "wrong")), "check TEST_API_KEY in the environment")
     faults.refuse = { status: 404, body: JSON.stringify({ error: "no such model" }) }
     assert.include(
       yield* reasonOf(llm),

@@ -9,7 +9,7 @@ import { eventually, startOllama } from "../ollama.ts"
 import { startOpenAi } from "../openAi.ts"
 
 const fragments = Array.from({ length: 300 }, (_, n) => ` word${n}`)
-const options = { model: "small", temperature: 0.2, maxTokens: 400, contextTokens: 4096, timeoutMs: 5000 }
+const options = { model: "small", temperature: 0.2, maxTokens: 400, contextTokens: 4096, timeoutMs: 60_000 }
 
 /** What the servers of both kinds tell of themselves. */
 const upstream = ({

@@ -10,7 +10,7 @@ const optionsFor = (url: string, more: Partial<Ollama.OllamaOptions> = {}): Olla
   model: "small",
   temperature: 0.2,
   maxTokens: 256,
-  timeoutMs: 5000,
+  timeoutMs: 60_000,
   ...more
 })
 

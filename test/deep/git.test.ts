@@ -73,6 +73,6 @@ describe("a walk passes over what git passes over", () => {
           assert.deepStrictEqual([...found].sort(), byGit(root, each))
         }
       }),
-    { fastCheck: { numRuns: 40 }, timeout: 60_000 }
+    { fastCheck: { numRuns: 40 } }
   )
 })

@@ -56,5 +56,5 @@ describe.skipIf(!existsSync("/proc/self/status"))("300 clients of one server", (
       child.kill("SIGTERM")
       await end
     }
-  }, 600_000)
+  }, 1_200_000)
 })

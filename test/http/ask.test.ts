@@ -59,7 +59,7 @@ const asked = (port: number, body: object) =>
   }))
 
 const ollamaAt = (url: string, more: Partial<Ollama.OllamaOptions> = {}) =>
-  Ollama.make({ url, model: "small", temperature: 0.2, maxTokens: 64, contextTokens: 4096, timeoutMs: 5000, ...more })
+  Ollama.make({ url, model: "small", temperature: 0.2, maxTokens: 64, contextTokens: 4096, timeoutMs: 60_000, ...more })
 
 it.scopedLive("gives the model what was asked and answered before", () =>
   Effect.gen(function* () {
@@ -225,7 +225,7 @@ it.scopedLive("says how the passages were found, beside the contract's events", 
 it.scopedLive("a failing model ends the stream with one error that says what to do", () =>
   Effect.gen(function* () {
     const ollama = yield* startOllama(["one", "two", "three"])
-    const { port } = yield* filled({ llm: ollamaAt(ollama.url, { timeoutMs: 300 }) })
+    const { port } = yield* filled({ llm: ollamaAt(ollama.url, { timeoutMs: 2000 }) })
     const sources = Array(2).fill("source")
     const tell = (body: object) =>
       Effect.map(asked(port, { top_k: 2, verify: true, ...body }), ({ events, names }) => ({

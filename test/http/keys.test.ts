@@ -270,9 +270,9 @@ it.scopedLive("shows a key its collections and its tools alone over MCP", () =>
     const body = { documents: Array.from({ length: 25 }, (_, n) => ({ content: `One of the others, ${n}.` })) }
     assert.strictEqual((yield* ask(port, "POST", "/index", { body, headers: whole })).status, 200)
     // What others write is not told.
+    const answer = yield* Effect.promise(() => listen(port, "docs"))
     const listening = yield* Effect.fork(
       Effect.promise(async () => {
-        const answer = await listen(port, "docs")
         let heard = ""
         for await (const part of answer.body!.pipeThrough(new TextDecoderStream())) {
           heard += part
@@ -287,7 +287,8 @@ it.scopedLive("shows a key its collections and its tools alone over MCP", () =>
     ] as const) {
       const body = { documents: [{ content: `Another one of ${collection}.` }], collection }
       assert.strictEqual((yield* ask(port, "POST", "/index", { body, headers: whole })).status, 200)
-      yield* Effect.sleep("1300 millis")
+      if (told) yield* Fiber.join(listening)
+      else yield* Effect.sleep("1300 millis")
       assert.strictEqual(Option.isSome(yield* Fiber.poll(listening)), told, collection)
     }
     const newest = JSON.stringify(yield* docs.call("resources/list", {}))

@@ -117,7 +117,7 @@ it.scopedLive(
           return undefined as unknown as string
         }
       }
-      const { port, stop } = yield* start({ documents, faults, grace: Duration.seconds(2) })
+      const { port, stop } = yield* start({ documents, faults, grace: Duration.seconds(10) })
       const body = '{"query":"honey"}'
       const head = `POST /query HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
       const sockets = yield* connected(port, 85, `${head}\r\n\r\n${body}`)

@@ -116,6 +116,52 @@ const utilizationOf = ({ performance }: Worker) => {
 /** Turns the outcome of a call back into an effect. */
 export const fromOutcome = Schema.decodeSync(Outcome)
 
+/** Listens to a worker that starts, from its first step on: who starts it may be suspended before it waits. */
+const attend = (worker: Worker, say: (said: Said) => void) => {
+  type Answer = Either.Either<Reply, ThreadDied>
+  let started: Answer | undefined
+  let waiting: { readonly id: number; readonly resume: (reply: Answer) => void } | undefined
+  waiting = { id: 0, resume: (reply) => (started = reply) }
+  let dead: ThreadDied | undefined
+  let reason: string | undefined
+  const settle = (reply: Answer) => {
+    const waiter = waiting
+    waiting = undefined
+    worker.unref()
+    waiter?.resume(reply)
+  }
+  const die = (died: ThreadDied) => {
+    dead ??= died
+    settle(Either.left(dead))
+  }
+  worker.on("message", (reply: Reply | Said) => {
+    if ("said" in reply) say(reply)
+    else if (reply.id === waiting?.id) settle(Either.right(reply))
+  })
+  // The `exit` event follows.
+  worker.on("error", (error) => (reason = error instanceof Error ? error.message : String(error)))
+  worker.on("messageerror", (error) => die(new ThreadDied({ reason: error.message })))
+  worker.on("exit", (code) => die(new ThreadDied({ reason: reason ?? `its thread ended with code ${code}` })))
+  return {
+    worker,
+    die,
+    alive: () => dead === undefined,
+    call: () => waiting?.id,
+    started: Effect.async<Reply, ThreadDied>((resume) => {
+      if (started === undefined) waiting = { id: 0, resume }
+      else resume(started)
+    }),
+    // Sends and waits in one step: a fiber may be suspended between two steps, and the thread could answer meanwhile.
+    perform: (call: Call) =>
+      Effect.async<Reply, ThreadDied>((resume) => {
+        if (dead !== undefined) return resume(dead)
+        worker.postMessage(call)
+        worker.ref()
+        waiting = { id: call.id, resume }
+      })
+  }
+}
+
 /**
  * Starts a thread, which ends with the scope. It keeps the process alive only while it works. A thread that makes no
  * progress counts as dead.
@@ -127,52 +173,18 @@ export const start = (
   Effect.gen(function* () {
     const cancelled = new Int32Array(new SharedArrayBuffer(4))
     const steps = new Int32Array(new SharedArrayBuffer(4))
-    const worker = yield* Effect.acquireRelease(
-      Effect.sync(() => spawn({ ...data, cancelled, steps })),
-      end
-    )
-    let waiting: { readonly id: number; readonly resume: (reply: Either.Either<Reply, ThreadDied>) => void } | undefined
-    let dead: ThreadDied | undefined
-    let reason: string | undefined
-    const settle = (reply: Either.Either<Reply, ThreadDied>) => {
-      const waiter = waiting
-      waiting = undefined
-      worker.unref()
-      waiter?.resume(reply)
-    }
-    const die = (died: ThreadDied) => {
-      dead ??= died
-      settle(Either.left(dead))
-    }
     const run = Runtime.runFork(yield* Effect.runtime())
-    worker.on("message", (reply: Reply | Said) => {
-      if ("said" in reply) run(Effect.logWithLevel(LogLevel.fromLiteral(reply.level), reply.said))
-      else if (reply.id === waiting?.id) settle(Either.right(reply))
-    })
-    // The `exit` event follows.
-    worker.on("error", (error) => (reason = error instanceof Error ? error.message : String(error)))
-    worker.on("messageerror", (error) => die(new ThreadDied({ reason: error.message })))
-    worker.on("exit", (code) => die(new ThreadDied({ reason: reason ?? `its thread ended with code ${code}` })))
+    const say = ({ level, said }: Said) => run(Effect.logWithLevel(LogLevel.fromLiteral(level), said))
+    const { alive, call, die, perform, started, worker } = yield* Effect.acquireRelease(
+      Effect.sync(() => attend(spawn({ ...data, cancelled, steps }), say)),
+      ({ worker }) => end(worker)
+    )
     const died = (seconds: number) =>
       die(new ThreadDied({ reason: `its thread made no progress for ${seconds} s and was abandoned`, stalled: true }))
-    const progress = { call: () => waiting?.id, steps: () => steps[0]!, utilization: utilizationOf(worker) }
+    const progress = { call, steps: () => steps[0]!, utilization: utilizationOf(worker) }
     // One watcher a thread, since nearly all calls end before its first look.
     yield* Effect.forkScoped(Effect.interruptible(Effect.map(standstill(progress, within), died)))
-    // Sends and waits in one step: a fiber may be suspended between two steps, and the thread could answer meanwhile.
-    const replyTo = (id: number, send: () => void) =>
-      Effect.async<Reply, ThreadDied>((resume) => {
-        if (dead !== undefined) return resume(dead)
-        send()
-        worker.ref()
-        waiting = { id, resume }
-      })
     // The caller may be interrupted while the thread starts.
-    const started = yield* Effect.interruptible(replyTo(0, () => {}))
-    yield* fromOutcome(started.outcome)
-    return {
-      alive: () => dead === undefined,
-      steps: () => steps[0]!,
-      perform: (call) => replyTo(call.id, () => worker.postMessage(call)),
-      cancel: (id) => Atomics.store(cancelled, 0, id)
-    }
+    yield* fromOutcome((yield* Effect.interruptible(started)).outcome)
+    return { alive, perform, steps: () => steps[0]!, cancel: (id) => Atomics.store(cancelled, 0, id) }
   })

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
@@ -86,9 +87,37 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
       assert.match((error as Error).message, /There is no index/)
 
       const { alive, perform } = yield* Effect.scoped(Thread.start({ filename: yield* file, mode: "readonly" }))
-      assert.isFalse(alive())
+      // Its scope may end before it does.
       const ended = yield* Effect.flip(perform({ id: 1, method: "find", args: [both] }))
       assert.strictEqual(ended._tag, "ThreadDied")
+      assert.isFalse(alive())
+    })
+  )
+
+  it.scoped("a thread that has started before anybody waits for it has started", () =>
+    Effect.gen(function* () {
+      const filename = yield* file
+      let state: "before" | "spawned" | "suspended" = "before"
+      const given = {
+        filename,
+        get mode() {
+          state = "spawned"
+          return "readonly" as const
+        }
+      }
+      const { defaultScheduler: usual } = Scheduler
+      // Right after its thread is made, the fiber is suspended for longer than that takes to start.
+      const scheduler: Scheduler.Scheduler = {
+        shouldYield: (fiber) => (state === "spawned" ? 0 : usual.shouldYield(fiber)),
+        scheduleTask: (task, priority, fiber) => {
+          if (state !== "spawned") return usual.scheduleTask(task, priority, fiber)
+          state = "suspended"
+          setTimeout(task, 3000)
+        }
+      }
+      const { perform } = yield* Effect.withScheduler(Thread.start(given), scheduler)
+      const { outcome } = yield* perform({ id: 1, method: "find", args: [both] })
+      assert.lengthOf(((yield* Thread.fromOutcome(outcome)) as Found).hits, 1)
     })
   )
 
