@@ -10,7 +10,7 @@ import { Llm } from "./Llm.ts"
 import { GraphStore, Store } from "./Store.ts"
 import { hashOf, keyOf } from "./entities/mention.ts"
 import type { Network } from "./entities/network.ts"
-import { weightOf } from "./entities/walk.ts"
+import { isCut, weightOf } from "./entities/walk.ts"
 import { type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { Asked, Entity, GraphBuilt, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
 
@@ -43,6 +43,9 @@ const placeIn = (passage: GraphPassage, entity: number) => ({
   line: passage.mentions.find((mention) => mention.entity === entity)?.line ?? passage.startLine,
   ...(passage.locator === undefined ? {} : { locator: passage.locator })
 })
+
+/** That of an entity's documents more may be there than were counted. */
+const atLeast = (entities: ReadonlyArray<Entity>) => (entities.some(isCut) ? { at_least: true } : {})
 
 /** What a language model read in a passage about an entity and one of others, if it was asked. */
 const saysOf = ({ said }: GraphPassage, entity: number, others: ReadonlySet<number>): { readonly says?: string } => {
@@ -213,6 +216,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
             neighbours.push({
               name,
               documents: entity.documents,
+              ...atLeast([entity]),
               hops: hop,
               relation,
               ...placeIn(passage, hash),
@@ -230,7 +234,8 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         return {
           name: first === undefined || (defines && !isTitle) ? name : first.mention.name,
           ...(isTitle ? { description: first.passage.text.slice(0, 300) } : {}),
-          documents: Math.max(...[...all.values()].map((each) => each.documents)),
+          documents: new Set([...all.values()].flatMap(({ places }) => places.map(({ document }) => document))).size,
+          ...atLeast([...all.values()]),
           mentions: mentions.map(({ mention }) => mention),
           neighbours: neighbours.slice(0, limit)
         } satisfies GraphEntity

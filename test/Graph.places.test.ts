@@ -15,6 +15,29 @@ const layer = Graph.Default.pipe(
 )
 
 it.layer(layer)("the graph", (it) => {
+  it.effect("says of a name in more passages than are read that at least so many documents have it", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      const graph = yield* Graph
+      const { name } = yield* store.createCollection(CollectionName.make("many"), embedder)
+      const put = (from: number, to: number) =>
+        store.put(
+          name,
+          Array.from({ length: to - from }, (_, n) =>
+            document("Before Ada Lovelace nobody did.", { source: `${from + n}.txt` })
+          )
+        )
+      const documents = Effect.map(graph.entity(name, "Ada Lovelace"), ({ at_least, documents }) => [
+        documents,
+        at_least
+      ])
+      yield* put(0, 128)
+      assert.deepStrictEqual(yield* documents, [128, undefined])
+      yield* put(128, 140)
+      assert.deepStrictEqual(yield* documents, [129, true])
+    })
+  )
+
   it.effect("says on which line a name stands, and on which page of a file that has no lines", () =>
     Effect.gen(function* () {
       const store = yield* Store

@@ -78,8 +78,9 @@ export const run = (
 ) =>
   Effect.flatMap(Doctor, (it) => it.run({ deep: false, fix: false, ...options })).pipe(Effect.provide(doctor(filename)))
 
-export const wrong = (report: { readonly checks: ReadonlyArray<{ readonly name: string; readonly status: string }> }) =>
-  report.checks.filter(({ status }) => status !== "ok")
+export const wrong = <C extends { readonly name: string; readonly status: string }>(report: {
+  readonly checks: ReadonlyArray<C>
+}) => report.checks.filter(({ status }) => status !== "ok")
 
 /** The bytes of such an index, which takes a second: built once. */
 const built = Effect.runSync(

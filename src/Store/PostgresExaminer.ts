@@ -107,7 +107,6 @@ const make = (options: DatabaseOptions) => {
       ...(yield* guarded("server", server(sql, options.schema))),
       ...(yield* guarded("sequences", structure.sequences(sql), mending)),
       ...(yield* guarded("records", structure.records(sql), mending)),
-      ...(yield* guarded("formats", derived.later(sql))),
       ...(yield* guarded("documents", documents(sql, told))),
       ...(yield* derived.everyCollection(sql, told))
     ]

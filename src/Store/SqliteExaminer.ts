@@ -48,7 +48,6 @@ const look = Effect.fnUntraced(function* (
     ...(yield* Effect.zipRight(told("records"), guarded("sequences", structure.sequences(sql), mending))),
     ...(yield* guarded("records", structure.records(sql), mending)),
     ...(yield* guarded("limits", structure.limited(sql), mending)),
-    ...(yield* guarded("formats", derived.later(sql))),
     ...(yield* guarded("upkeep", structure.upkeep(sql))),
     ...(yield* guarded("documents", documents(sql, told), mending)),
     ...(yield* derived.everyCollection(sql, told))

@@ -19,6 +19,9 @@ import { beginningOf, unlessTaken, writeWhole } from "./writing.ts"
 export const linkageText = (linkage: number): string =>
   `${Math.round(linkage * 100)} % of the documents name or link another`
 
+const documentsOf = ({ at_least, documents }: Pick<GraphEntity, "at_least" | "documents">): string =>
+  `${at_least === true ? "at least " : ""}${count(documents, "document")}`
+
 /** Asks the model about the passages that it has not read yet, after announcing how many calls that takes. */
 const ask = Effect.fnUntraced(function* (collection: CollectionName, quiet: boolean, named: string | undefined) {
   const graph = yield* Graph
@@ -166,14 +169,14 @@ const query = Cli.define(
       const at = (place: Parameters<typeof placeOf>[0] & { readonly source: string }) =>
         colors.cyan(oneLine(`${displayPath(cwd, place.source)}${placeOf(place)}`))
       const text = [
-        `${colors.bold(oneLine(found.name))}  in ${count(found.documents, "document")}`,
+        `${colors.bold(oneLine(found.name))}  in ${documentsOf(found)}`,
         ...(found.description === undefined ? [] : [oneLine(found.description)]),
         "",
         ...found.mentions.map((mention) => `${mention.relation.padEnd(8)}  ${at(mention)}  ${oneLine(mention.name)}`),
         ...(found.neighbours.length === 0 ? [] : ["", colors.bold("Neighbours")]),
         ...found.neighbours.map(
-          ({ documents, hops, name, relation, says, ...place }) =>
-            `${relation.padEnd(8)}  ${oneLine(name)} (${count(documents, "document")}${hops > 1 ? `, ${hops} steps away` : ""})  ` +
+          ({ hops, name, relation, says, ...place }) =>
+            `${relation.padEnd(8)}  ${oneLine(name)} (${documentsOf(place)}${hops > 1 ? `, ${hops} steps away` : ""})  ` +
             `${at(place)}${says === undefined ? "" : `  ${colors.dim(oneLine(says))}`}`
         )
       ]

@@ -77,7 +77,10 @@ const About = ({
     <>
       <h2>{value.name}</h2>
       {value.description !== undefined && <p>{value.description}</p>}
-      <p class="remark">{count(value.documents, "document")}</p>
+      <p class="remark">
+        {value.at_least === true && "at least "}
+        {count(value.documents, "document")}
+      </p>
       <p class="actions">
         {others.some((each) => !network.nodes.has(each.name)) && (
           <button type="button" onClick={() => onExpand(value)}>

@@ -4,6 +4,9 @@ import type { PackedMention } from "./mention.ts"
 /** An entity in more places joins nothing, except the documents that have it as title. */
 export const mostPlaces = 128
 
+/** Whether it may have more places than were read. */
+export const isCut = ({ places }: Entity): boolean => places.length > mostPlaces
+
 /** A title of more documents names none of them. */
 export const mostDefining = 6
 
@@ -20,8 +23,7 @@ export const toEntity = (places: ReadonlyArray<Place>): Entity => {
 /** A name joins documents if it occurs in at most this many: one in a hundred, at least 6, at most 32. */
 export const rareIn = (documents: number): number => Math.max(6, Math.min(32, Math.floor(documents / 100)))
 
-const isRare = ({ documents, places }: Entity, all: number): boolean =>
-  places.length <= mostPlaces && documents <= rareIn(all)
+const isRare = (entity: Entity, all: number): boolean => !isCut(entity) && entity.documents <= rareIn(all)
 
 /** How strongly an entity joins documents, by its rarity; 0 if it joins nothing. A title counts half as much again. */
 export const weightOf = (entity: Entity, documents: number): number => {

@@ -104,9 +104,14 @@ const EntityMention = Schema.Struct({
   name: text("The name as written in this passage")
 }).annotations({ identifier: "EntityMention", description: "A passage related to an entity" })
 
+const at_least = Schema.optional(
+  flag("True if only the first 129 passages were counted: more documents may be related to it")
+)
+
 const Neighbour = Schema.Struct({
   name: text("The name as written in that passage"),
-  documents: int("Documents related to it, counted in up to 129 passages"),
+  documents: int("Documents related to it"),
+  at_least,
   hops: int("Steps from the requested entity"),
   relation: Relation.annotations({ description: "The relation of the passage that joins the two to it" }),
   source: text("Source of that passage"),
@@ -119,7 +124,8 @@ const Neighbour = Schema.Struct({
 export const GraphEntity = Schema.Struct({
   name: text("Its name, as written in the passage that defines it, if any"),
   description: Schema.optional(text("The beginning of the document with that title, if any")),
-  documents: int("Documents related to it, counted in up to 129 passages"),
+  documents: int("Documents related to it"),
+  at_least,
   mentions: list(EntityMention, "Defining ones first"),
   neighbours: list(Neighbour, "Nearest and rarest first")
 }).annotations({ identifier: "GraphEntity", description: "What the graph knows about an entity" })

@@ -2,7 +2,8 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import { sumAll } from "effect/Number"
 import { parsed } from "../model/Damaged.ts"
-import { type Segment, type SegmentStore, State, livingIn } from "./SegmentStore.ts"
+import { termsVersion } from "../terms/terms.ts"
+import { type Segment, type SegmentStore, State, livingIn, postingsFormat } from "./SegmentStore.ts"
 import { BlockReader, BlockWriter, type Head, blockOf, compareTerms, maxTermBytes } from "./block.ts"
 import { ByteReader, ByteWriter, skipFrequencies } from "./bytes.ts"
 import { listOf, passagesIn } from "./languages.ts"
@@ -149,6 +150,8 @@ export interface StepOptions {
 }
 
 const plans = { due: plan, clean: planClean, whole: planWhole }
+
+const isLater = ({ format, terms_version }: Segment): boolean => format > postingsFormat || terms_version > termsVersion
 
 /** The size of a step in the background. */
 export const step: StepOptions = { bytes: 256 * 1024, largePassages: 50_000 }
@@ -353,7 +356,12 @@ export const mergeStep = Effect.fn("Store.mergeStep")(function* <E>(
   for (const segments of Object.values(live)) {
     // A rebuild is about to replace its segments.
     if (rebuilt.has(segments[0]!.collection_id)) continue
-    const chosen = plans[options.extent ?? "due"](segments, ({ id }) => taken.has(id))
+    const isTaken = ({ id }: Segment) => taken.has(id)
+    // What one segment of a newer Clew's terms and one of ours become would be told apart by neither.
+    const isMixed = new Set(segments.map(isLater)).size > 1
+    const chosen = isMixed
+      ? segments.filter((one) => options.extent !== undefined && one.dead > 0 && !isTaken(one)).slice(0, 1)
+      : plans[options.extent ?? "due"](segments, isTaken)
     if (chosen.length === 0) continue
     yield* start(store, chosen)
     began = true

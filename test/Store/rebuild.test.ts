@@ -103,4 +103,43 @@ describe("a rebuild", () => {
       }).pipe(open(filename))
     })
   )
+
+  it.scopedLive("mixes no segments of a newer Clew with its own, and still rewrites those with deleted passages", () =>
+    Effect.gen(function* () {
+      const { exec, filename } = yield* files
+      const segments = Effect.scoped(
+        Effect.flatMap(connect({ filename, mode: "readonly" }), (sql) =>
+          sql.unsafe<{ readonly version: number; readonly dead: number }>(
+            "SELECT terms_version AS version, dead FROM keyword_segments WHERE state = 0 ORDER BY first_id"
+          )
+        )
+      )
+      yield* Effect.gen(function* () {
+        const store = yield* whole
+        yield* store.createCollection(defaultCollection, embedder)
+        for (let n = 0; n < 12; n++) {
+          yield* store.put(defaultCollection, [document(lines(`river${n}`, 3), { source: `river${n}` })])
+        }
+      }).pipe(open(filename))
+      yield* exec("UPDATE keyword_segments SET terms_version = 99 WHERE id >= 10")
+      const before = yield* segments
+      assert.isAbove(before.length, 2)
+      yield* Effect.gen(function* () {
+        const store = yield* whole
+        for (let n = 20; n < 30; n++) {
+          yield* store.put(defaultCollection, [document(lines(`sea${n}`, 3), { source: `sea${n}` })])
+        }
+        yield* store.deleteSource(defaultCollection, "river11")
+        yield* store.deleteSource(defaultCollection, "sea29")
+        yield* store.settle()
+        assert.isTrue(yield* store.purge())
+        assert.deepStrictEqual(yield* store.rebuilds(), [])
+        assert.isAbove((yield* find("sea22")).length, 0)
+      }).pipe(open(filename))
+      const after = yield* segments
+      assert.isTrue(after.every(({ dead }) => dead === 0))
+      const newer = (of: typeof after) => of.filter(({ version }) => version === 99).length
+      assert.strictEqual(newer(after), newer(before) - 1)
+    })
+  )
 })

@@ -149,8 +149,6 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     ["a file gone", "DELETE FROM files"],
     ["a file that is none", "UPDATE files SET outcome = 'lost', many = 7"],
     ["a folder with lists that are none", "UPDATE roots SET include = '*.md'"],
-    ["postings of a later version", "UPDATE keyword_segments SET terms_version = terms_version + 100"],
-    ["codes of a later version", "UPDATE code_sets SET format = 100"],
     ["a document changed in its name", "UPDATE documents SET doc_id = 'other' WHERE id = 2", "texts"],
     ["a locator changed", "UPDATE passages SET locator = replace(locator, '1', '2') WHERE locator LIKE '%1%'", "texts"],
     ["a passage gone", "DELETE FROM passages WHERE id = 7", "texts"],
@@ -220,6 +218,49 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
         }
       }),
     patience
+  )
+
+  it.scoped("leaves what a newer Clew has built, or is building, to it, and says so", () =>
+    Effect.gen(function* () {
+      const { bytes, folder } = yield* temporary
+      for (const [kind, sql] of [
+        ["postings", "UPDATE keyword_segments SET terms_version = terms_version + 1"],
+        ["postings", "UPDATE keyword_segments SET terms_version = terms_version + 1 WHERE id % 2 = 0"],
+        ["postings", "UPDATE keyword_segments SET terms_version = terms_version - 1 + 2 * (id % 2)"],
+        [
+          "postings",
+          `UPDATE keyword_segments SET terms_version = terms_version - 1;
+           INSERT INTO rebuilds (collection_id, kind, format, terms_version, until, boundary)
+           SELECT id, 'postings', 1, 99, 5, 1 FROM collections`
+        ],
+        ["codes", "UPDATE code_sets SET format = 100"]
+      ]) {
+        const filename = `${folder}/newer.db`
+        writeFileSync(filename, bytes)
+        const db = new Database(filename)
+        db.exec(sql!)
+        const versions = () =>
+          db
+            .prepare("SELECT format, terms_version FROM keyword_segments UNION ALL SELECT format, 0 FROM code_sets")
+            .all()
+        const before = versions()
+        for (const fix of [false, true]) {
+          const bad = wrong(yield* run(filename, { fix }))
+          assert.isAbove(bad.length, 0, sql)
+          for (const { name, next, status, detail } of bad) {
+            assert.deepStrictEqual([name, status, next], [kind, "warn", "update Clew"], sql)
+            assert.match(detail, /^collection \S+: built by a newer Clew, so not checked$/)
+          }
+        }
+        const pending = yield* Effect.provide(
+          Effect.flatMap(whole, (store) => Effect.zipRight(store.rebuildStep(), store.rebuilds())),
+          Sqlite.layer({ filename, mode: "existing" })
+        )
+        assert.deepStrictEqual(pending, [], sql)
+        assert.deepStrictEqual(versions(), before, sql)
+        db.close()
+      }
+    })
   )
 
   it.scoped("an index that another process has brought up to date is of this version before that is in the file", () =>

@@ -86,8 +86,8 @@ export const refused = (status: number, error: Refusal | string | undefined): Fa
   const kind = root.type ?? error.type ?? "refused"
   // Of a closed index the cluster says "closed", and no more.
   if (kind === "index_closed_exception") return new Failed({ status, kind, reason: root.index ?? "PREFIX-*" })
-  const reasons = [root.reason ?? error.reason, error.caused_by?.reason].filter((reason) => reason !== undefined)
-  return new Failed({ status, kind, reason: [...new Set(reasons)].join(": ") })
+  const reasons = [root.reason || error.reason, error.caused_by?.reason].filter(Boolean)
+  return new Failed({ status, kind, reason: [...new Set(reasons)].join(": ") || kind })
 }
 
 interface ClientError {

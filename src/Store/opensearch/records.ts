@@ -132,7 +132,7 @@ export const find = (cluster: Cluster, name: CollectionName) =>
 
 /** Writes a collection's record over the one that was read. */
 export const keep = (
-  cluster: Cluster,
+  cluster: Pick<Cluster, "names" | "refresh" | "send">,
   record: CollectionRecord,
   before: Pick<Versioned<unknown>, "seq" | "term"> | undefined
 ) => write<Kept>(cluster, idOf(record.name), { kind: "collection", record }, before)
@@ -141,12 +141,13 @@ export const keep = (
 export const change = <E>(
   cluster: Cluster,
   name: CollectionName,
-  to: (record: CollectionRecord) => Effect.Effect<CollectionRecord, E>
+  to: (record: CollectionRecord) => Effect.Effect<CollectionRecord, E>,
+  refresh = cluster.refresh
 ) =>
   competes(
     Effect.gen(function* () {
       const found = yield* versioned(cluster, name)
-      yield* keep(cluster, yield* to(found.value), found)
+      yield* keep({ ...cluster, refresh }, yield* to(found.value), found)
       return found.value
     })
   )

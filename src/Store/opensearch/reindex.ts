@@ -92,10 +92,15 @@ export const add = Effect.fnUntraced(function* (
     ]
   })
   yield* cluster.bulk(writes)
-  yield* change(cluster, record.name, (now) =>
-    now.next?.passages === next.passages && now.next.through === through
-      ? Effect.succeed({ ...now, next: { ...now.next, through: last.id, done: now.next.done + writes.length } })
-      : Effect.fail(overtaken)
+  yield* change(
+    cluster,
+    record.name,
+    (now) =>
+      now.next?.passages === next.passages && now.next.through === through
+        ? Effect.succeed({ ...now, next: { ...now.next, through: last.id, done: now.next.done + writes.length } })
+        : Effect.fail(overtaken),
+    // The next step reads the record by its id; a wait for searches would be a second for each.
+    "false"
   )
 })
 

@@ -200,9 +200,25 @@ interface Due {
   readonly missing: number
 }
 
+/** Derived data that a later version has made or is making. */
+const laterRows = `SELECT collection_id AS collection, 'postings' AS kind FROM keyword_segments
+  WHERE state = ${State.live} AND (format > ${postingsFormat} OR terms_version > ${termsVersion})
+  UNION SELECT collection_id, 'codes' FROM code_sets WHERE generation = 'current' AND format > ${codesFormat}
+  ${Object.entries(derived)
+    .map(
+      ([kind, { version }]) =>
+        `UNION SELECT collection_id, kind FROM rebuilds
+         WHERE kind = '${kind}' AND (format > ${version[0]} OR terms_version > ${version[1]})`
+    )
+    .join(" ")}`
+
+/** Derived data, by their collections, that are a later version's to rebuild. */
+export const later = (sql: Sql) => sql.unsafe<{ readonly collection: number; readonly kind: Kind }>(laterRows)
+
 /**
- * Derived data that other versions made, or that are missing, as recorded in segments and sets of codes, or were dropped.
- * A collection with few vectors needs no codes.
+ * Derived data that earlier versions made, or that are missing, as recorded in segments and sets of codes, or were
+ * dropped; what a later version has in hand is left to it, or the two would undo each other's work. A collection with
+ * few vectors needs no codes.
  */
 const due = (sql: Sql) =>
   Effect.flatMap(
@@ -222,6 +238,7 @@ const due = (sql: Sql) =>
          SELECT DISTINCT collection_id, 'graph', 0 FROM rebuilds WHERE kind IN ('graph', 'names')
        ) AS k JOIN collections AS c ON c.id = k.collection_id
        LEFT JOIN rebuilds AS r ON r.collection_id = c.id AND r.kind = k.kind
+       WHERE NOT EXISTS (SELECT 1 FROM (${laterRows}) AS l WHERE l.collection = c.id AND l.kind = k.kind)
        ORDER BY k.missing DESC, c.passages, c.id, k.kind DESC`
     ),
     Effect.filter(({ id, kind }) => (kind === "codes" ? hasCodes(sql, id) : Effect.succeed(true)))

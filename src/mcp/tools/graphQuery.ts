@@ -49,7 +49,7 @@ export const graphQuery = make({
         name: shown(neighbour.name),
         source: shown(neighbour.source)
       }))
-      const opening = `${plural(found.documents, "document has", "documents have")} a relation to this entity. ${guard}`
+      const opening = `${found.at_least === true ? "At least " : ""}${plural(found.documents, "document has", "documents have")} a relation to this entity. ${guard}`
       const about = {
         ...found,
         name: shown(found.name),

@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/TestClock"
 import { CollectionName } from "../../../src/model/Collection.ts"
+import { refused } from "../../../src/Store/opensearch/client.ts"
 import { built } from "../opened.ts"
 import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
 import { certificate, greeting, node, options } from "./node.ts"
@@ -115,6 +116,13 @@ for (const [status, type, reason, expected] of faults) {
     })
   )
 }
+
+it("names what a refusal says, and nothing where it says nothing", () => {
+  const nothing = { type: "search_phase_execution_exception", reason: "", root_cause: [] }
+  const caused_by = { type: "x", reason: "Search rejected due to missing shards" }
+  assert.strictEqual(refused(503, { ...nothing, caused_by }).reason, caused_by.reason)
+  assert.strictEqual(refused(503, nothing).reason, nothing.type)
+})
 
 it.scoped("sends again what the cluster has no room for, and gives up after half a minute", () =>
   Effect.gen(function* () {

@@ -156,3 +156,25 @@ it.scoped(
       assert.isAbove(removed, at)
     })
 )
+
+it.scoped("lets no step of a reindex wait until searches find its place", () =>
+  Effect.gen(function* () {
+    const to = { ...embedder, model: "other" }
+    const next = { embedder: to, passages: "clew-v1-c1-passages-2", through: 0, done: 0 }
+    const source = { id: 1, key: "k", gen: 1, part: { ordinal: 0 }, terms: "tide|1" }
+    const { asked, url } = yield* node((asked) => {
+      if (asked.path.includes("c%3Ac") && asked.method === "GET") {
+        return [200, { found: true, _seq_no: 1, _primary_term: 1, _source: { record: { ...record, next } } }]
+      }
+      if (!asked.path.includes("_search")) return answering(undefined)(asked)
+      return [200, { _shards: { failed: 0 }, hits: { hits: [{ _source: source }] } }]
+    })
+    const store = yield* built(OpenSearch.layer(options(url)))
+    const vector = Option.some(Float32Array.of(0, 1, 0))
+    yield* store.putReindexed(CollectionName.make("c"), [{ id: 1, vector }], { embedder: to, through: 0 })
+    const [kept, ...more] = asked.filter(({ method }) => method === "PUT")
+    assert.include(kept!.body, '"through":1')
+    assert.include(kept!.path, "refresh=false")
+    assert.lengthOf(more, 0)
+  })
+)
