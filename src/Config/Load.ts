@@ -29,7 +29,7 @@ import {
   set
 } from "./Tree.ts"
 import { type Env, home, present, variables, type ApiKeys, apiKeys, read } from "./Env.ts"
-import { type KeyPath, keysAlone, Settings } from "./Settings.ts"
+import { judgementsBeside, type KeyPath, keysAlone, Settings } from "./Settings.ts"
 
 /** The tables of a TOML file; a syntax error names file, line and column. Integers beyond 2^53 come as bigint. */
 const parse = (file: string, bytes: Uint8Array): Effect.Effect<Table, ConfigProblem> =>
@@ -204,12 +204,16 @@ const untrusted = Effect.fnUntraced(function* (env: Env, file: string, content: 
   const problems = entrustedKeys.flatMap((key) =>
     valueOf(content, key) === undefined ? [] : [untrustedAddress(file, key)]
   )
+  const index = valueOf(content, "store.path")
+  const judgements = typeof index === "string" ? judgementsBeside(index) : undefined
   for (const [key, ending] of ownPlaces) {
-    for (const place of Arr.ensure(valueOf(content, key))) {
-      if (typeof place !== "string" || (ending !== undefined && place.endsWith(ending))) continue
+    for (const place of Arr.ensure(valueOf(content, key) ?? (key === "store.judgements" ? judgements : undefined))) {
+      if (typeof place !== "string") continue
       const resolved = resolvePath({ path, cwd: folder, home: home(env) }, place, { kind: "flag", name: key })
-      const within = path.relative(folder, yield* real(resolved))
-      if (within.split(path.sep)[0] === ".." || path.isAbsolute(within)) {
+      const at = yield* real(resolved)
+      const within = path.relative(folder, at)
+      const isOutside = within.split(path.sep)[0] === ".." || path.isAbsolute(within)
+      if (isOutside && !(ending !== undefined && at.endsWith(ending))) {
         problems.push(untrustedPlace(file, key, place, ending))
       }
     }
@@ -264,6 +268,7 @@ export const load = Effect.fn("Config.load")(function* (options: LoadOptions) {
   ]
   if (Arr.isNonEmptyArray(wrong)) return yield* new ConfigError({ problems: wrong })
   const { watch, ...rest } = yield* Effect.orDie(decoded)
-  const settings = { ...rest, watch: { ...watch, within } }
+  const isFound = tree.origins.get("watch.paths")?.kind === "file"
+  const settings = { ...rest, watch: { ...watch, within: isFound ? within : undefined } }
   return { settings, apiKeys: apiKeys(env), file, origins: tree.origins } satisfies Loaded
 })

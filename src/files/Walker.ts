@@ -39,17 +39,22 @@ const problem = (path: string, failure: DiskFailure): WalkEvent =>
     ? { _tag: "RootMissing", path, reason: "no such file or folder" }
     : unreadable(path, failure)
 
+const leadingOut = (path: string): WalkEvent => ({
+  _tag: "Unreadable",
+  path,
+  reason: "it leads out of the folders that may be read"
+})
+
 const look = Effect.fnUntraced(
   function* (disk: FileTree, path: string, within: WalkOptions["within"]) {
     const { stamp, type } = yield* disk.follow(path)
     const root = { path, real: yield* disk.real(path) }
-    const skipped = (reason: SkipReason) => ({ problems: [{ _tag: "Skipped", path, reason } satisfies WalkEvent] })
-    if (within !== undefined && !isBelow(root.real, within)) return skipped("link")
+    if (within !== undefined && !isBelow(root.real, within)) return { problems: [leadingOut(path)] }
     return type === "file"
       ? { files: [{ ...root, stamp }] }
       : type === "folder"
         ? { folders: [root] }
-        : skipped("special")
+        : { problems: [{ _tag: "Skipped", path, reason: "special" } satisfies WalkEvent] }
   },
   (effect, _, path) => Effect.catchAll(effect, (failure) => Effect.succeed({ problems: [problem(path, failure)] }))
 )
@@ -204,7 +209,7 @@ class Sorter {
   #followed(folder: Folder, name: string, { stamp, type }: Entry, real: string): Found {
     const path = join(folder.path, name)
     const skipped = (reason: SkipReason): WalkEvent => ({ _tag: "Skipped", path, reason })
-    if (this.options.within !== undefined && !isBelow(real, this.options.within)) return skipped("link")
+    if (this.options.within !== undefined && !isBelow(real, this.options.within)) return leadingOut(path)
     if (type === "folder") {
       const reason = this.#whyNot(folder, name, true)
       if (reason !== undefined) return skipped(reason)

@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import { Judgement } from "../model/Judgement.ts"
 import { pathText } from "../model/kinds.ts"
 import { StoreConfig } from "../Config.ts"
+import { judgementsBeside } from "../Config/Settings.ts"
 import { readDataset, reasonOf } from "./Benchmark.ts"
 
 /** A question and its judgements, one per document or place, with the latest grade. */
@@ -79,7 +80,7 @@ export class Judgements extends Effect.Service<Judgements>()("clew/Judgements", 
       <A, R>(effect: Effect.Effect<A, PlatformError, R>) =>
         Effect.mapError(effect, (error) => new JudgementsUnusable({ path, reason: reasonOf(error) }))
 
-    const usual = store.judgements ?? `${store.path}.judgements.jsonl`
+    const usual = store.judgements ?? judgementsBeside(store.path)
 
     /** The judgements of a file by question. */
     const read = Effect.fn("Judgements.read")(function* (path: string) {

@@ -1,7 +1,6 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 import type { Rebuild } from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
 import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
@@ -46,6 +45,10 @@ const consequence = ({ kind, missing }: Rebuild): string => (missing ? "it finds
 const putOff = <A, R>(effect: Effect.Effect<A, StoreUnavailable, R>) =>
   Effect.catchTag(effect, "StoreUnavailable", ({ reason }) => Effect.logWarning(`Nothing was rebuilt. ${reason}`))
 
+/** What goes wrong again and again is said once, by whoever needs the store. */
+const quietly = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.catchAllCause(effect, (cause) => Effect.logDebug("Nothing was rebuilt", cause))
+
 /** Rebuilds derived data that another version built, or that are missing. */
 export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
   effect: Effect.gen(function* () {
@@ -74,8 +77,9 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
        */
       inBackground: Effect.asVoid(
         Effect.whenEffect(store.resume(), store.sweeping()).pipe(
+          Effect.zipRight(logged),
           putOff,
-          Effect.zipRight(Effect.repeat(putOff(logged), Schedule.spaced(again))),
+          Effect.zipRight(Effect.forever(Effect.delay(quietly(logged), again))),
           Effect.forkScoped
         )
       ),

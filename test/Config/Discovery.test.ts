@@ -129,11 +129,24 @@ test("a file merely found lets nobody in, and has nothing indexed from outside o
       only("store.path", 'has "~/.config/autostart/x.desktop"', `${elsewhere} .db`),
       only("store.judgements", 'has "~/.bash_aliases"', `${elsewhere} .jsonl`)
     ])
-    const own = '[store]\npath = "index"\njudgements = "~/graded.jsonl"'
-    assert.strictEqual(
-      (yield* (yield* place({ "./clew.toml": own })).load()).settings.store.path.endsWith("/index"),
-      true
-    )
     const { settings } = yield* load({ config: "clew.toml" })
     assert.deepStrictEqual(settings.server.writePaths, [at("./docs"), at("~/.ssh")])
+    assert.isUndefined(settings.watch.within)
+  }))
+
+test("a file merely found may name an index elsewhere that is called like one, and what leads to one", () =>
+  Effect.gen(function* () {
+    const own = '[store]\npath = "index"\njudgements = "~/graded.jsonl"\n[watch]\npaths = ["docs"]'
+    const mine = yield* place({ "./clew.toml": own })
+    const { settings } = yield* mine.load()
+    assert.strictEqual(settings.store.path, mine.at("./index"))
+    assert.strictEqual(settings.watch.within?.length, 1)
+    // Paths of the user's own are not the file's to bound.
+    assert.isUndefined((yield* mine.load({ env: { CLEW_WATCH_PATHS: "/notes" } })).settings.watch.within)
+    const theirs = yield* place({ "./clew.toml": '[store]\npath = "x.db"' })
+    symlinkSync(theirs.at("~/.profile"), theirs.at("./x.db"))
+    assert.include((yield* Effect.flip(theirs.load())).message, "does not end in .db")
+    const beside = yield* place({ "./clew.toml": '[store]\npath = "y.db"' })
+    symlinkSync(beside.at("~/.bash_aliases"), beside.at("./y.db.judgements.jsonl"))
+    assert.include((yield* Effect.flip(beside.load())).message, "does not end in .jsonl")
   }))
