@@ -8,8 +8,7 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { Judgement } from "../model/Judgement.ts"
 import { pathText } from "../model/kinds.ts"
-import { StoreConfig } from "../Config.ts"
-import { judgementsBeside } from "../Config/Settings.ts"
+import { judgementsBeside, StoreConfig } from "../Config.ts"
 import { readDataset, reasonOf } from "./Benchmark.ts"
 
 /** A question and its judgements, one per document or place, with the latest grade. */
