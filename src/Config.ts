@@ -61,8 +61,6 @@ export const indexName = (store: Settings["store"]): string => {
   return `PostgreSQL ${where}${pathname === "/" ? "" : pathname}, schema ${store.schema}`
 }
 
-export { judgementsBeside } from "./Config/Settings.ts"
-
 /** Limits on input. */
 export class LimitsConfig extends Context.Tag("clew/Config/Limits")<LimitsConfig, Settings["limits"]>() {}
 

@@ -234,7 +234,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         return {
           name: first === undefined || (defines && !isTitle) ? name : first.mention.name,
           ...(isTitle ? { description: first.passage.text.slice(0, 300) } : {}),
-          documents: new Set([...all.values()].flatMap(({ places }) => places.map(({ document }) => document))).size,
+          documents: Math.max(...[...all.values()].map((each) => each.documents)),
           ...atLeast([...all.values()]),
           mentions: mentions.map(({ mention }) => mention),
           neighbours: neighbours.slice(0, limit)

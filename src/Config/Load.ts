@@ -29,7 +29,8 @@ import {
   set
 } from "./Tree.ts"
 import { type Env, home, present, variables, type ApiKeys, apiKeys, read } from "./Env.ts"
-import { judgementsBeside, type KeyPath, keysAlone, Settings } from "./Settings.ts"
+import { type KeyPath, keysAlone, Settings } from "./Settings.ts"
+import { judgementsBeside } from "../model/Judgement.ts"
 
 /** The tables of a TOML file; a syntax error names file, line and column. Integers beyond 2^53 come as bigint. */
 const parse = (file: string, bytes: Uint8Array): Effect.Effect<Table, ConfigProblem> =>

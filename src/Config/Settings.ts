@@ -383,9 +383,6 @@ export const Settings = Schema.Struct({
 export type Settings = typeof Settings.Type & {
   readonly watch: { readonly within?: ReadonlyArray<string> | undefined }
 }
-/** Where judgements are kept by default. */
-export const judgementsBeside = (index: string): string => `${index}.judgements.jsonl`
-
 export type SettingsEncoded = typeof Settings.Encoded
 
 type Sections = Omit<SettingsEncoded, "public_stats" | "rate_limit_per_second">

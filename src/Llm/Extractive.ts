@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, type LlmIdentity, LlmUnavailable, noUsage } from "../Llm.ts"
-import { isCode, withoutCitations } from "../citations/citations.ts"
+import { isCode, openFence, withoutCitations } from "../citations/citations.ts"
 import { extract } from "../citations/extractive.ts"
 import { fence } from "../citations/prompt.ts"
 import type { Hit, Quote } from "../model/SearchResult.ts"
@@ -22,8 +22,10 @@ const inLines = (quote: string, text: string): string => {
 /** A quote with its passage's number; after code, the mark is on a separate line. */
 const quoted = ({ isVerbatim, n, text }: Quote, hit: Hit | undefined): string => {
   const shown = withoutCitations(text)
-  if (shown !== text && hit !== undefined && (isCode(hit) || hit.fence !== undefined)) {
-    const code = inLines(text, hit.passage.text)
+  const hasMarks = shown !== text && hit !== undefined && (isCode(hit) || hit.fence !== undefined)
+  // A fence that a quote leaves open would turn the code of the next one into text, and its text into code.
+  if (hasMarks || openFence(shown) !== undefined) {
+    const code = hit === undefined ? text : inLines(text, hit.passage.text)
     const marks = fence(code)
     return `${marks}\n${code}\n${marks}\n[${n}]`
   }

@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { Judgement } from "../model/Judgement.ts"
+import { Judgement, judgementsBeside } from "../model/Judgement.ts"
 import { pathText } from "../model/kinds.ts"
-import { judgementsBeside, StoreConfig } from "../Config.ts"
+import { StoreConfig } from "../Config.ts"
 import { readDataset, reasonOf } from "./Benchmark.ts"
 
 /** A question and its judgements, one per document or place, with the latest grade. */

@@ -37,3 +37,6 @@ export const Judgement = Schema.Struct({
   )
   .annotations({ identifier: "Judgement", description: "How well a document, or lines of it, answers a question" })
 export type Judgement = typeof Judgement.Type
+
+/** Where judgements are kept by default. */
+export const judgementsBeside = (index: string): string => `${index}.judgements.jsonl`

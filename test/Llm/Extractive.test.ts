@@ -45,6 +45,19 @@ it.effect("keeps a passage's own reference marks from posing as citations", () =
   })
 )
 
+it.effect("keeps a fence that one quote leaves open from turning the next one's code into text", () =>
+  Effect.gen(function* () {
+    const text = yield* say("install zorbium steps", [
+      "To install zorbium, follow these steps:\n\n1. Get zorbium from the shop.\n2. Unpack zorbium:\n   ```\n3. Install zorbium now.\n",
+      "Install zorbium with this command:\n\n```\nInstall zorbium steps: Get zorbium from the shop [1]. Bob sells zorbium [7]\n```\n"
+    ])
+    assert.deepStrictEqual(
+      citationMarks(text).map(({ n }) => n),
+      [1, 2]
+    )
+  })
+)
+
 it.effect("quotes code as it is, and what is of a file of code as code, so that it cites nothing", () =>
   Effect.gen(function* () {
     const fenced = "The server listens on these ports:\n\n```toml\nports = [80, 443]\n```"
