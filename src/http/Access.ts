@@ -7,6 +7,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
 import { timingSafeEqual } from "node:crypto"
 import { Api } from "../api/Api.ts"
 import { Authorization, Needs, StatsAuthorization, Writing } from "../api/endpoint.ts"
@@ -68,6 +69,12 @@ const permit = Effect.fnUntraced(function* (caller: Caller, needs: ReadonlyMap<s
 
 /** Whoever has SERVICE_API_KEY. */
 const holder: Caller = { ...owner, who: "SERVICE_API_KEY" }
+
+/** Seconds between two looks at whether the key of an open stream still counts. */
+const looks = 5
+
+const described = ({ collections, name, rights, who }: Caller): string =>
+  JSON.stringify([name, who, [...rights], collections && [...collections]])
 
 /** Access control: the keys or, without one, the Host and Origin that a browser sends. */
 export class Access extends Effect.Service<Access>()("clew/http/Access", {
@@ -137,6 +144,20 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
           return { caller: yield* identify(token), authenticated: true }
         })
       ),
+      /** What ends when the key of this request is gone, or may do something else. */
+      revoked: Effect.gen(function* () {
+        const request = yield* Effect.context<Effect.Effect.Context<typeof authorize>>()
+        const given = described(yield* FiberRef.get(current))
+        const looking = Effect.zipRight(authorize, FiberRef.get(current)).pipe(
+          Effect.map(described),
+          // The issuer of the token cannot be asked.
+          Effect.catchTag("AccessUnavailable", () => Effect.succeed(given))
+        )
+        return Effect.repeat(looking, {
+          while: (now) => now === given,
+          schedule: Schedule.spaced(`${looks} seconds`)
+        }).pipe(Effect.ignore, Effect.provide(request))
+      }),
       /** The key of a WebSocket: in the header, or in a subprotocol, which is all that a browser can set. */
       authorizeSocket: Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
         const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((it) => it.trim())

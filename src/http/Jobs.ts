@@ -17,6 +17,7 @@ import type { Job } from "../api/Jobs.ts"
 import { type Caller, current, mustHave } from "../Caller.ts"
 import { makeTurns } from "../runtime/Turn.ts"
 import { named } from "../runtime/Unhandled.ts"
+import { Access } from "./Access.ts"
 import { event, eventStream } from "./events.ts"
 import { type Audit, makeAudit } from "./audit.ts"
 import { errorOf, failed, idOf } from "./respond.ts"
@@ -236,10 +237,15 @@ export class Jobs extends Effect.Service<Jobs>()("clew/http/Jobs", {
 export const layer = HttpApiBuilder.group(Api, "jobs", (handlers) =>
   Effect.gen(function* () {
     const { cancel, follow, get, list } = yield* Jobs
+    const { revoked } = yield* Access
     return handlers
       .handle("listJobs", () => Effect.map(list, (jobs) => ({ jobs })))
       .handle("getJob", ({ path: { id }, request }) =>
-        (request.headers["accept"] ?? "").includes("text/event-stream") ? Effect.map(follow(id), eventStream) : get(id)
+        (request.headers["accept"] ?? "").includes("text/event-stream")
+          ? Effect.zipWith(follow(id), revoked, (write, ended) =>
+              eventStream((emit) => Effect.raceFirst(write(emit), ended))
+            )
+          : get(id)
       )
       .handle("cancelJob", ({ path: { id } }) => cancel(id))
   })

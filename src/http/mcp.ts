@@ -7,10 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as FiberRef from "effect/FiberRef"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { type Caller, current } from "../Caller.ts"
 import { type SearchConfig, ServerConfig } from "../Config.ts"
 import type { Options } from "../mcp/Http.ts"
 import { code } from "../mcp/RpcError.ts"
@@ -26,12 +24,6 @@ import { idOf, render } from "./respond.ts"
 /** Streams on which a client waits for whatever may come. */
 const isEndless = (method: string, body: unknown): boolean =>
   method === "GET" || (body as { readonly method?: unknown } | undefined)?.method === "subscriptions/listen"
-
-/** Seconds between two looks at whether the key of an endless stream still counts. */
-const looks = 5
-
-const described = ({ collections, name, rights, who }: Caller): string =>
-  JSON.stringify([name, who, [...rights], collections && [...collections]])
 
 /** MCP at /mcp, for clients that have the key. */
 export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit">) =>
@@ -58,21 +50,6 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
       )
       const shutdown = Deferred.await(closing)
       const late = Effect.zipRight(shutdown, Effect.sleep(Duration.times(grace, 0.8)))
-      /** Ends when the caller's key is gone, or may do something else. */
-      const revoked = Effect.gen(function* () {
-        const request = yield* Effect.context<Effect.Effect.Context<typeof access.authorize>>()
-        const given = described(yield* FiberRef.get(current))
-        const looking = Effect.zipRight(access.authorize, FiberRef.get(current)).pipe(
-          Effect.map(described),
-          // The issuer of the token cannot be asked.
-          Effect.catchTag("AccessUnavailable", () => Effect.succeed(given))
-        )
-        return Effect.repeat(looking, {
-          while: (now) => now === given,
-          schedule: Schedule.spaced(`${looks} seconds`)
-        }).pipe(Effect.ignore, Effect.provide(request))
-      })
-
       /** Sends an answer; a client that goes away aborts what it has asked. */
       const send = (response: Response, abort: Effect.Effect<void>, revoked?: Effect.Effect<void>) => {
         const { body, headers, status } = response
@@ -122,7 +99,7 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
         if (Array.isArray(body)) yield* Effect.forEach(body.slice(1), () => limiter.take(client), { discard: true })
         const asked = new Request("http://localhost/mcp", { method, headers, signal: controller.signal })
         const response = yield* Effect.onInterrupt(answer(asked, body), () => abort)
-        return yield* send(response, abort, isEndless(method, body) ? yield* revoked : undefined)
+        return yield* send(response, abort, isEndless(method, body) ? yield* access.revoked : undefined)
       })
       yield* router.get("/mcp", handle)
       yield* router.post("/mcp", handle)

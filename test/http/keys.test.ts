@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
@@ -398,7 +399,7 @@ it.scopedLive("reads its keys again when their file has changed", () =>
     yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })))
     const path = join(folder, "clew.toml")
     writeFileSync(path, "one")
-    let now: ReadonlyArray<ServerKey> | undefined = [key("old", ["read"])]
+    let now: ReadonlyArray<ServerKey> | undefined = [key("old", ["read", "write"])]
     let ms = Date.now()
     const real = Clock.make()
     const clock: Clock.Clock = {
@@ -415,6 +416,7 @@ it.scopedLive("reads its keys again when their file has changed", () =>
       settings: { server: { keys: now } },
       log,
       clock,
+      writing: yield* Deferred.make<void>(),
       keysFile: {
         path,
         read: Effect.suspend(() =>
@@ -431,14 +433,24 @@ it.scopedLive("reads its keys again when their file has changed", () =>
     assert.deepStrictEqual(yield* Effect.all([status("old"), status("new")]), [200, 401])
     const stream = yield* Effect.promise(() => listen(port, "old"))
     assert.strictEqual(stream.status, 200)
-    const ended = yield* Effect.fork(Effect.promise(() => stream.text()))
+    const job = yield* ask(port, "POST", "/index", {
+      body: { documents: [{ content: "Bees make honey.", metadata: { source: "bees.md" } }] },
+      headers: { ...by("old").headers, prefer: "respond-async" }
+    })
+    const { headers } = by("old")
+    const accept = "text/event-stream"
+    const progress = yield* Effect.promise(() =>
+      fetch(`http://127.0.0.1:${port}/jobs/${job.json.id}`, { headers: { ...headers, accept } })
+    )
+    const ended = yield* Effect.fork(Effect.promise(() => Promise.all([stream.text(), progress.text()])))
     const socket = yield* open(port, by("old"))
     socket.send({ type: "ping" })
     assert.strictEqual((yield* socket.take).type, "pong")
     yield* Effect.sleep("300 millis")
     assert.isTrue(Option.isNone(yield* Fiber.poll(ended)))
     change("second", [key("new", ["read"])])
-    yield* Fiber.join(ended)
+    const [, events] = yield* Fiber.join(ended)
+    assert.notInclude(events, "event: done")
     socket.send({ type: "search", id: 7, query: "honey" })
     assert.deepInclude(yield* socket.take, { type: "error", id: 7 })
     assert.deepStrictEqual(yield* Effect.all([status("old"), status("new")]), [401, 200])
