@@ -17,10 +17,13 @@ export const editor = {
   set: (name: string): void => localStorage.setItem(stored, name)
 }
 
-/** The address that opens a source there; undefined if it is no file's path, or no program was chosen. */
+/**
+ * The address that opens a source there; undefined if it is no file's path of this machine, or no program was chosen.
+ */
 export const editorAddress = (source: string, line: number): string | undefined => {
   const address = addresses[editor.get()]
   const path = /^[A-Za-z]:[\\/]/.test(source) ? `/${source.replaceAll("\\", "/")}` : source
-  if (address === undefined || !path.startsWith("/")) return undefined
+  // Windows would ask the host of //host/share, and tell it who asks.
+  if (address === undefined || !/^\/(?![\\/])/.test(path)) return undefined
   return address(path.split("/").map(encodeURIComponent).join("/"), line)
 }

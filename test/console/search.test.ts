@@ -210,6 +210,19 @@ seen("search in the console", () => {
     expect(await field().inputValue()).toBe("brot backen")
   })
 
+  it("opens a file of this machine in an editor, and of no other", async () => {
+    const sources = ["/srv/gannets.md", "//host/share/gannets.md", "/\\host/share/gannets.md", "gannets.md"]
+    const documents = sources.map((source) => ({ content: "Gannets plunge.", metadata: { source } }))
+    const headers = { "content-type": "application/json" }
+    await fetch(`${server.url}/index`, { method: "POST", headers, body: JSON.stringify({ documents }) })
+    await to("/console/search?q=gannets")
+    await waitFor(".hit")
+    const links = watched.page.getByRole("link", { name: "Open in" })
+    const addresses = await links.evaluateAll((all) => all.map((each) => each.getAttribute("href")))
+    const opened = addresses.filter((address) => address?.includes("gannets"))
+    assert.deepStrictEqual(opened, ["vscode://file/srv/gannets.md:1"])
+  })
+
   it("runs nothing of a document, its title, its metadata or its name", async () => {
     const { page } = watched
     await to("/console/search?q=kraken")
