@@ -25,6 +25,12 @@ for (const first of ["SIGINT", "SIGTERM"] as const) {
   })
 }
 
+/** Whether a call of the file system is not answered. A dead network drive never answers, and exit waits for it. */
+const isReading = () => process.getActiveResourcesInfo().some((resource) => resource.startsWith("FSReq"))
+
+/** Milliseconds that an interrupted program waits for such calls; then it dies of the signal, which waits for none. */
+const patience = 1000
+
 const { program, untilStopped } = main({
   argv: process.argv.slice(2),
   script: process.argv[1],
@@ -36,14 +42,14 @@ const { program, untilStopped } = main({
 NodeRuntime.runMain(Effect.provide(program, layer(process.env)), {
   disableErrorReporting: true,
   disablePrettyLogger: true,
-  teardown: (exit, end) =>
-    end(
-      Exit.isInterrupted(exit)
-        ? untilStopped()
-          ? exitCode.done
-          : interrupted[signal]
-        : Exit.isSuccess(exit)
-          ? Number(exit.value)
-          : 1
-    )
+  teardown: (exit, end) => {
+    if (!Exit.isInterrupted(exit)) return end(Exit.isSuccess(exit) ? Number(exit.value) : 1)
+    const leave = () => end(untilStopped() ? exitCode.done : interrupted[signal])
+    if (!isReading()) return leave()
+    setTimeout(() => {
+      if (!isReading()) return leave()
+      process.removeAllListeners(signal)
+      process.kill(process.pid, signal)
+    }, patience)
+  }
 })

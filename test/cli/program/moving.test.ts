@@ -1,6 +1,8 @@
 import { afterEach, assert, beforeEach, it } from "vitest"
 import Database from "better-sqlite3"
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
+import { setTimeout } from "node:timers/promises"
 import { gunzipSync } from "node:zlib"
 import { BackupReport } from "../../../src/cli/backup.ts"
 import { CompareReport } from "../../../src/cli/compare.ts"
@@ -205,4 +207,26 @@ it("leaves no file when an import from a pipe is interrupted", async () => {
   child.kill("SIGINT")
   assert.strictEqual((await ended(child)).code, 130)
   assert.deepStrictEqual(fs.readdirSync(box.path("piped")), [])
+})
+
+it("ends at the first signal although a file never answers", async () => {
+  execFileSync("mkfifo", [box.path("silent")])
+  const child = box.start(["import", "silent", "--db", "other.db"])
+  let held: number | undefined
+  while (held === undefined) {
+    await setTimeout(20)
+    try {
+      // Opens once there is a reader, who then waits for what nobody writes.
+      held = fs.openSync(box.path("silent"), fs.constants.O_WRONLY | fs.constants.O_NONBLOCK)
+    } catch (error) {
+      assert.strictEqual((error as NodeJS.ErrnoException).code, "ENXIO")
+    }
+  }
+  fs.writeSync(held, "{")
+  await setTimeout(100)
+  child.kill("SIGTERM")
+  await ended(child)
+  // By its own, if it was not reading yet.
+  assert.isTrue(child.signalCode === "SIGTERM" || child.exitCode === 143)
+  fs.closeSync(held)
 })
