@@ -102,7 +102,10 @@ const table = [
 
   // Rooms of use cases, each with its ports and their implementations.
   { places: ["files/"], may: [...useCases, "runtime/", ...words], not: vendors },
-  { places: ["files/Loader/"], may: ["files/Loader.ts", "extraction/*.ts", "Config.ts", "runtime/", ...words] },
+  {
+    places: ["files/Loader/"],
+    may: ["files/Loader.ts", "files/Disk.ts", "files/below.ts", "extraction/*.ts", "Config.ts", "runtime/", ...words]
+  },
   { places: ["files/FileEvents/"], may: ["files/FileEvents.ts", "files/Walker/folder.ts", ...words] },
   { places: ["files/WatchLock/"], may: ["files/WatchLock.ts", "Store.ts", ...words] },
   { places: ["measuring/", "upkeep/"], may: [...useCases, ...rooms, ...words], not: vendors },

@@ -91,7 +91,9 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       walk(run).pipe(
         Stream.chunks,
         Stream.mapEffect(sort(run, met)),
-        Stream.flatMap((sorted) => Stream.flatMap(Stream.fromIterable(apart(sorted)), loadGroup))
+        Stream.flatMap((sorted) =>
+          Stream.flatMap(Stream.fromIterable(apart(sorted)), (group) => loadGroup(group, run.within))
+        )
       )
 
     const documentsOf = (collection: CollectionName, file: string) =>

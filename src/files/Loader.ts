@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { Format, Metadata } from "../model/Document.ts"
+import type { FileStamp } from "../model/File.ts"
 import type { Mark } from "../model/Locator.ts"
 
 /** How to decode a text's bytes: a label of the WHATWG Encoding Standard. */
@@ -91,8 +92,15 @@ export interface FileFormat {
   readonly load: (file: SourceFile) => Stream.Stream<Loaded, Unreadable | Unsupported>
 }
 
-/** An open file and its reader. */
+/** An open file. */
 export interface OpenedFile {
+  /** Of the file that was opened: another may stand at its path by now. */
+  readonly stamp: FileStamp
+  readonly read: Effect.Effect<LoadedFile, Unreadable | Unsupported>
+}
+
+/** What is in a file, and what reads it. */
+export interface LoadedFile {
   /** Names the format and its version; see `isCurrent`. */
   readonly reader: string
   /** In order; memory does not grow with the number of records. */
@@ -103,8 +111,11 @@ export interface OpenedFile {
 export class Loader extends Context.Tag("clew/Loader")<
   Loader,
   {
-    /** Opens a file until the scope closes. */
-    readonly open: (path: string) => Effect.Effect<OpenedFile, Unreadable | Unsupported, Scope.Scope>
+    /** Opens a file until the scope closes, if it is in one of the folders `within`, which are paths without links. */
+    readonly open: (
+      path: string,
+      within?: ReadonlyArray<string>
+    ) => Effect.Effect<OpenedFile, Unreadable | Unsupported, Scope.Scope>
     /** The `reader` of a file that is `Unsupported`: names all formats. */
     readonly unsupported: string
     /** The `reader` of a file that is beyond a limit, or of which a part is: names all formats, and today's limits. */

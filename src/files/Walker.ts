@@ -6,7 +6,7 @@ import * as Path from "node:path"
 import { isBelow } from "./below.ts"
 import type { FileStamp } from "../model/File.ts"
 import type { SkipReason, WalkEvent, WalkOptions } from "./WalkEvent.ts"
-import { Disk, DiskFailure, type Entry, inWords, type FileTree } from "./Walker/Disk.ts"
+import { Disk, DiskFailure, type Entry, inWords, leadingOut, type FileTree } from "./Disk.ts"
 import {
   emptyScope,
   enter,
@@ -39,17 +39,13 @@ const problem = (path: string, failure: DiskFailure): WalkEvent =>
     ? { _tag: "RootMissing", path, reason: "no such file or folder" }
     : unreadable(path, failure)
 
-const leadingOut = (path: string): WalkEvent => ({
-  _tag: "Unreadable",
-  path,
-  reason: "it leads out of the folders that may be read"
-})
+const outside = (path: string): WalkEvent => ({ _tag: "Unreadable", path, reason: leadingOut })
 
 const look = Effect.fnUntraced(
   function* (disk: FileTree, path: string, within: WalkOptions["within"]) {
     const { stamp, type } = yield* disk.follow(path)
     const root = { path, real: yield* disk.real(path) }
-    if (within !== undefined && !isBelow(root.real, within)) return { problems: [leadingOut(path)] }
+    if (within !== undefined && !isBelow(root.real, within)) return { problems: [outside(path)] }
     return type === "file"
       ? { files: [{ ...root, stamp }] }
       : type === "folder"
@@ -209,7 +205,7 @@ class Sorter {
   #followed(folder: Folder, name: string, { stamp, type }: Entry, real: string): Found {
     const path = join(folder.path, name)
     const skipped = (reason: SkipReason): WalkEvent => ({ _tag: "Skipped", path, reason })
-    if (this.options.within !== undefined && !isBelow(real, this.options.within)) return leadingOut(path)
+    if (this.options.within !== undefined && !isBelow(real, this.options.within)) return outside(path)
     if (type === "folder") {
       const reason = this.#whyNot(folder, name, true)
       if (reason !== undefined) return skipped(reason)

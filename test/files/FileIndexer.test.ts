@@ -1,5 +1,4 @@
 import { assert, it } from "@effect/vitest"
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,6 +11,7 @@ import * as path from "node:path"
 import type { FileEvent } from "../../src/files/FileEvent.ts"
 import { FileIndexer, type FileRun } from "../../src/files/FileIndexer.ts"
 import { layer as files } from "../../src/files/Loader/Files.ts"
+import { Disk } from "../../src/files/Disk.ts"
 import { formats } from "../../src/files/Loader/formats.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { Store } from "../../src/Store.ts"
@@ -39,7 +39,7 @@ const setUp = Effect.gen(function* () {
       formats: of,
       maxFileBytes: bytes,
       extraction: { parseTimeoutMs: ms, parseMemoryMb: 512 }
-    }).pipe(Layer.provide(NodeFileSystem.layer))
+    })
     return Layer.build(
       FileIndexer.Default.pipe(
         Layer.provide(Indexer.Default),
@@ -267,6 +267,70 @@ it.scoped("counts a file as gone where a folder, a pipe or a link to a folder is
     )
     yield* report({ prune: true })
     assert.deepStrictEqual([...(yield* stored)], ["kept.md"])
+  })
+)
+
+/** Runs on a disk where something happens once a file has been looked at, and before it is opened. */
+const during = <A, E, R>(run: Effect.Effect<A, E, R>, happens: () => void) =>
+  Effect.flatMap(Disk, (disk) => {
+    const open = (path: string) => Effect.zipRight(Effect.sync(happens), disk.open(path))
+    return Effect.provideService(run, Disk, { ...disk, open })
+  })
+
+const failures = (events: ReadonlyArray<FileEvent>) =>
+  events.flatMap((event) => (event._tag === "Failed" ? [event.reason] : []))
+
+it.scoped("reads nothing from outside of the folders that may be read, whatever is exchanged meanwhile", () =>
+  Effect.gen(function* () {
+    const { at, report, stored, write } = yield* setUp
+    const secret = write("outside/secret.md", "The treasure is buried under the oak.")
+    const file = write("within/notes/secret.md", "Bees make honey in the hive.")
+    const given = { paths: [at("within")], within: [fs.realpathSync(at("within"))] }
+    for (const [path, target] of [
+      [file, secret],
+      [at("within/notes"), at("outside")]
+    ] as const) {
+      yield* later
+      const events = yield* during(report(given), () => {
+        fs.renameSync(path, at("aside"))
+        fs.symlinkSync(target, path)
+      })
+      assert.deepStrictEqual(failures(events), ["it leads out of the folders that may be read"])
+      assert.deepStrictEqual([...(yield* stored)], [])
+      fs.rmSync(path)
+      fs.renameSync(at("aside"), path)
+    }
+    assert.deepStrictEqual(failures(yield* report(given)), [])
+    assert.deepStrictEqual([...(yield* stored)], ["within/notes/secret.md"])
+  })
+)
+
+it.scoped("reads a file again that was exchanged for another while it was read, and waits for no pipe", () =>
+  Effect.gen(function* () {
+    const { at, report, stored, write } = yield* setUp
+    const file = write("a.md", "Bees make honey in the hive.")
+    const other = write("other/b.md", "Kestrels hover over fields.")
+    execFileSync("mkfifo", [at("other/pipe")])
+    yield* later
+    const given = { paths: [file] }
+    const swap = (path: string) => {
+      fs.renameSync(file, at("aside"))
+      fs.renameSync(path, file)
+      fs.renameSync(at("aside"), path)
+    }
+    for (const [path, reasons] of [
+      [other, []],
+      [at("other/pipe"), ["not a regular file"]]
+    ] as const) {
+      write("a.md", `Bees make honey, and ${reasons.length}.`)
+      const events = yield* during(report(given), () => swap(path))
+      assert.deepStrictEqual(failures(events), [...reasons])
+      swap(path)
+      const status = (yield* report(given)).flatMap((event) =>
+        event._tag === "Indexed" ? [event.document.status] : []
+      )
+      assert.deepStrictEqual([...status, ...(yield* stored)], ["updated", "a.md"])
+    }
   })
 )
 

@@ -4,7 +4,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Fs from "node:fs"
 import { statSync } from "node:fs"
 import * as Path from "node:path"
-import { Disk, DiskFailure } from "../../src/files/Walker/Disk.ts"
+import { Disk, DiskFailure } from "../../src/files/Disk.ts"
 import { byCodePoint } from "../../src/model/units.ts"
 import { filesBelow, tree, walked } from "./Walker/tree.ts"
 

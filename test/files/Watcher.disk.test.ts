@@ -9,7 +9,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { FileEvents } from "../../src/files/FileEvents.ts"
 import { make, type System } from "../../src/files/FileEvents/Node.ts"
-import { Disk, DiskFailure, type FileTree } from "../../src/files/Walker/Disk.ts"
+import { Disk, DiskFailure, type FileTree } from "../../src/files/Disk.ts"
 import { holds, setUp } from "./watching.ts"
 
 it.scopedLive("follows files that come, change, are renamed and go", () =>

@@ -19,7 +19,7 @@ import { FileIndexer } from "../../src/files/FileIndexer.ts"
 import type { WatchEvent } from "../../src/files/FileEvent.ts"
 import { Watcher } from "../../src/files/Watcher.ts"
 import { WatchLock, WatchTaken } from "../../src/files/WatchLock.ts"
-import { Disk, DiskFailure, type FileTree } from "../../src/files/Walker/Disk.ts"
+import { Disk, DiskFailure, type FileTree } from "../../src/files/Disk.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { StoreUnavailable } from "../../src/Store.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
@@ -288,7 +288,8 @@ const nothing: FileTree = {
   look: (paths) => Effect.succeed(paths.map(() => absent)),
   follow: () => absent,
   real: Effect.succeed,
-  text: () => absent
+  text: () => absent,
+  open: () => absent
 }
 
 for (const [code, advice] of [

@@ -38,7 +38,7 @@ export class Reading {
     /** Whether it is read even if it is only of use to programs. */
     readonly isNamed: boolean,
     /** Undefined if it proves nothing, or if there is no file. */
-    readonly stamp?: FileStamp,
+    public stamp?: FileStamp,
     readonly known?: KnownFile
   ) {}
 
@@ -184,6 +184,9 @@ export const apart = (sorted: Iterable<Step | Reading>): ReadonlyArray<Group> =>
   return groups
 }
 
+/** The folders that may be read; all if undefined. */
+type Within = ReadonlyArray<string> | undefined
+
 /** Reads files into steps, in order; a problem with a file ends only that file. */
 export const loading = (
   loader: typeof Loader.Service,
@@ -233,24 +236,27 @@ export const loading = (
       Stream.catchAll((error) => Stream.succeed(broken(file)(error)))
     )
 
-  const documentsIn = (file: Reading) =>
-    Effect.map(loader.open(file.path), ({ documents, reader }) => {
-      file.reader = reader
-      return documents
-    })
+  const documentsIn = Effect.fnUntraced(function* (file: Reading, within: Within) {
+    const { read, stamp } = yield* loader.open(file.path, within)
+    // Another file than the one that was looked at; that one may come back.
+    if (file.stamp !== undefined && !sameStamp(file.stamp, stamp)) file.stamp = undefined
+    const { documents, reader } = yield* read
+    file.reader = reader
+    return documents
+  })
 
-  const load = (file: Reading): Stream.Stream<Step> =>
-    toSteps(file, Stream.unwrapScoped(documentsIn(file)), (loaded) => toDraft(file.path, file.path, loaded))
+  const load = (file: Reading, within: Within): Stream.Stream<Step> =>
+    toSteps(file, Stream.unwrapScoped(documentsIn(file, within)), (loaded) => toDraft(file.path, file.path, loaded))
 
   /** Reads a small file at once: streaming it would cost more than reading it. */
-  const loadSmall = (file: Reading): Effect.Effect<ReadonlyArray<Step>> => {
+  const loadSmall = (file: Reading, within: Within): Effect.Effect<ReadonlyArray<Step>> => {
     const steps: Array<Step> = []
     const keep = (loaded: Loaded) =>
       Effect.sync(() => {
         const step = stepOf(file, loaded, (read) => toDraft(file.path, file.path, read))
         if (step !== undefined) steps.push(step)
       })
-    return Effect.flatMap(documentsIn(file), Stream.runForEach(keep)).pipe(
+    return Effect.flatMap(documentsIn(file, within), Stream.runForEach(keep)).pipe(
       Effect.scoped,
       Effect.match({
         onFailure: broken(file),
@@ -260,11 +266,14 @@ export const loading = (
     )
   }
 
-  const loadGroup = (group: Group): Stream.Stream<Step> => {
+  const loadGroup = (group: Group, within: Within): Stream.Stream<Step> => {
     if (group._tag === "Steps") return Stream.fromIterable(group.steps)
-    if (group._tag === "Large") return load(group.file)
+    if (group._tag === "Large") return load(group.file, within)
     return Stream.fromIterableEffect(
-      Effect.map(Effect.forEach(group.files, loadSmall, { concurrency: 4 }), (each) => each.flat())
+      Effect.map(
+        Effect.forEach(group.files, (file) => loadSmall(file, within), { concurrency: 4 }),
+        (each) => each.flat()
+      )
     )
   }
 

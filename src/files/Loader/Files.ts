@@ -1,10 +1,10 @@
-import type { PlatformError } from "@effect/platform/Error"
-import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { basename, dirname } from "node:path"
-import { type FileFormat, Loader, type OpenedFile, type SourceFile, Unreadable, Unsupported } from "../Loader.ts"
+import { type FileFormat, Loader, type LoadedFile, type SourceFile, Unreadable, Unsupported } from "../Loader.ts"
+import { isBelow } from "../below.ts"
+import { Disk, type DiskFailure, type FileTree, inWords, leadingOut, type OpenFile } from "../Disk.ts"
 import { bytesOf, kindOf, openBytes, pieces, readHead, tooLarge } from "./read.ts"
 import * as Extractor from "./Extractor.ts"
 
@@ -22,43 +22,40 @@ export interface Options {
 const ownFiles = /^(-watch(-[0-9a-f]{8})?)?(-wal|-shm|-journal)?$/
 
 /** Whether this is a file of the index, whatever path led to it. */
-const isOwn = Effect.fnUntraced(function* (fs: FileSystem.FileSystem, path: string, index: string) {
-  const real = yield* fs.realPath(path)
+const isOwn = Effect.fnUntraced(function* ({ real }: FileTree, path: string, index: string) {
+  const found = yield* real(path)
   const name = basename(index)
-  if (!basename(real).startsWith(name) || !ownFiles.test(basename(real).slice(name.length))) return false
-  return (yield* fs.realPath(dirname(index))) === dirname(real)
+  if (!basename(found).startsWith(name) || !ownFiles.test(basename(found).slice(name.length))) return false
+  return (yield* real(dirname(index))) === dirname(found)
 })
 
-const reasons: Record<string, string> = {
-  NotFound: "no such file",
-  PermissionDenied: "permission denied",
-  Busy: "the file is busy",
-  BadResource: "not a file that can be read"
-}
-
-const reasonOf = (error: PlatformError): string =>
-  (error._tag === "SystemError" ? reasons[error.reason] : undefined) ?? error.description ?? error.message
+const unreadable = (path: string) => (failure: DiskFailure) => new Unreadable({ path, reason: inWords(failure) })
 
 const openFile = Effect.fn("Loader.open")(function* (
-  fs: FileSystem.FileSystem,
   path: string,
-  limit: number,
+  within: ReadonlyArray<string> | undefined,
   index: string | undefined
 ) {
-  const unreadable = (error: PlatformError) => new Unreadable({ path, reason: reasonOf(error) })
-  if (index !== undefined && (yield* Effect.mapError(isOwn(fs, path, index), unreadable))) {
+  const disk = yield* Disk
+  if (index !== undefined && (yield* Effect.mapError(isOwn(disk, path, index), unreadable(path)))) {
     return yield* new Unsupported({ path, reason: "a file of the index" })
   }
-  const info = yield* Effect.mapError(fs.stat(path), unreadable)
-  // Opening a pipe would block until a writer comes.
-  if (info.type !== "File") {
-    return yield* new Unsupported({ path, reason: info.type === "Directory" ? "a folder" : "not a regular file" })
+  const file = yield* Effect.mapError(disk.open(path), unreadable(path))
+  // What stood at the path when it was found may have been exchanged for something else since.
+  const { type } = file.entry
+  if (type !== "file")
+    return yield* new Unreadable({ path, reason: type === "folder" ? "a folder" : "not a regular file" })
+  if (within !== undefined && !isBelow(yield* Effect.mapError(file.real, unreadable(path)), within)) {
+    return yield* new Unreadable({ path, reason: leadingOut })
   }
-  const size = Number(info.size)
-  const handle = yield* Effect.mapError(fs.open(path, { flag: "r" }), unreadable)
-  const head = yield* Effect.mapError(readHead(handle, size), unreadable)
+  return file
+})
+
+const sourceOf = Effect.fnUntraced(function* (path: string, file: OpenFile, limit: number) {
+  const { size } = file.entry.stamp
+  const head = yield* Effect.mapError(readHead(file, size), unreadable(path))
   if (head.length === 0) return yield* new Unsupported({ path, reason: "empty" })
-  const stream = Stream.mapError(pieces(handle), unreadable)
+  const stream = Stream.mapError(pieces(file), unreadable(path))
   const rest = bytesOf(path, stream, limit)
   const bytes = size > limit ? tooLarge(path, size, limit) : head.length === size ? Effect.succeed(head) : rest
   return { path, size, head, kind: yield* kindOf(path, head), bytes, stream } satisfies SourceFile
@@ -69,15 +66,10 @@ const packed = new Set(["application/gzip", "application/zstd"])
 const isPacked = ({ kind }: SourceFile): boolean => kind._tag === "Other" && packed.has(kind.mime ?? "")
 
 /** Reads documents from the file system, and from given bytes, with these formats. */
-export const layer = ({
-  extraction,
-  maxFileBytes,
-  ...options
-}: Options): Layer.Layer<Loader, never, FileSystem.FileSystem> =>
+export const layer = ({ extraction, maxFileBytes, ...options }: Options): Layer.Layer<Loader> =>
   Layer.scoped(
     Loader,
     Effect.gen(function* () {
-      const fs = yield* FileSystem.FileSystem
       const extract = yield* Extractor.make(extraction)
       const formats = options.formats(extract)
       // An earlier format may take files from a later one, so the names of the earlier ones count too.
@@ -94,7 +86,7 @@ export const layer = ({
         const { attachments = [] } = yield* extract(file.path, "compressed", yield* file.bytes)
         return yield* openBytes(file.path.replace(/\.[^./\\]{1,10}$/, ""), attachments[0]!.bytes, maxFileBytes)
       })
-      const read = (file: SourceFile): Effect.Effect<OpenedFile, Unreadable | Unsupported> => {
+      const read = (file: SourceFile): Effect.Effect<LoadedFile, Unreadable | Unsupported> => {
         if (!isPacked(file)) return readAs(file)
         const named = (error: Unreadable | Unsupported) =>
           error._tag === "Unsupported"
@@ -107,12 +99,16 @@ export const layer = ({
       }
       const readAs = Effect.fnUntraced(function* (file: SourceFile) {
         const index = formats.findIndex((format) => format.accepts(file))
-        if (index >= 0) return { reader: readers[index]!, documents: formats[index]!.load(file) } satisfies OpenedFile
+        if (index >= 0) return { reader: readers[index]!, documents: formats[index]!.load(file) } satisfies LoadedFile
         const reason = file.kind._tag === "Other" ? file.kind.reason : "a kind of text that Clew does not read"
         return yield* new Unsupported({ path: file.path, reason })
       })
       return {
-        open: (path) => Effect.flatMap(openFile(fs, path, maxFileBytes, options.index), read),
+        open: (path, within) =>
+          Effect.map(openFile(path, within, options.index), (file) => ({
+            stamp: file.entry.stamp,
+            read: Effect.flatMap(sourceOf(path, file, maxFileBytes), read)
+          })),
         unsupported,
         limited,
         isCurrent: (reader) => current.has(reader),

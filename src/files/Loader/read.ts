@@ -1,42 +1,36 @@
-import type { PlatformError } from "@effect/platform/Error"
-import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { extension } from "../../chunking/format.ts"
 import { type Kind, type SourceFile, type Unreadable, Unsupported } from "../Loader.ts"
+import type { DiskFailure, OpenFile } from "../Disk.ts"
 import { decode, detect, guess, guessDoubtful } from "./decode.ts"
 
 export const headBytes = 64 * 1024
 const pieceBytes = 256 * 1024
 
 /** The first bytes of an open file: 64 KiB, or all of a shorter one. */
-export const readHead = Effect.fnUntraced(function* (handle: FileSystem.File, size: number) {
+export const readHead = Effect.fnUntraced(function* ({ read }: OpenFile, size: number) {
   // A file without a size may have content, as under /proc, and is read to its end.
   const wanted = size > 0 ? Math.min(size, headBytes) : headBytes
   const buffer = new Uint8Array(wanted)
   let filled = 0
   while (filled < wanted) {
-    const read = Number(yield* handle.read(buffer.subarray(filled)))
-    if (read === 0) break
-    filled += read
+    const added = yield* read(buffer.subarray(filled), filled)
+    if (added === 0) break
+    filled += added
   }
   return buffer.subarray(0, filled)
 })
 
 /** An open file from its start, in pieces of at most 256 KiB. */
-export const pieces = (handle: FileSystem.File): Stream.Stream<Uint8Array, PlatformError> =>
-  Stream.unwrap(
-    Effect.as(
-      handle.seek(0n, "start"),
-      Stream.unfoldEffect(undefined, () =>
-        Effect.map(
-          handle.readAlloc(pieceBytes),
-          Option.map((piece) => [piece, undefined] as const)
-        )
-      )
+export const pieces = ({ read }: OpenFile): Stream.Stream<Uint8Array, DiskFailure> =>
+  Stream.unfoldEffect(0, (position) => {
+    const buffer = new Uint8Array(pieceBytes)
+    return Effect.map(read(buffer, position), (added) =>
+      added === 0 ? Option.none() : Option.some([buffer.subarray(0, added), position + added] as const)
     )
-  )
+  })
 
 /** A whole stream, up to `limit`: a file may grow while it is read. */
 export const bytesOf = <E>(

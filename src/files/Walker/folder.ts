@@ -3,7 +3,7 @@ import ignore, { type Ignore } from "ignore"
 import * as Path from "node:path"
 import { byCodePoint } from "../../model/units.ts"
 import type { WalkEvent } from "../WalkEvent.ts"
-import { Disk, type DiskFailure, inWords, type FileTree } from "./Disk.ts"
+import { Disk, type DiskFailure, inWords, type FileTree } from "../Disk.ts"
 
 type Verdict = "ignored" | "included" | "none"
 

@@ -1,25 +1,26 @@
-import * as PlatformError from "@effect/platform/Error"
-import * as FileSystem from "@effect/platform/FileSystem"
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { assert, describe, it } from "@effect/vitest"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { type Loaded, Loader } from "../../../src/files/Loader.ts"
 import * as Files from "../../../src/files/Loader/Files.ts"
+import { Disk, DiskFailure, type FileTree } from "../../../src/files/Disk.ts"
 import { formats } from "../../../src/files/Loader/formats.ts"
 import { temporaryFolder } from "../../folder.ts"
 
 const maxFileBytes = 200_000
-const files = Files.layer({ formats, maxFileBytes, extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 } })
-const layer = Layer.provide(files, NodeFileSystem.layer)
+const layer = Files.layer({ formats, maxFileBytes, extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 } })
 
 const documents = (path: string) =>
-  Stream.unwrapScoped(Effect.flatMap(Loader, (loader) => Effect.map(loader.open(path), (opened) => opened.documents)))
+  Loader.pipe(
+    Effect.flatMap((loader) => loader.open(path)),
+    Effect.flatMap(({ read }) => read),
+    Effect.map((file) => file.documents),
+    Stream.unwrapScoped
+  )
 
 const all = <E, R>(stream: Stream.Stream<Loaded, E, R>) => Effect.map(Stream.runCollect(stream), Chunk.toReadonlyArray)
 
@@ -146,7 +147,7 @@ describe("Loader.open", () => {
       assert.strictEqual((yield* Effect.flip(load(pipe))).message, `${pipe}: not a regular file`)
       assert.strictEqual((yield* Effect.flip(load(folder))).message, `${folder}: a folder`)
       const missing = yield* Effect.flip(load(Path.join(folder, "none.md")))
-      assert.deepInclude({ ...missing }, { _tag: "Unreadable", reason: "no such file" })
+      assert.deepInclude({ ...missing }, { _tag: "Unreadable", reason: "no such file or folder" })
     }).pipe(Effect.provide(layer))
   )
 
@@ -159,37 +160,35 @@ describe("Loader.open", () => {
     }).pipe(Effect.provide(layer), (effect) => (Fs.existsSync("/proc/self/fd") ? effect : Effect.void))
   )
 
-  const refusal = (reason: PlatformError.SystemErrorReason, description: string) =>
-    new PlatformError.SystemError({ module: "FileSystem", method: "open", reason, description, pathOrDescriptor: "" })
+  /** Reads with a disk that differs in this. */
+  const loadBy = (path: string, differs: (disk: FileTree) => Partial<FileTree>) =>
+    Effect.flatMap(Disk, (disk) => Effect.provideService(load(path), Disk, { ...disk, ...differs(disk) }))
 
   it.scoped("says why a file cannot be read", () =>
     Effect.gen(function* () {
       const path = yield* write("a.md", "text")
-      const fs = yield* FileSystem.FileSystem
-      const failing = (error: PlatformError.SystemError) =>
-        Layer.provide(files, Layer.succeed(FileSystem.FileSystem, { ...fs, open: () => error }))
-      const reasonOf = (error: PlatformError.SystemError) =>
-        Effect.map(Effect.provide(Effect.flip(load(path)), failing(error)), (found) => [found._tag, found.reason])
-      assert.deepStrictEqual(yield* reasonOf(refusal("PermissionDenied", "EACCES")), [
-        "Unreadable",
-        "permission denied"
-      ])
-      assert.deepStrictEqual(yield* reasonOf(refusal("Unknown", "EIO: i/o error")), ["Unreadable", "EIO: i/o error"])
-    }).pipe(Effect.provide(NodeFileSystem.layer))
+      const reasonOf = (code: string, detail: string) =>
+        Effect.map(
+          Effect.flip(loadBy(path, () => ({ open: () => new DiskFailure({ code, detail }) }))),
+          ({ _tag, reason }) => [_tag, reason]
+        )
+      assert.deepStrictEqual(yield* reasonOf("EACCES", "EACCES"), ["Unreadable", "permission denied"])
+      assert.deepStrictEqual(yield* reasonOf("EIO", "EIO: i/o error"), ["Unreadable", "EIO: i/o error"])
+    }).pipe(Effect.provide(layer))
   )
 
   it.scoped("holds a file that grows while it is read to the limit", () =>
     Effect.gen(function* () {
       const path = yield* write("a.txt", "x".repeat(300_000))
-      const fs = yield* FileSystem.FileSystem
-      const small = {
-        ...fs,
-        stat: () => Effect.map(fs.stat(path), (info) => ({ ...info, size: FileSystem.Size(70_000) }))
-      }
-      const growing = Layer.provide(files, Layer.succeed(FileSystem.FileSystem, small))
-      const error = yield* Effect.provide(Effect.flip(load(path)), growing)
-      assert.match(error.message, /more than limits\.max_file_bytes allows/)
-    }).pipe(Effect.provide(NodeFileSystem.layer))
+      const growing = loadBy(path, ({ open }) => ({
+        open: (at) =>
+          Effect.map(open(at), (file) => ({
+            ...file,
+            entry: { ...file.entry, stamp: { ...file.entry.stamp, size: 70_000 } }
+          }))
+      }))
+      assert.match((yield* Effect.flip(growing)).message, /more than limits\.max_file_bytes allows/)
+    }).pipe(Effect.provide(layer))
   )
 })
 

@@ -1,8 +1,6 @@
 import { assert } from "@effect/vitest"
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { strToU8, zipSync } from "fflate"
 import { readFileSync } from "node:fs"
@@ -21,7 +19,7 @@ export const layer = Files.layer({
   formats,
   maxFileBytes: 2_000_000,
   extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
-}).pipe(Layer.provide(NodeFileSystem.layer))
+})
 
 export const place = (name: string): string =>
   fileURLToPath(new URL(`../../fixtures/documents/${name}`, import.meta.url))

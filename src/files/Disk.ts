@@ -1,8 +1,9 @@
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as NodeFs from "node:fs"
-import type { FileStamp } from "../../model/File.ts"
+import type { FileStamp } from "../model/File.ts"
 
 /** What stands at a path. */
 export interface Entry {
@@ -24,6 +25,17 @@ export interface FileTree {
   /** The path without links. */
   readonly real: (path: string) => Effect.Effect<string, DiskFailure>
   readonly text: (file: string) => Effect.Effect<string, DiskFailure>
+  /** Opens a file to be read, until the scope closes. */
+  readonly open: (path: string) => Effect.Effect<OpenFile, DiskFailure, Scope.Scope>
+}
+
+/** An open file; another may stand at its path by now. */
+export interface OpenFile {
+  readonly entry: Entry
+  /** Its path without links. */
+  readonly real: Effect.Effect<string, DiskFailure>
+  /** Reads from a position on; how many bytes, 0 at the end. */
+  readonly read: (into: Uint8Array, position: number) => Effect.Effect<number, DiskFailure>
 }
 
 const failure = (error: NodeJS.ErrnoException) =>
@@ -55,6 +67,51 @@ const lookAt = (path: string): Entry | DiskFailure => {
   }
 }
 
+const real = (path: string) => call<string>((done) => NodeFs.realpath.native(path, done))
+
+const statOf = (file: string | number) =>
+  call<NodeFs.BigIntStats>((done) =>
+    typeof file === "number" ? NodeFs.fstat(file, { bigint: true }, done) : NodeFs.stat(file, { bigint: true }, done)
+  )
+
+/** Waits for no writer of a pipe that has come to stand at the path. */
+const waitless = NodeFs.constants.O_RDONLY | (NodeFs.constants.O_NONBLOCK ?? 0)
+
+/** Ends with its caller although a dead drive never answers; what is opened nevertheless is closed. */
+const descriptorOf = (path: string) =>
+  Effect.async<number, DiskFailure>((resume) => {
+    let isLeft = false
+    NodeFs.open(path, waitless, (error, opened) => {
+      if (error !== null) resume(failure(error))
+      else if (isLeft) NodeFs.close(opened)
+      else resume(Effect.succeed(opened))
+    })
+    return Effect.sync(() => (isLeft = true))
+  })
+
+const open = Effect.fnUntraced(function* (path: string) {
+  const descriptor = yield* Effect.uninterruptibleMask((restore) =>
+    Effect.tap(restore(descriptorOf(path)), (opened) =>
+      Effect.addFinalizer(() => Effect.async<void>((resume) => NodeFs.close(opened, () => resume(Effect.void))))
+    )
+  )
+  const stats = yield* statOf(descriptor)
+  // Linux tells it of the open file. Elsewhere the path is followed again, and must lead to the same file.
+  const followed = Effect.gen(function* () {
+    const found = yield* real(path)
+    const now = yield* statOf(found)
+    return stats.ino === now.ino && stats.dev === now.dev ? found : ""
+  })
+  return {
+    entry: entry(stats),
+    real: Effect.orElse(
+      call<string>((done) => NodeFs.readlink(`/proc/self/fd/${descriptor}`, done)),
+      () => followed
+    ),
+    read: (into, position) => call((done) => NodeFs.read(descriptor, into, 0, into.length, position, done))
+  } satisfies OpenFile
+})
+
 // node:fs instead of the platform's FileSystem, which cannot look at a link and takes an effect for each file.
 const node: FileTree = {
   names: (folder) => call((done) => NodeFs.readdir(folder, done)),
@@ -75,17 +132,14 @@ const node: FileTree = {
         })
       }
     }),
-  follow: (path) =>
-    Effect.map(
-      call<NodeFs.BigIntStats>((done) => NodeFs.stat(path, { bigint: true }, done)),
-      entry
-    ),
-  real: (path) => call((done) => NodeFs.realpath.native(path, done)),
-  text: (file) => call((done) => NodeFs.readFile(file, "utf8", done))
+  follow: (path) => Effect.map(statOf(path), entry),
+  real,
+  text: (file) => call((done) => NodeFs.readFile(file, { encoding: "utf8", flag: waitless as never }, done)),
+  open
 }
 
 /** The file system to walk: the machine's own, unless a test replaces it. */
-export class Disk extends Context.Reference<Disk>()("clew/Walker/Disk", { defaultValue: () => node }) {}
+export class Disk extends Context.Reference<Disk>()("clew/files/Disk", { defaultValue: () => node }) {}
 
 /** The reason in words. */
 export const inWords = ({ code, detail }: DiskFailure): string =>
@@ -96,3 +150,6 @@ export const inWords = ({ code, detail }: DiskFailure): string =>
       : code === "ELOOP"
         ? "links that lead back to themselves"
         : detail
+
+/** Why what a path leads to is not read. */
+export const leadingOut = "it leads out of the folders that may be read"
