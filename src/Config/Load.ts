@@ -45,8 +45,9 @@ const parse = (file: string, bytes: Uint8Array): Effect.Effect<Table, ConfigProb
       try: (): Table => toml.parse(text, { integersAsBigInt: "asNeeded" }),
       catch: (error): ConfigProblem => {
         if (!(error instanceof toml.TomlError)) throw error
+        // Without the lines around it, which may have a password.
         const what = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "") ?? "invalid TOML"
-        return { where: `${file}:${error.line}:${error.column}`, detail: `${what}\n${error.codeblock.trimEnd()}` }
+        return { where: `${file}:${error.line}:${error.column}`, detail: what }
       }
     })
   })

@@ -50,7 +50,7 @@ const show = (value: unknown): string => {
   }
   const text =
     typeof value === "number" || typeof value === "bigint" ? String(value) : JSON.stringify(value, showBigint)
-  const masked = text.replace(/\/\/[^/@\s]*@/g, "//…@")
+  const masked = text.replace(/\/\/[^"\s]*@/g, "//…@")
   return masked.length > 80 ? `${masked.slice(0, 79)}…` : masked
 }
 
@@ -174,7 +174,7 @@ const fromIssue = (tree: Tree, issue: ParseResult.ArrayFormatterIssue): ConfigPr
     const detail = "no path for the database: HOME and XDG_DATA_HOME are not set; name a file: --db FILE"
     return { where: "environment", key, detail }
   }
-  const found = key === "store.url" || key === "server.keys" ? "not shown" : show(value ?? "unset")
+  const found = /^(store\.url|server\.keys|.*\.headers)$/.test(key) ? "not shown" : show(value ?? "unset")
   const allowed =
     known === undefined ? `a section, written [${key}]` : known.kind === "table" ? known.allowed : issue.message
   const detail = value === undefined ? `${key} must be ${allowed}` : `${key} is ${found}, but must be ${allowed}`

@@ -217,6 +217,13 @@ const traced = (mcp: Mcp | undefined) =>
     )
   )
 
+/**
+ * What traces do not show: any header may have a key, such as a model's server's `api-key`, or a browser's WebSocket's
+ * subprotocol.
+ */
+const secretHeaders =
+  /^(?!(?:accept|accept-encoding|connection|content-length|content-type|date|host|prefer|retry-after|traceparent|transfer-encoding|user-agent|x-request-id)$)/
+
 /** Serves until interrupted; then running requests finish before the engine closes. */
 export const serve = <E, E2>({ allowUnauthenticated, engine, mcp, onListening, serving }: Options<E, E2>) => {
   const app = Layer.merge(announce(onListening), Layer.scopedDiscard(logUnhandled())).pipe(
@@ -227,6 +234,5 @@ export const serve = <E, E2>({ allowUnauthenticated, engine, mcp, onListening, s
   return Layer.launch(
     // A server that cannot listen must not create an index.
     Layer.unwrapEffect(Effect.as(Listener.check({ allowUnauthenticated }), app)).pipe(Layer.provide(serving))
-    // A browser's WebSocket has the key in its subprotocol, which must not appear in traces.
-  ).pipe(Effect.locallyWith(Headers.currentRedactedNames, (names) => [...names, "sec-websocket-protocol"]))
+  ).pipe(Effect.locally(Headers.currentRedactedNames, [secretHeaders]))
 }

@@ -66,6 +66,13 @@ const adviceOn = (status: number, { apiKey, keyVariable }: OpenAiServer): string
   }
 }
 
+/** Some servers repeat the key that they refuse. */
+const withoutSecrets = (text: string, { apiKey, headers = {} }: OpenAiServer): string =>
+  [...Option.toArray(Option.map(apiKey, Redacted.value)), ...Object.values(headers)].reduce(
+    (rest, secret) => (secret.length < 6 ? rest : rest.replaceAll(secret, "…")),
+    text
+  )
+
 const refused = (server: OpenAiServer, path: string, response: HttpClientResponse.HttpClientResponse) =>
   Effect.flatMap(
     Effect.orElseSucceed(response.text, () => ""),
@@ -75,7 +82,7 @@ const refused = (server: OpenAiServer, path: string, response: HttpClientRespons
       const words =
         redirectOf(status, headers["location"], address, `/${path}`) ??
         Option.getOrElse(refusalIn(body), () => body.slice(0, 300)) + adviceOn(status, server)
-      const reason = `${address} answered ${status}: ${words}`
+      const reason = withoutSecrets(`${address} answered ${status}: ${words}`, server)
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const waitMs = waitOf((name) => headers[name], now)
         const asked = waitMs === undefined ? "" : `; it asks for a pause of ${Math.ceil(waitMs / 1000)} s`

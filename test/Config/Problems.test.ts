@@ -139,9 +139,10 @@ test("a secret in a file is refused, not repeated, and sent to its variable", ()
 
 test("TOML that is none names file, line and column", () =>
   Effect.gen(function* () {
-    const [line = "", ...shown] = yield* fileProblem("[search]\ntop_k = = 3\n")
-    assert.match(line, /^\.\/clew\.toml:2:9: /)
-    assert.include(shown.join("\n"), "top_k = = 3")
+    const secret = 'url = "postgres://clew:sesame@db/clew"\nheaders = ["api-key: sesame"]\n'
+    const [line = "", ...more] = yield* fileProblem(`[store]\n${secret}top_k = = 3\n`)
+    assert.match(line, /^\.\/clew\.toml:4:9: /)
+    assert.notInclude([line, ...more].join("\n"), "sesame")
     assert.match((yield* fileProblem("[search]\n[search]\n"))[0] ?? "", /^\.\/clew\.toml:2:2: /)
     assert.deepStrictEqual(yield* problems({ "./clew.toml": Uint8Array.of(0x23, 0xff, 0xfe) }), [
       "./clew.toml: not valid UTF-8, which TOML requires"

@@ -58,6 +58,8 @@ it.scopedLive("gives the server's own words when it refuses", () =>
     assert.include(refused, `${url}/v1/chat/completions answered 401: Incorrect API key`)
     assert.include(refused, "set TEST_API_KEY in the environment")
     assert.include(yield* reasonOf(yield* make(url, 60_000, "wrong")), "check TEST_API_KEY in the environment")
+    faults.refuse = { status: 401, body: JSON.stringify({ error: { message: "sesame is no key" } }) }
+    assert.include(yield* reasonOf(yield* make(url, 60_000, "sesame")), "401: … is no key")
     faults.refuse = { status: 404, body: JSON.stringify({ error: "no such model" }) }
     assert.include(
       yield* reasonOf(llm),
