@@ -48,12 +48,14 @@ export const temporaryOf = (kind: string): string => {
     if (Number.isNaN(pid)) continue
     try {
       const folder = path.join(tmpdir(), found)
-      const changed = fs.lstatSync(folder).mtimeMs
+      const { mtimeMs: changed, uid } = fs.lstatSync(folder)
+      // Whoever owns it could put a link into it while it is removed.
+      if (uid !== (process.getuid?.() ?? uid)) continue
       // In a container the next process has the same number.
       const isOlder = pid === process.pid && changed < Date.now() - process.uptime() * 1000
       if (isOlder || (isGone(pid) && changed < Date.now() - abandonedMs)) fs.rmSync(folder, { recursive: true })
     } catch {
-      // Another process removes the same, or it is another user's.
+      // Another process removes the same.
     }
   }
   return `${kind}${process.pid}-`
