@@ -185,3 +185,35 @@ it.scoped("demands hold in all collections, and explain counts what they leave",
     assert.lengthOf(byId.hits, 2)
   })
 )
+
+it.scoped("of a pasted message behind a long trace, or before it, the words are searched", () =>
+  Effect.gen(function* () {
+    const { put, sources } = yield* setUp
+    for (let n = 0; n < 12; n++) yield* put(`notes/${n}.md`, `return await self run in file line ${n} of main loop`)
+    yield* put("docs/errors.md", "frobnication: the north pole is away")
+    const frames = Array.from(
+      { length: 40 },
+      (_, n) => `  File "/srv/main/loop_${n}.py", line ${n}, in run\n    return await self.loop_${n}()`
+    )
+    const logged = Array.from({ length: 40 }, (_, n) => `q${n}w became e${n}r before t${n}y`)
+    for (const trace of [frames, logged]) {
+      for (const pasted of [
+        [...trace, "RuntimeError: frobnication"],
+        ["RuntimeError: frobnication", ...trace]
+      ]) {
+        assert.include(yield* sources(pasted.join("\n"), { alpha: 0, topK: 1 }), "docs/errors.md")
+      }
+    }
+  })
+)
+
+it.scoped("a name that occurs nowhere is searched by its rarest part, whatever surrounds it", () =>
+  Effect.gen(function* () {
+    const { put, sources } = yield* setUp
+    for (let n = 0; n < 12; n++) yield* put(`notes/${n}.md`, `see the http docs of example com, page e 20, link ${n}`)
+    yield* put("docs/errors.md", "bhk3: the north pole is away")
+    for (const query of ["bhk3 link", "https://docs.example.com/e/20/bhk3 link", "docs.example.bhk3: link page"]) {
+      assert.deepStrictEqual(yield* sources(query, { alpha: 0, topK: 1 }), ["docs/errors.md"], query)
+    }
+  })
+)

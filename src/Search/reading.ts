@@ -5,6 +5,7 @@ import type { Demands, ReadAs } from "../model/SearchResult.ts"
 import { spannedGen } from "../runtime/tracing.ts"
 import type { RankingStore, Store } from "../Store.ts"
 import { demandsOf } from "../citations/remarks.ts"
+import { message } from "../terms/pasted.ts"
 import { hasOperators, inSentence, positiveWords, type QueryPart, queryParts, wordOf } from "../terms/operators.ts"
 
 /** A query as it is searched. */
@@ -104,9 +105,10 @@ const assembled = (query: string, parts: ReadonlyArray<QueryPart>): Reading => {
 export const read = spannedGen("Search.read")(function* (
   documents: typeof Store.Service,
   ranking: typeof RankingStore.Service,
-  query: string,
+  pasted: string,
   collections: ReadonlyArray<CollectionName>
 ) {
+  const query = message(pasted)
   const written = queryParts(query)
   const parts = inSentence(written)
   if (!hasOperators(parts)) {

@@ -16,9 +16,10 @@ import * as Effect from "effect/Effect"
 import { damaged } from "../model/Damaged.ts"
 import type { NearTerm } from "../model/Stored.ts"
 import { queryLanguage } from "../terms/detect.ts"
+import { isNames } from "../terms/codeNames.ts"
 import type { Language } from "../terms/languages.ts"
 import { isLoneCharacter } from "../terms/scan.ts"
-import { termsVersion, weighted } from "../terms/terms.ts"
+import { joinedTerms, termsVersion, weighted } from "../terms/terms.ts"
 import { Arena } from "./Arena.ts"
 import { type Segment, type SegmentStore, State, livingIn, postingsFormat } from "./SegmentStore.ts"
 import { type KeywordRow, buildSegment } from "./build.ts"
@@ -121,9 +122,11 @@ export const wantedTerms = (
   language: Language,
   near: ReadonlyArray<NearTerm> = []
 ): ReadonlyArray<Wanted> => {
+  const names = isNames(query) ? [] : joinedTerms(query)
   const wanted = [...weighted(query, language)].map(([term, count]): Wanted => ({
     term,
     count,
+    names: names.filter((name) => name.includes(term)),
     isPrefix: isLoneCharacter(term)
   }))
   for (const { term, weight } of near) {

@@ -71,8 +71,30 @@ export const norm = (passages: number, terms: number): Norm => ({
 /** A term of the query, and how often it occurs there; a fraction if it only stands in for another word. */
 export interface Wanted extends Needle {
   readonly count: number
+  /** The names that it belongs to, each by its terms, the whole name's first. */
+  readonly names?: ReadonlyArray<ReadonlyArray<string>>
   /** It stands in for a word of the query that matches nothing. */
   readonly isNear?: boolean
+}
+
+/**
+ * How much each term counts, of which so many passages have terms of such rarity. The parts of a name that occurs nowhere
+ * as a whole weigh together like the rarest of them, each by the square of its rarity.
+ */
+export const counted = (
+  wanted: ReadonlyArray<Wanted>,
+  matching: ReadonlyArray<number>,
+  rarity: ReadonlyArray<number>
+): ReadonlyArray<number> => {
+  const counts = wanted.map(({ count }) => count)
+  for (const name of new Set(wanted.flatMap(({ names = [] }) => names))) {
+    const own = [...wanted.keys()].filter((at) => wanted[at]!.names?.includes(name) && matching[at]! > 0)
+    if (own.length === 0 || own.some((at) => wanted[at]!.term === name[0])) continue
+    const most = Math.max(...own.map((at) => rarity[at]!))
+    const sum = own.reduce((all, at) => all + rarity[at]! ** 3, 0)
+    for (const at of own) counts[at] = Math.max(0, counts[at]! + (most * rarity[at]! ** 2) / sum - 1 / name.length)
+  }
+  return counts
 }
 
 export interface SearchOptions {
@@ -135,14 +157,18 @@ export const score = (
   if (passages === 0 || depth === 0) return { found: [], known: 1, rarity: new Map() }
   const sum = { all: 0, known: 0 }
   const rarity = new Map<string, number>()
-  const weights = wanted.map((want) => {
-    const matching = total(segments, (segment, index) => living(arena, segment, loaded[index]!, want))
-    const rare = idf(passages, matching)
-    const weight = want.count * gain * rare
+  const matching = wanted.map((want) =>
+    total(segments, (segment, index) => living(arena, segment, loaded[index]!, want))
+  )
+  const rarities = matching.map((count) => idf(passages, count))
+  const counts = counted(wanted, matching, rarities)
+  const weights = wanted.map((want, at) => {
+    const rare = rarities[at]!
+    const weight = counts[at]! * gain * rare
     if (want.isNear !== true) {
       rarity.set(want.term, rare)
       sum.all += weight
-      if (matching > 0) sum.known += weight
+      if (matching[at]! > 0) sum.known += weight
     }
     return weight
   })

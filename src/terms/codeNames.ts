@@ -35,9 +35,15 @@ export const namesIn = (query: string): ReadonlyArray<string> =>
     )
   ].slice(0, most)
 
-/** Those that are joined from several parts, and no numbers or versions. */
-export const joinedNamesIn = (query: string): ReadonlyArray<string> =>
-  parts.test(query) ? namesIn(query).filter((name) => parts.test(name) && isPlain(name)) : []
+const written = /[^\s"'`{}()<>[\],;]+/g
+
+/** What is joined from several parts: names, paths, addresses, versions, times; without spaces between words, a question would be one. */
+export const joinedIn = (query: string): ReadonlyArray<string> =>
+  parts.test(query)
+    ? [...new Set(Array.from(query.matchAll(written), ([raw]) => bare(raw)))].filter(
+        (name) => parts.test(name) && /^[\x21-\x7e]+$/.test(name)
+      )
+    : []
 
 /** Whether a query is nothing but names. */
 export const isNames = (query: string): boolean => {

@@ -1,6 +1,6 @@
 import { functionWords, type Language, stemIn } from "./languages.ts"
 import { CharClass, classAt } from "./classes.ts"
-import { joinedNamesIn } from "./codeNames.ts"
+import { joinedIn } from "./codeNames.ts"
 import { scan } from "./scan.ts"
 
 /** The index terms of a document's text, in order, with repeats. */
@@ -52,18 +52,21 @@ export const splitQuery = (text: string, isUncut = false): QueryTerms => {
 const maxRepeats = 4
 const maxTerms = 64
 
-/** The terms to rank by and their counts, at most 4; of more than 64, the most repeated, then the first. */
+/**
+ * The terms to rank by and their counts, at most 4; of more than 64, the first and the last: a question, or an
+ * error's message, stands at either end of what is pasted with it.
+ */
 export const salient = (terms: ReadonlyArray<string>): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>()
   for (const term of terms) counts.set(term, Math.min(maxRepeats, (counts.get(term) ?? 0) + 1))
-  const kept = new Map<string, number>()
+  const last = [...new Set(terms.toReversed())]
   let room = maxTerms
-  for (const [term, count] of [...counts].sort((a, b) => b[1] - a[1])) {
-    if (room === 0) break
-    kept.set(term, Math.min(count, room))
-    room -= kept.get(term)!
+  for (const term of new Set([...counts.keys()].flatMap((first, at) => [first, last[at]!]))) {
+    const kept = Math.min(counts.get(term)!, room)
+    counts.set(term, kept)
+    room -= kept
   }
-  return kept
+  return new Map([...counts].filter(([, count]) => count > 0).sort((a, b) => b[1] - a[1]))
 }
 
 /** The share of a word's weight that its stem in its own language gets; its English term gets the rest. */
@@ -88,16 +91,20 @@ const balanced = (counts: ReadonlyMap<string, number>): ReadonlyMap<string, numb
   return new Map([...counts].map(([term, count]) => [term, isPair(term) ? share * count : count]))
 }
 
+/** The terms of each name that is joined from several parts, the whole name's first. */
+export const joinedTerms = (query: string): ReadonlyArray<ReadonlyArray<string>> =>
+  joinedIn(query).map((name) => [...new Set(queryTerms(name))].sort((a, b) => b.length - a.length))
+
 /**
  * The terms and their weights, those of a name in code (`get_user`) lower: whole and parts together weigh like one word, else
  * passages with nothing but the name come before those that also have the query's other words.
  */
 const namesAsOne = (query: string, counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
-  const names = joinedNamesIn(query)
+  const names = joinedTerms(query)
   if (names.length === 0) return counts
   const weights = new Map(counts)
   for (const name of names) {
-    const own = [...new Set(queryTerms(name))].filter((term) => counts.has(term))
+    const own = name.filter((term) => counts.has(term))
     // What stands beside the name too keeps that weight.
     for (const term of own) weights.set(term, Math.max(0, weights.get(term)! - 1) + 1 / own.length)
   }

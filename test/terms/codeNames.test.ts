@@ -1,6 +1,6 @@
 import { assert, it } from "vitest"
 import { weighted } from "../../src/terms/terms.ts"
-import { hasCode, isNames, joinedNamesIn, namesGain, namesIn } from "../../src/terms/codeNames.ts"
+import { hasCode, isNames, joinedIn, namesGain, namesIn } from "../../src/terms/codeNames.ts"
 
 it("tells names from words", () => {
   assert.deepStrictEqual(namesIn("what does --force-with-lease do, and `core.autocrlf`?"), [
@@ -39,7 +39,8 @@ it("tells a query of nothing but names, and names of several parts", () => {
     assert.isTrue(hasCode(query))
   for (const query of ["mRNA of T-cells, e.g. TNF/IL-6", "3.14 and v1.2", "what -dash is"])
     assert.isFalse(hasCode(query))
-  assert.deepStrictEqual(joinedNamesIn("T-cell v1.2 --force ST_MakeValid in getUser"), ["ST_MakeValid", "getUser"])
+  assert.deepStrictEqual(joinedIn("T-cell v1.2 --force ST_MakeValid in getUser"), ["v1.2", "ST_MakeValid", "getUser"])
+  assert.deepStrictEqual(joinedIn('{"code":"a.b","at":"10.0.0.5:80"} 東京.大阪'), ["a.b", "10.0.0.5:80"])
 })
 
 it("names weigh like one word each with their parts, and a word beside them like another", () => {

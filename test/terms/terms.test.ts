@@ -221,13 +221,14 @@ describe("salient", () => {
       ]
     ))
 
-  it("stays short for a query of any length, keeping what is repeated", () => {
+  it("stays short for a query of any length, keeping its two ends, and their repeats", () => {
     const many = Array.from({ length: 3000 }, (_, i) => `w${i % 1500}`)
-    const kept = salient([...many, "often", "often", "often", "often", "often"])
+    const kept = salient(["first", ...many, "often", "often", "often", "often", "often"])
     assert.strictEqual(
       [...kept.values()].reduce((sum, count) => sum + count, 0),
       64
     )
     assert.strictEqual(kept.get("often"), 4)
+    assert.strictEqual(kept.get("first"), 1)
   })
 })

@@ -5,7 +5,7 @@ import { type Mask, type Scored, type Vector, byScoreAndId } from "../../model/P
 import type { Asked, FindRequest, NearTerm, RankRequest } from "../../model/Stored.ts"
 import { wantedTerms } from "../../postings/Postings.ts"
 import { learned } from "../../postings/languages.ts"
-import { type Wanted, idf, norm } from "../../postings/score.ts"
+import { type Wanted, counted, idf, norm } from "../../postings/score.ts"
 import type { Compared, Searched, Shown, Snapshot } from "../../ranking/Snapshot.ts"
 import * as ranking from "../../ranking/rank.ts"
 import type { Language } from "../../terms/languages.ts"
@@ -69,9 +69,11 @@ const snapshotOf = (cluster: Cluster): Snapshot<SnapshotError> => {
       own.map(({ record }) => record),
       wanted
     )
+    const rarity = counts.map((count) => idf(passages, Math.min(passages, count)))
+    const weights = counted(wanted, counts, rarity)
     const weighed = wanted.map((want, at): Weighed => {
-      const rare = idf(passages, Math.min(passages, counts[at]!))
-      return { ...want, rare, weight: counts[at] === 0 ? 0 : want.count * gain * rare }
+      const [count, rare] = [weights[at]!, rarity[at]!]
+      return { ...want, count, rare, weight: counts[at] === 0 ? 0 : count * gain * rare }
     })
     const scoreOf = (terms: string, len: number, by: ReadonlyArray<Weighed>): number =>
       by.reduce((sum, want) => {
