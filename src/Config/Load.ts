@@ -96,6 +96,9 @@ const unreadable = (error: PlatformError): string => {
   return `it cannot be read (${error.message})`
 }
 
+/** Of a file that was merely found, which may be anything: a pipe, or a device without an end. */
+const mostBytes = 2 ** 20
+
 /**
  * `--config`, `$CLEW_CONFIG`, `./clew.toml`, `$XDG_CONFIG_HOME/clew/config.toml`: only the first that exists counts.
  */
@@ -125,10 +128,21 @@ const discover = Effect.fnUntraced(function* ({ config, cwd, env }: Place) {
     ...Option.toArray(base).map((base) => ({ path: path.join(base, "clew", "config.toml"), trusted: true }))
   ]
   for (const candidate of candidates) {
-    const bytes = yield* fs.readFile(candidate.path).pipe(
+    const { path: where } = candidate
+    const bytes = yield* fs.stat(where).pipe(
+      Effect.filterOrFail(
+        ({ size, type }) => type === "Directory" || (type === "File" && size <= mostBytes),
+        (): ConfigProblem => ({ where, detail: `it is no file of at most ${mostBytes / 2 ** 20} MiB` })
+      ),
+      Effect.zipRight(fs.readFile(where)),
       Effect.asSome,
-      Effect.catchIf(isAbsent, () => Effect.succeedNone),
-      Effect.mapError((error): ConfigProblem => ({ where: candidate.path, detail: unreadable(error) }))
+      Effect.catchAll((error) =>
+        "where" in error
+          ? Effect.fail(error)
+          : isAbsent(error)
+            ? Effect.succeedNone
+            : Effect.fail<ConfigProblem>({ where, detail: unreadable(error) })
+      )
     )
     if (Option.isSome(bytes)) return Option.some<ConfigFile>({ ...candidate, bytes: bytes.value })
   }

@@ -1,7 +1,8 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { symlinkSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { rmSync, symlinkSync } from "node:fs"
 import type { LoadOptions } from "../../src/Config/Load.ts"
 import { place, problems, test } from "./place.ts"
 
@@ -57,6 +58,17 @@ test("a named file has to be there, and to be a file", () =>
     assert.deepStrictEqual(yield* problems({ "./x/y": "" }, { config: "x" }), [
       "flag --config: ./x: this is a folder; the configuration is a TOML file"
     ])
+  }))
+
+test("a file merely found is a file, and no pipe or device without an end", () =>
+  Effect.gen(function* () {
+    const { at, load } = yield* place({ "./large.toml": " ".repeat(2 ** 20 + 1) })
+    for (const target of ["/dev/zero", at("./pipe"), at("./large.toml")]) {
+      if (target === at("./pipe")) execFileSync("mkfifo", [target])
+      symlinkSync(target, at("./clew.toml"))
+      assert.include((yield* Effect.flip(load())).message, `${at("./clew.toml")}: it is no file of at most 1 MiB`)
+      rmSync(at("./clew.toml"))
+    }
   }))
 
 test("a home folder that is no folder is as if there were no file", () =>
