@@ -10,6 +10,7 @@ import { limits } from "./model/Limits.ts"
 import type { DoorRequest } from "./model/Query.ts"
 import type { Hit, Similar } from "./model/SearchResult.ts"
 import type { WhyReport } from "./model/Why.ts"
+import { message } from "./terms/pasted.ts"
 import { splitQuery } from "./terms/terms.ts"
 
 const mostWords = 16
@@ -92,7 +93,7 @@ export const why = Effect.fn("why")(function* (request: DoorRequest, wanted: Wan
     hybrid,
     vector,
     keyword,
-    terms: partsOf(request.query, keyword.own?.explain?.keyword)
+    terms: partsOf(message(request.query), keyword.own?.explain?.keyword)
   }
 })
 

@@ -1,4 +1,5 @@
 import type { TextSpan } from "../model/Passage.ts"
+import { message } from "../terms/pasted.ts"
 import { splitQuery } from "../terms/terms.ts"
 import { isLoneCharacter, scan } from "../terms/scan.ts"
 
@@ -19,7 +20,7 @@ const merge = (spans: Array<{ start: number; end: number }>, start: number, end:
  * of unspaced scripts. Function words count only if the query has nothing else. Spans are in order and never touch.
  */
 export const highlighter = (query: string): ((text: string) => ReadonlyArray<TextSpan>) => {
-  const wanted = new Set(splitQuery(query).content)
+  const wanted = new Set(splitQuery(message(query)).content)
   const lone = [...wanted].filter(isLoneCharacter)
   return (text) => {
     const spans: Array<{ start: number; end: number }> = []
