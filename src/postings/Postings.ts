@@ -150,7 +150,11 @@ export const termScores = Effect.fnUntraced(function* <E>(
 ) {
   const segments = yield* segmentsIn(store, collections)
   const wanted = wantedTerms(query, yield* queryLanguageIn(segments, query), options.near)
-  const terms = yield* Effect.forEach(wanted.slice(0, options.most), (want) =>
+  if (wanted.length === 0) return { terms: [], total: 0 }
+  // What a part of a name counts depends on the others.
+  const { counts } = yield* best(store, segments, wanted, { ...options, depth: 1, also: [] })
+  const alone = wanted.slice(0, options.most).map((want, at): Wanted => ({ ...want, count: counts[at]!, names: [] }))
+  const terms = yield* Effect.forEach(alone, (want) =>
     Effect.map(best(store, segments, [want], { ...options, depth: 1, also: passages }), ({ found }) => ({
       ...want,
       scores: new Map(found.map(({ id, score }) => [id, score]))
@@ -205,6 +209,6 @@ export const search = Effect.fnUntraced(function* <E>(
   const segments = yield* segmentsIn(store, collections)
   const language = yield* queryLanguageIn(segments, query)
   const wanted = wantedTerms(query, language, options.near)
-  const none: Matching = { found: [], known: 1, rarity: new Map() }
+  const none: Matching = { found: [], known: 1, rarity: new Map(), counts: [] }
   return { ...(wanted.length === 0 ? none : yield* best(store, segments, wanted, options)), language }
 })

@@ -135,6 +135,8 @@ export interface Matching {
   readonly known: number
   /** The inverse document frequency of each. */
   readonly rarity: ReadonlyMap<string, number>
+  /** How much each counts. */
+  readonly counts: ReadonlyArray<number>
 }
 
 /**
@@ -154,7 +156,8 @@ export const score = (
     passages,
     total(segments, ({ dead_terms, terms }) => terms - dead_terms)
   )
-  if (passages === 0 || depth === 0) return { found: [], known: 1, rarity: new Map() }
+  if (passages === 0 || depth === 0)
+    return { found: [], known: 1, rarity: new Map(), counts: wanted.map(({ count }) => count) }
   const sum = { all: 0, known: 0 }
   const rarity = new Map<string, number>()
   const matching = wanted.map((want) =>
@@ -264,6 +267,7 @@ export const score = (
   return {
     found: others.length === 0 ? ranked : [...ranked, ...others.filter(({ id }) => !known.has(id))],
     known: sum.all === 0 ? 1 : sum.known / sum.all,
-    rarity
+    rarity,
+    counts
   }
 }
