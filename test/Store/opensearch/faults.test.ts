@@ -69,7 +69,7 @@ const opened = (answer: Parameters<typeof node>[0]) =>
     const made = yield* node((asked, nth) => {
       if (asked.path === "/") return [200, greeting]
       if (asked.path.includes("template")) return [200, none]
-      if (asked.path === "/clew-v1-records") return [200, { "clew-v1-records": {} }]
+      if (asked.path.startsWith("/clew-v1-*?")) return [200, { "clew-v1-records": {} }]
       return answer(asked, nth)
     })
     return { ...made, store: yield* built(OpenSearch.layer(options(made.url))) }
