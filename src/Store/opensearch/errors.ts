@@ -7,7 +7,8 @@ export class Moved extends Data.TaggedError("Moved") {}
 
 const certificate = /CERT|SIGNATURE|ALTNAME|ERR_TLS|ERR_SSL|DEPTH_ZERO/
 
-const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
+/** Why the index cannot be used now, and what to do; undefined: it is a bug. */
+export const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   const said = reason.slice(0, 300)
   if (status === 0) {
     if (certificate.test(kind)) {
@@ -35,7 +36,7 @@ const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   }
   if (kind === "index_closed_exception") return `the index ${said} is closed; open it: POST /${said}/_open`
   if (kind === "index_not_found_exception") return `an index is gone (${said}); restore a snapshot of it`
-  if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping/.test(reason)) {
+  if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping|fielddata/i.test(reason)) {
     return `an index has another mapping than Clew gave it (${said}); \`clew doctor\` names it, and \`clew export | clew import\` into another prefix makes it anew`
   }
   if (status >= 502) return `some of its nodes or shards do not answer (${said}); try again`
