@@ -10,13 +10,15 @@ const certificate = /CERT|SIGNATURE|ALTNAME|ERR_TLS|ERR_SSL|DEPTH_ZERO/
 /** Why the index cannot be used now, and what to do; undefined: it is a bug. */
 export const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   const said = reason.slice(0, 300)
+  if (kind === "page") return `another program answers in its place (${status}): ${said}; see store.urls`
   if (status === 0) {
+    if (/wrong version number/.test(reason)) return "the node has no TLS: name it with http:// in store.urls"
     if (certificate.test(kind)) {
       return `its TLS certificate is not trusted, or is for another host (${kind}); name the authority's file as store.ca`
     }
     return kind === "TimeoutError"
       ? "it did not answer in time"
-      : `no node can be reached (${kind}); see store.urls, and whether the cluster runs`
+      : `no node can be reached (${kind}); see store.urls, whether it needs https://, and whether the cluster runs`
   }
   if (status === 401) return "it refuses the user or the password; see store.username and CLEW_STORE_PASSWORD"
   if (kind === "cluster_block_exception") {
