@@ -9,6 +9,9 @@ import { type Meeting, workingDirectory } from "./mcp/meeting.ts"
 /** Where other processes join this one, if the launcher has found a place. */
 declare const __meeting: Meeting | undefined
 
+// Who uses a program can do nothing about what its parts deprecate, as the driver its own reading of PGPASSFILE.
+process.noDeprecation = true
+
 /** Exit codes after a signal, as in a shell. */
 const interrupted = { SIGINT: 130, SIGTERM: 143 } as const
 

@@ -163,7 +163,7 @@ function* pageRanks(nodes: number, edges: ReadonlyArray<number>): Steps<Float64A
 
 /** Most passages read for a ranking, which limits the cost of a request. */
 const mostRanked = 20_000
-/** How long a ranking is cached while the collection's counts are unchanged, and how many rankings. */
+/** How long a ranking is cached while the collection's counts and its newest passage are the same, and how many rankings. */
 const keptFor = 60_000
 const mostKept = 4
 
@@ -181,7 +181,8 @@ export const rankingEntities = Effect.fnUntraced(function* (store: GraphStore["T
 
   const rank = Effect.fnUntraced(function* (collection: CollectionName) {
     const { documents, passages } = yield* counting.stats(collection)
-    const state = `${documents} ${passages}`
+    const [newest] = yield* counting.sample(collection, [1])
+    const state = `${documents} ${passages} ${newest?.docId} ${newest?.text}`
     const at = yield* Clock.currentTimeMillis
     const before = known.get(collection)
     if (before !== undefined && before.state === state && at - before.at < keptFor) return before

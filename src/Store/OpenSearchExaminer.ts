@@ -1,3 +1,4 @@
+import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -5,11 +6,12 @@ import * as Option from "effect/Option"
 import { Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts"
 import { ok } from "../model/Check.ts"
 import type { Reindexed, Unembedded } from "../model/Stored.ts"
-import { fail, orFailed, someOf, warn } from "./examine/findings.ts"
+import { fail, mending, orFailed, orOk, someOf, warn, wrongly } from "./examine/findings.ts"
 import { type Answer, Failed } from "./opensearch/client.ts"
-import { type Cluster, type IndexOptions, type Write, mostHits, open } from "./opensearch/Cluster.ts"
+import { type Cluster, type Counters, type IndexOptions, type Write, mostHits, open } from "./opensearch/Cluster.ts"
 import { headsWhere } from "./opensearch/documents.ts"
-import { typed } from "./opensearch/errors.ts"
+import { reasonOf, typed } from "./opensearch/errors.ts"
+import * as files from "./opensearch/files.ts"
 import type { Query } from "./opensearch/filter.ts"
 import { format, template } from "./opensearch/mapping.ts"
 import * as records from "./opensearch/records.ts"
@@ -45,6 +47,22 @@ const differing = (expected: Answer, found: Answer): ReadonlyArray<string> =>
     )
   )
 
+/** Indexes of no collection: those that have documents, whose record is lost, and those that a drop has left. */
+const unowned = Effect.fnUntraced(function* (
+  { names, send }: Cluster,
+  known: ReadonlyArray<records.CollectionRecord>,
+  there: ReadonlyArray<string>
+) {
+  const owned = new Set([names.records, ...known.flatMap(records.indexesOf)])
+  const strangers = there.filter((name) => names.collectionOf(name) > 0 && !owned.has(name))
+  const { indices } = yield* send("GET", `/${names.pattern}/_stats/docs`)
+  const withDocuments = strangers.filter(
+    (name) => name.endsWith("-documents") && indices[name]?.primaries.docs.count !== 0
+  )
+  const lost = new Set(withDocuments.map(names.collectionOf))
+  return Arr.partition(strangers, (name) => !lost.has(names.collectionOf(name)))
+})
+
 /** The template and each index: its mapping, and whether it takes writes. */
 const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyArray<records.CollectionRecord>) {
   const { names, options, send } = cluster
@@ -54,17 +72,40 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
   const expected = template(options.prefix, options).template.mappings.properties
   const owned = new Set([names.records, ...known.flatMap(records.indexesOf)])
   const all = Object.entries(found) as ReadonlyArray<[string, Answer]>
-  const changed = all.filter(([, { mappings }]) => differing(expected, mappings.properties).length > 0)
-  const blocked = all.filter(([, { settings }]) => Object.values(settings.index.blocks ?? {}).includes("true"))
+  const withVectors = new Set(known.map(({ passages }) => passages))
+  const changed = all.filter(
+    ([name, { mappings }]) =>
+      differing(expected, mappings.properties).length > 0 ||
+      (withVectors.has(name) && mappings.properties.vector?.type !== "knn_vector")
+  )
+  const blocks = all.flatMap(([name, { settings }]) =>
+    Object.entries(settings.index.blocks ?? {}).flatMap(([block, is]) =>
+      is === "true" ? [`${name} (index.blocks.${block})`] : []
+    )
+  )
   const missing = [...owned].filter((name) => found[name] === undefined)
-  const strangers = all.map(([name]) => name).filter((name) => !owned.has(name))
+  const [lost, left] = yield* unowned(cluster, known, Object.keys(found))
   return [
     current
       ? ok("template", `the template ${names.template} is of this version (${format})`)
-      : warn("template", `the template ${names.template} is missing`, "opening the index for writing makes it again"),
+      : warn("template", `the template ${names.template} is missing`, "the next `clew index` makes it again"),
     ...(missing.length === 0
       ? [ok("indexes", many(all.length, "index", "indexes"))]
-      : [fail("indexes", `these are gone: ${someOf(missing)}`, "restore a snapshot of the cluster")]),
+      : [
+          fail(
+            "indexes",
+            `these are gone: ${someOf(missing)}`,
+            "restore a snapshot of the cluster; or `clew doctor --fix` makes them again, empty, and the next `clew index` reads the files again",
+            mending
+          )
+        ]),
+    ...wrongly(
+      "indexes",
+      "these have documents, but no record of their collection",
+      lost,
+      undefined,
+      `restore a snapshot of ${names.records}; if the collection was being dropped, delete them`
+    ),
     ...(changed.length === 0
       ? []
       : [
@@ -74,23 +115,21 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
             "`clew export`, then `clew import` into another store.index_prefix"
           )
         ]),
-    ...(blocked.length === 0
-      ? []
-      : [
-          fail(
-            "blocks",
-            `${someOf(blocked.map(([name]) => name))} refuses writes (index.blocks)`,
-            "free space on the nodes' disks, then remove the block"
-          )
-        ]),
-    ...(strangers.length === 0
+    ...wrongly(
+      "blocks",
+      "these are blocked",
+      blocks,
+      undefined,
+      `${blocks.some((block) => block.endsWith("allow_delete)")) ? "free space on the nodes' disks, then " : ""}set these settings to null`
+    ),
+    ...(left.length === 0
       ? []
       : [
           warn(
             "leftovers",
-            `${someOf(strangers)} belongs to no collection: what was dropped while a process was killed, or is being made`,
+            `${someOf(left)} belongs to no collection: what was dropped while a process was killed, or is being made`,
             "`clew doctor --fix` deletes it",
-            { _tag: "Rows" }
+            mending
           )
         ])
   ]
@@ -127,7 +166,7 @@ const eachPage = Effect.fnUntraced(function* <E>(
 /** Documents of which passages are missing, and generations of passages without a head. */
 const compared = Effect.fnUntraced(function* (cluster: Cluster, record: records.CollectionRecord, told: Told) {
   yield* cluster.refreshed(`${record.documents},${record.passages}`)
-  const broken: Array<number> = []
+  const broken: Array<{ readonly id: number; readonly name: string }> = []
   let done = 0
   yield* eachPage(cluster, record, (heads) =>
     Effect.gen(function* () {
@@ -145,17 +184,28 @@ const compared = Effect.fnUntraced(function* (cluster: Cluster, record: records.
         lacking.map(({ head }) => headPlace(record, head.key)),
         ["gen"]
       )
-      for (const [at, { id }] of lacking.entries()) if (now[at]!._source?.gen === id) broken.push(id)
+      for (const [at, { docId, id, source = docId }] of lacking.entries()) {
+        if (now[at]!._source?.gen === id) broken.push({ id, name: source })
+      }
       yield* told(`documents of ${record.name}`, { done: (done += heads.length), total: Math.max(done, 1) })
     })
   )
-  return { broken, orphans: yield* orphansOf(cluster, record) }
+  return broken
 })
 
-/** Generations of passages that are no document, and are too old to become one. */
-const orphansOf = Effect.fnUntraced(function* (cluster: Cluster, record: records.CollectionRecord) {
+/**
+ * Generations of passages that are no document, and are too old to become one; and the names of those of which nothing
+ * else is left, whole: no put ended there, their head is lost, or what it names is.
+ */
+const orphansOf = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  record: records.CollectionRecord,
+  broken: Effect.Effect.Success<ReturnType<typeof compared>>
+) {
+  const unsound = new Set(broken.map(({ id }) => id))
   const now = yield* Clock.currentTimeMillis
   const orphans: Array<number> = []
+  const only = new Set<string>()
   for (let after: object | undefined; ;) {
     const { aggregations } = yield* cluster.search(record.passages, {
       size: 0,
@@ -164,37 +214,55 @@ const orphansOf = Effect.fnUntraced(function* (cluster: Cluster, record: records
         gens: {
           composite: {
             size: pageHeads,
-            sources: [{ gen: { terms: { field: "gen" } } }, { key: { terms: { field: "key" } } }],
+            sources: ["gen", "key", "name"].map((field) => ({ [field]: { terms: { field } } })),
             ...(after === undefined ? {} : { after })
           }
         }
       }
     })
     const buckets = aggregations.gens.buckets as ReadonlyArray<{
-      readonly key: { readonly gen: number; readonly key: string }
+      readonly key: { readonly gen: number; readonly key: string; readonly name: string }
     }>
     const heads = yield* cluster.get(
       buckets.map(({ key }) => headPlace(record, key.key)),
       ["gen"]
     )
-    for (const [at, { key }] of buckets.entries()) if (heads[at]!._source?.gen !== key.gen) orphans.push(key.gen)
+    for (const [at, { key }] of buckets.entries()) {
+      const head = heads[at]!._source
+      if (head?.gen === key.gen) continue
+      if (head === undefined || unsound.has(head.gen)) only.add(key.name)
+      else orphans.push(key.gen)
+    }
     after = aggregations.gens.after_key
-    if (after === undefined) return orphans
+    if (after === undefined) return { orphans, only: [...only] }
   }
 })
 
 const documentsIn = Effect.fnUntraced(function* (cluster: Cluster, record: records.CollectionRecord, told: Told) {
-  const { broken, orphans } = yield* compared(cluster, record, told)
+  const broken = yield* compared(cluster, record, told)
+  const lacking = yield* files.lacking(cluster, record)
+  const { only, orphans } = yield* orphansOf(cluster, record, broken)
   const of = `collection ${record.name}`
+  const again = "`clew doctor --fix`, then index their files again"
   return [
     ...(broken.length === 0
       ? [ok("documents", `${of}: every document has its passages`)]
       : [
           fail(
             "documents",
-            `${of}: ${many(broken.length, "document")} without some or all of their passages`,
-            "`clew doctor --fix`, then index their files again",
-            { _tag: "Replace", documents: broken }
+            `${of}: ${many(broken.length, "document")} without some or all of their passages: ${someOf(broken.map(({ name }) => name))}`,
+            again,
+            mending
+          )
+        ]),
+    ...wrongly("records", `${of}: documents of these files are lost`, lacking, mending, again),
+    ...(only.length === 0
+      ? []
+      : [
+          warn(
+            "orphans",
+            `${of}: only passages are left of these, which no search returns: ${someOf(only)}`,
+            "index them again, and `clew doctor --fix` deletes what was left"
           )
         ]),
     ...(orphans.length === 0
@@ -202,13 +270,38 @@ const documentsIn = Effect.fnUntraced(function* (cluster: Cluster, record: recor
       : [
           warn(
             "orphans",
-            `${of}: passages of ${many(orphans.length, "document")} that no longer exist, which no search returns`,
+            `${of}: passages of ${many(orphans.length, "version")} that no document has any more, which no search returns`,
             "`clew doctor --fix` deletes them",
-            { _tag: "Rows" }
+            mending
           )
         ])
   ]
 })
+
+/** Numbers that the next write would give although something has them: it skips them by itself. */
+const sequences = Effect.fnUntraced(function* (cluster: Cluster) {
+  const highest = yield* cluster.highest(undefined)
+  const given = (yield* records.counters(cluster))?.value
+  const taken = (Object.keys(highest) as ReadonlyArray<keyof Counters>).filter(
+    (name) => highest[name] > (given?.[name] ?? 0)
+  )
+  return orOk(
+    wrongly("sequences", "the next number is taken, since the counters are older or lost", taken, mending),
+    "sequences",
+    "the next numbers are free"
+  )
+})
+
+/** What a check finds, or why the cluster refused to tell. */
+const orTold = (name: string, what: string, found: Effect.Effect<ReadonlyArray<Finding>, Failed>) =>
+  Effect.catchIf(
+    found,
+    ({ status }) => status < 500,
+    (error) =>
+      Effect.succeed([
+        fail(name, `${what} cannot be read: ${reasonOf(error) ?? error.message}`, "see docs/opensearch.md")
+      ])
+  )
 
 const elsewhere = (what: string) =>
   Effect.fail(new StoreUnavailable({ reason: `${what}: OpenSearch has tools of its own, snapshots of the cluster` }))
@@ -251,43 +344,66 @@ const make = (options: IndexOptions) => {
       })
     )
 
-  /** Makes the next `index` replace documents: what is stored has no fingerprint that a file has. */
-  const replace = Effect.fnUntraced(function* (cluster: Cluster, gens: ReadonlyArray<number>) {
-    let count = 0
-    for (const record of yield* records.all(cluster)) {
-      const heads = yield* headsWhere(cluster, record, { terms: { gen: gens } }, { size: mostHits })
-      const answers = yield* cluster.bulk(
+  /** Makes the next `index` replace documents, and read their files: what is stored has no fingerprint that a file has. */
+  const replace = Effect.fnUntraced(function* (
+    cluster: Cluster,
+    record: records.CollectionRecord,
+    broken: Effect.Effect.Success<ReturnType<typeof compared>>
+  ) {
+    const sourceless: Array<string> = []
+    for (const some of Arr.chunksOf(broken, pageHeads)) {
+      const gens = some.map(({ id }) => id)
+      const heads = yield* headsWhere(cluster, record, { terms: { gen: gens } }, { size: pageHeads })
+      yield* cluster.bulk(
         heads.map((stored): Write => ({
           action: { index: headAsRead(record, stored) },
           source: { ...stored.head, fingerprint: "", own: { ...stored.head.own, fingerprint: "" } }
         })),
         { refresh: "true" }
       )
-      count += answers.filter(({ status }) => status < 300).length
+      yield* files.doubt(cluster, record, [...new Set(heads.flatMap(({ head }) => head.own.origin ?? []))])
+      sourceless.push(
+        ...heads.flatMap(({ head: { own } }) => (own.origin === undefined ? [own.source ?? own.docId] : []))
+      )
     }
-    return `${many(count, "document")} will be replaced when their files are indexed again`
+    return sourceless
   })
 
-  /** Deletes what belongs to no document and no collection. */
-  const sweep = Effect.fnUntraced(function* (cluster: Cluster) {
+  /**
+   * Makes indexes again that are gone; has documents replaced of which something is lost; deletes what belongs to no
+   * document and no collection, unless nothing else is left of it.
+   */
+  const repaired = Effect.fnUntraced(function* (cluster: Cluster) {
     const known = yield* records.all(cluster)
-    let passages = 0
+    let [passages, again] = [0, 0]
+    const sourceless: Array<string> = []
     for (const record of known) {
-      const orphans = yield* orphansOf(cluster, record)
-      for (let from = 0; from < orphans.length; from += pageHeads) {
+      yield* records.makeIndexes(cluster, record)
+      const broken = yield* compared(cluster, record, () => Effect.void)
+      sourceless.push(...(yield* replace(cluster, record, broken)))
+      const lacking = yield* files.lacking(cluster, record)
+      yield* files.doubt(cluster, record, lacking)
+      again += broken.length + lacking.length
+      const { orphans } = yield* orphansOf(cluster, record, broken)
+      for (const gens of Arr.chunksOf(orphans, pageHeads)) {
         const answer = yield* cluster.send("POST", `/${record.passages}/_delete_by_query`, {
-          body: { query: { terms: { gen: orphans.slice(from, from + pageHeads) } } },
+          body: { query: { terms: { gen: gens } } },
           query: { conflicts: "proceed", refresh: true }
         })
         passages += answer.deleted
       }
     }
-    const owned = new Set([cluster.names.records, ...known.flatMap(records.indexesOf)])
-    const found = Object.keys(yield* cluster.send("GET", `/${cluster.names.pattern}`)).filter(
-      (name) => !owned.has(name)
-    )
-    for (const name of found) yield* cluster.send("DELETE", `/${name}`, { allow: [404] })
-    return `${many(passages, "passage")} and ${many(found.length, "index", "indexes")} that belonged to nothing were deleted`
+    const there = yield* cluster.send("GET", `/${cluster.names.pattern}`)
+    const [, left] = yield* unowned(cluster, known, Object.keys(there))
+    for (const name of left) yield* cluster.send("DELETE", `/${name}`, { allow: [404] })
+    yield* records.take(cluster, {})
+    return [
+      ...(again === 0 ? [] : ["the next `clew index` reads the files again of which documents or passages are lost"]),
+      ...(sourceless.length === 0
+        ? []
+        : [`these came from no file, so index them again yourself: ${sourceless.join(", ")}`]),
+      `${many(passages, "passage")} and ${many(left.length, "index", "indexes")} that belonged to nothing were deleted`
+    ]
   })
 
   return Examiner.of({
@@ -298,21 +414,14 @@ const make = (options: IndexOptions) => {
         opened((cluster) =>
           Effect.gen(function* () {
             const known = yield* records.all(cluster)
-            const findings: Array<Finding> = [...(yield* health(cluster)), ...(yield* indexes(cluster, known))]
+            const findings: Array<Finding> = [
+              ...(yield* health(cluster)),
+              ...(yield* indexes(cluster, known)),
+              ...(yield* orTold("sequences", "the highest numbers", sequences(cluster)))
+            ]
             for (const record of known) {
-              const own = Effect.catchIf(
-                documentsIn(cluster, record, told),
-                (error): error is Failed => error instanceof Failed && error.status < 500,
-                ({ reason }) =>
-                  Effect.succeed([
-                    fail(
-                      "documents",
-                      `collection ${record.name} cannot be read: ${reason}`,
-                      "restore a snapshot of its indexes"
-                    )
-                  ])
-              )
-              findings.push(...(yield* own))
+              const own = documentsIn(cluster, record, told)
+              findings.push(...(yield* orTold("documents", `collection ${record.name}`, own)))
             }
             return findings
           })
@@ -326,9 +435,7 @@ const make = (options: IndexOptions) => {
       opened((cluster) =>
         Effect.gen(function* () {
           const done: Array<string> = []
-          const broken = cures.flatMap((cure) => (cure._tag === "Replace" ? cure.documents : []))
-          if (broken.length > 0) done.push(yield* replace(cluster, broken))
-          if (cures.some(({ _tag }) => _tag === "Rows")) done.push(yield* sweep(cluster))
+          if (cures.some(({ _tag }) => _tag === "Rows")) done.push(...(yield* repaired(cluster)))
           for (const cure of cures) {
             if (cure._tag !== "Vectors") continue
             yield* putVectors(

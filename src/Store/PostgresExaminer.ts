@@ -12,6 +12,7 @@ import * as structure from "./examine/structure.ts"
 import { make as makeClient } from "./postgres/client.ts"
 import { type DatabaseOptions, open } from "./postgres/Database.ts"
 import { schemaVersion } from "./postgres/schema.ts"
+import { codeOf } from "./sql/errors.ts"
 import { type Sql, first } from "./sql/rows.ts"
 
 interface Server {
@@ -103,13 +104,20 @@ const make = (options: DatabaseOptions) => {
   const write: Run = (use) => Effect.scoped(Effect.flatMap(opened("existing"), ({ sql, write }) => write(use(sql))))
 
   const look = Effect.fnUntraced(function* (sql: Sql, told: Told) {
-    return [
+    const findings = [
       ...(yield* guarded("server", server(sql, options.schema))),
       ...(yield* guarded("sequences", structure.sequences(sql), mending)),
       ...(yield* guarded("records", structure.records(sql), mending)),
       ...(yield* guarded("documents", documents(sql, told))),
       ...(yield* derived.everyCollection(sql, told))
     ]
+    // A connection that was lost makes every check fail, of which none is damage.
+    yield* Effect.catchIf(
+      sql.unsafe("SELECT 1"),
+      (error) => codeOf(error) !== "",
+      () => Effect.void
+    )
+    return findings
   })
 
   /** What can be said of an index of an older version before it is brought up to date; undefined: it is of this one. */

@@ -159,13 +159,6 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           else events.push(...(yield* knownEvents(known)))
         }
         const left = done.filter((file) => file.hasLeftovers(run.prune))
-        const files =
-          run.paths.length === 0
-            ? []
-            : [
-                ...done.map((file) => file.change(indexer.settings, !left.includes(file))),
-                ...changed.filter((file) => !done.includes(file)).map((file) => file.change(indexer.settings, false))
-              ]
         const compared = drafts.length === 0 ? [] : yield* indexer.compare(run.collection, drafts)
         const [fresh, again] = Arr.partition(compared, isRepeated)
         for (const { draft } of again) {
@@ -173,6 +166,13 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           const owner = owners.get(draft)
           if (owner !== undefined) owner.repeats++
         }
+        const files =
+          run.paths.length === 0
+            ? []
+            : [
+                ...done.map((file) => file.change(indexer.settings, !left.includes(file))),
+                ...changed.filter((file) => !done.includes(file)).map((file) => file.change(indexer.settings, false))
+              ]
         return { compared: fresh, files, drafts, events, left, keeping: done.filter((file) => file.mayKeep(run.prune)) }
       })
 

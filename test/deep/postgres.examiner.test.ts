@@ -133,6 +133,25 @@ if (hasPostgres) {
     })
   )
 
+  it.scopedLive("takes a connection that is cut meanwhile for no damage", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      const store = yield* built(Postgres.layer(options))
+      yield* store.createCollection(defaultCollection, embedder)
+      yield* store.put(defaultCollection, [document("river")])
+      const sql = yield* makeClient({ ...options, pool: 1 })
+      const { examine } = yield* Effect.provide(Examiner, PostgresExaminer.layer(options))
+      const cut = sql.unsafe("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'clew'")
+      const found = yield* examine(() => Effect.ignore(cut))
+      assert.deepStrictEqual(
+        found.map(({ name, status }) => [name, status]),
+        [["server", "fail"]]
+      )
+      assert.match(found[0]!.detail, /is not available: .*(?:the connection was lost|cut; try again)/)
+      assert.deepStrictEqual(yield* faultsIn(options), [])
+    })
+  )
+
   it.scopedLive("warns of an index of an older Clew, which is not damaged, and brings it up to date", () =>
     Effect.gen(function* () {
       const options = fresh(yield* server)

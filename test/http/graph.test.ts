@@ -54,6 +54,22 @@ it.scopedLive("lists entities by PageRank, by the beginning of their names, a pa
   })
 )
 
+it.scopedLive(
+  "lists the entities of what is stored now, also where as much was stored before, as after a restore",
+  () =>
+    Effect.gen(function* () {
+      const port = yield* indexed
+      assert.include(names(yield* ask(port, "GET", "/graph/entities")), "Port Arden")
+      const [, lantern] = documents
+      const content = lantern!.content.replace("Port Arden", "Harlan Vex")
+      const stored = yield* ask(port, "POST", "/index", { body: { documents: [{ ...lantern, content }] } })
+      assert.strictEqual(stored.status, 200, stored.text)
+      const now = names(yield* ask(port, "GET", "/graph/entities"))
+      assert.notInclude(now, "Port Arden")
+      assert.include(now, "Harlan Vex")
+    })
+)
+
 it.scopedLive("lists each entity once, by a name that leads to it, and to no document that is not called so", () =>
   Effect.gen(function* () {
     const titled = (source: string, title: string, content: string) => ({ content, metadata: { source, title } })

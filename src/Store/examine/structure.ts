@@ -140,12 +140,13 @@ export const sequences = (sql: Sql) =>
 export const lastRun = `SELECT coalesce(max(run), 0) FROM (SELECT max(seen_run) AS run FROM documents
   UNION ALL SELECT max(run) FROM files UNION ALL SELECT max(run) FROM roots) AS runs`
 
-/** Invalid rows of files: with a wrong count of documents, or an unknown outcome. */
+/** Invalid rows of files: with a wrong count of documents, but for records that were kept, or an unknown outcome. */
 export const wrongFiles = (
   dialect: Dialect
 ) => `collection_id NOT IN (${hiddenCollections}) AND (outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
   OR (outcome = 'indexed' AND documents <>
-    (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND ${same(dialect, "d.origin", "files.path")})))`
+    (SELECT CASE WHEN files.many = 1 AND files.documents < count(*) THEN files.documents ELSE count(*) END
+     FROM documents AS d WHERE d.collection_id = files.collection_id AND ${same(dialect, "d.origin", "files.path")})))`
 
 /** Documents of files that have no row. */
 export const unlisted = `SELECT DISTINCT collection_id, origin FROM documents AS d WHERE origin IS NOT NULL

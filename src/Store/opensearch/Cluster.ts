@@ -1,3 +1,4 @@
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { StoreUnavailable } from "../../Store.ts"
 import type { Mean } from "../core/direction.ts"
@@ -11,7 +12,7 @@ import {
   patience,
   refused
 } from "./client.ts"
-import { type Layout, format, names, recordsIndex, template } from "./mapping.ts"
+import { type Layout, format, names, recordsIndex, template, whole } from "./mapping.ts"
 
 export interface IndexOptions extends ClusterOptions, Layout {
   /** The names of all its indexes begin so. */
@@ -42,6 +43,9 @@ interface Got {
   readonly routing?: string | undefined
 }
 
+/** Numbers that were given, and that nobody gets again. */
+export type Counters = Record<"collections" | "documents" | "passages" | "runs", number>
+
 /** What Clew asks of a cluster. */
 export interface Cluster extends Requests {
   readonly options: IndexOptions
@@ -54,6 +58,8 @@ export interface Cluster extends Requests {
   readonly headRefresh: "true" | "false"
   /** The means of vectors that were taken, and of which state, by their index. */
   readonly means: Map<string, Mean & { readonly state: string }>
+  /** The highest numbers of all that is stored; those of a few seconds ago, if the counters have not gone back since. */
+  readonly highest: (given: Counters | undefined) => Effect.Effect<Counters, Failed>
   /** Makes what was written to indexes found by searches. */
   readonly refreshed: (indexes: string) => Effect.Effect<void, Failed>
   /** The same before it is only read: a user that may not do it reads what was found a second ago. */
@@ -225,12 +231,60 @@ const greeted = ({ send }: Requests) =>
 const isThere = (error: Failed): boolean => error.kind === "resource_already_exists_exception"
 
 /** Makes an index; one that another process made meanwhile will do. */
-export const makeIndex = ({ send }: Requests, name: string, body: object) =>
+export const makeIndex = ({ options, send }: Pick<Cluster, "options" | "send">, name: string, body: object) =>
   Effect.catchIf(
-    send("PUT", `/${name}`, { body: body as never, query: { wait_for_active_shards: 1 } }),
+    send("PUT", `/${name}`, { body: whole(options.prefix, options, body), query: { wait_for_active_shards: 1 } }),
     isThere,
     () => Effect.void
   )
+
+/** The names of an index's indexes, open or closed. */
+const indexesThere = ({ send }: Requests, { pattern }: ReturnType<typeof names>) =>
+  Effect.map(
+    send("GET", `/${pattern}`, {
+      allow: [404],
+      query: { expand_wildcards: "all", filter_path: "*.settings.index.uuid" }
+    }),
+    Object.keys
+  )
+
+/** For how long what was read of the highest numbers holds. */
+const recentlyMs = 10_000
+
+/**
+ * Counters that were lost, or are older than what they counted, as in a snapshot that was taken while others wrote, would
+ * give numbers twice: then a write would lie over another document's.
+ */
+const highestOf = ({ refreshed, ...client }: Omit<Cluster, "highest">): Cluster["highest"] => {
+  let known: { readonly at: number; readonly found: Counters; given: number } | undefined
+  const sumOf = (counters: Counters) => Object.values(counters).reduce((sum, count) => sum + count)
+  return Effect.fnUntraced(function* (given) {
+    const at = yield* Clock.currentTimeMillis
+    const isSound = given !== undefined && !(known !== undefined && sumOf(given) < known.given)
+    if (isSound && known !== undefined && at - known.at < recentlyMs) {
+      known.given = sumOf(given)
+      return known.found
+    }
+    const there = yield* indexesThere(client, client.names)
+    yield* refreshed(client.names.pattern)
+    const aggs = Object.fromEntries(["gen", "id", "run", "seen_run"].map((field) => [field, { max: { field } }]))
+    const { aggregations } = yield* client.send("POST", `/${client.names.pattern}/_search`, {
+      body: { size: 0, aggs },
+      // Where there are counters, a collection on a lost node does not keep others from being written to.
+      query: { allow_partial_search_results: isSound }
+    })
+    const most = (...fields: ReadonlyArray<string>) =>
+      Math.max(0, ...fields.map((field) => aggregations?.[field].value ?? 0))
+    const found: Counters = {
+      collections: Math.max(0, ...there.map(client.names.collectionOf)),
+      documents: most("gen"),
+      passages: most("id"),
+      runs: most("run", "seen_run")
+    }
+    known = { at, found, given: sumOf(given ?? found) }
+    return found
+  })
+}
 
 /** The template of an index of this prefix, and its records; refuses those of a newer form. */
 const upToDate = Effect.fnUntraced(function* (requests: Requests, options: IndexOptions) {
@@ -246,11 +300,21 @@ const upToDate = Effect.fnUntraced(function* (requests: Requests, options: Index
       `The index ${prefix} was made by a newer Clew (format ${latest}; this one knows ${format}): update Clew`
     )
   }
-  const there = yield* requests.send("GET", `/${own.records}`, { allow: [404] })
-  if (there[own.records] !== undefined) return
-  if (mode !== "create") return yield* elsewhere(`There is no index with the prefix ${prefix} in this cluster`)
-  yield* requests.send("PUT", `/_index_template/${own.template}`, { body: template(prefix, options) })
-  yield* makeIndex(requests, own.records, recordsIndex)
+  const there = yield* indexesThere(requests, own)
+  const hasRecords = there.includes(own.records)
+  const other = there.find(own.collectionOf)
+  if (!hasRecords && other !== undefined) {
+    return yield* elsewhere(
+      `Of the index ${prefix} the records of its collections are gone (${own.records}), though ${other} is there: restore a snapshot of all its indexes; to begin anew, delete ${own.pattern}`
+    )
+  }
+  if (!hasRecords && mode !== "create") {
+    return yield* elsewhere(`There is no index with the prefix ${prefix} in this cluster`)
+  }
+  if (mode === "create" && !formats.includes(format)) {
+    yield* requests.send("PUT", `/_index_template/${own.template}`, { body: template(prefix, options) })
+  }
+  if (!hasRecords) yield* makeIndex({ ...requests, options }, own.records, recordsIndex)
 })
 
 /** Opens an index in a cluster, and makes it if the mode allows that. */
@@ -258,7 +322,7 @@ export const open = Effect.fnUntraced(function* (options: IndexOptions) {
   const client = yield* connect(options)
   const version = yield* greeted(client)
   yield* upToDate(client, options)
-  return {
+  const cluster = {
     ...client,
     ...requests(client),
     options,
@@ -267,12 +331,12 @@ export const open = Effect.fnUntraced(function* (options: IndexOptions) {
     means: new Map(),
     refresh: options.refresh === "wait" ? "wait_for" : options.refresh === "now" ? "true" : "false",
     headRefresh: options.refresh === "interval" ? "false" : "true"
-  } satisfies Cluster as Cluster
+  } satisfies Omit<Cluster, "highest"> as Omit<Cluster, "highest">
+  return { ...cluster, highest: highestOf(cluster) } satisfies Cluster as Cluster
 })
 
 /** Whether there is an index. */
 export const exists = Effect.fnUntraced(function* (options: IndexOptions) {
-  const { send } = yield* connect(options)
-  const own = names(options.prefix)
-  return (yield* send("GET", `/${own.records}`, { allow: [404] }))[own.records] !== undefined
+  const client = yield* connect(options)
+  return (yield* indexesThere(client, names(options.prefix))).length > 0
 })

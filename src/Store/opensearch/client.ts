@@ -62,7 +62,7 @@ const isUntouched = ({ kind, reason, status }: Failed): boolean =>
 
 const isPassing = (failed: Failed): boolean =>
   isUntouched(failed) ||
-  (failed.status === 0 && !/CERT|TLS|SIGNATURE/.test(failed.kind)) ||
+  (failed.status === 0 && !/CERT|TLS|SIGNATURE|EPROTO/.test(failed.kind)) ||
   [502, 503, 504].includes(failed.status)
 
 /** Whether to send a request again that failed so; if it is not repeatable, only if it was not carried out. */
@@ -114,6 +114,18 @@ const failureOf = (error: ClientError): Failed => {
   return new Failed({ status: 0, kind, reason: error.message })
 }
 
+/** A proxy may answer with a page of its own, as where somebody has to sign in. */
+const answered = ({ body, statusCode }: { readonly body: unknown; readonly statusCode: number | null }) =>
+  typeof body === "object" && body !== null
+    ? Effect.succeed<Answer>(body)
+    : Effect.fail(
+        new Failed({
+          status: statusCode ?? 0,
+          kind: "page",
+          reason: String(body).replaceAll(/\s+/g, " ").slice(0, 100)
+        })
+      )
+
 /** Sends requests to the nodes of a cluster, by turns; one that does not answer is left out for a while. */
 export const make = (options: ClusterOptions) =>
   Effect.map(
@@ -150,10 +162,7 @@ export const make = (options: ClusterOptions) =>
               ...(lines === undefined ? {} : { bulkBody: `${lines.join("\n")}\n` })
             } as never,
             { ignore: [...allow] },
-            (error, result) =>
-              resume(
-                error === null ? Effect.succeed(result.body as Answer) : Effect.fail(failureOf(error as ClientError))
-              )
+            (error, result) => resume(error === null ? answered(result) : Effect.fail(failureOf(error as ClientError)))
           )
           return Effect.sync(() => request.abort())
         })

@@ -7,15 +7,18 @@ export class Moved extends Data.TaggedError("Moved") {}
 
 const certificate = /CERT|SIGNATURE|ALTNAME|ERR_TLS|ERR_SSL|DEPTH_ZERO/
 
-const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
+/** Why the index cannot be used now, and what to do; undefined: it is a bug. */
+export const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   const said = reason.slice(0, 300)
+  if (kind === "page") return `another program answers in its place (${status}): ${said}; see store.urls`
   if (status === 0) {
+    if (/wrong version number/.test(reason)) return "the node has no TLS: name it with http:// in store.urls"
     if (certificate.test(kind)) {
       return `its TLS certificate is not trusted, or is for another host (${kind}); name the authority's file as store.ca`
     }
     return kind === "TimeoutError"
       ? "it did not answer in time"
-      : `no node can be reached (${kind}); see store.urls, and whether the cluster runs`
+      : `no node can be reached (${kind}); see store.urls, whether it needs https://, and whether the cluster runs`
   }
   if (status === 401) return "it refuses the user or the password; see store.username and CLEW_STORE_PASSWORD"
   if (kind === "cluster_block_exception") {
@@ -35,7 +38,7 @@ const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   }
   if (kind === "index_closed_exception") return `the index ${said} is closed; open it: POST /${said}/_open`
   if (kind === "index_not_found_exception") return `an index is gone (${said}); restore a snapshot of it`
-  if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping/.test(reason)) {
+  if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping|fielddata/i.test(reason)) {
     return `an index has another mapping than Clew gave it (${said}); \`clew doctor\` names it, and \`clew export | clew import\` into another prefix makes it anew`
   }
   if (status >= 502) return `some of its nodes or shards do not answer (${said}); try again`

@@ -90,6 +90,35 @@ export const below = Effect.fnUntraced(function* (
   }))
 })
 
+const pageFiles = 1000
+
+/** Files that brought more documents than there are now. */
+export const lacking = Effect.fnUntraced(function* ({ search }: Cluster, { documents }: At) {
+  const found: Array<string> = []
+  for (let after: ReadonlyArray<string> | undefined; ;) {
+    const { hits } = yield* search(documents, {
+      size: pageFiles,
+      query: { term: { kind: "file" } },
+      sort: [{ path: "asc" }],
+      ...(after === undefined ? {} : { search_after: after })
+    })
+    const files = (hits.hits as ReadonlyArray<Answer>).map(({ _source }) => _source as FileSource)
+    if (files.length === 0) return found
+    const { aggregations } = yield* search(documents, {
+      size: 0,
+      query: all([isHead, { terms: { origin: files.map(({ path }) => path) } }]),
+      aggs: { of: { terms: { field: "origin", size: pageFiles } } }
+    })
+    const counts = new Map(
+      (aggregations.of.buckets as ReadonlyArray<Answer>).map(({ doc_count, key }) => [key, doc_count])
+    )
+    for (const { documents, outcome, own, path } of files) {
+      if (outcome === "indexed" && (counts.get(path) ?? 0) < documents) found.push(own)
+    }
+    after = hits.hits.at(-1).sort
+  }
+})
+
 const mostAttempts = 20
 
 /** Writes files' records as they follow from the present ones; undefined leaves one as it is, null removes it. */

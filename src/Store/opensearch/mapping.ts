@@ -10,6 +10,8 @@ export const names = (prefix: string) => {
     records: `${versioned}-records`,
     documents: (collection: number) => `${versioned}-c${collection}-documents`,
     passages: (collection: number, generation: number) => `${versioned}-c${collection}-passages-${generation}`,
+    /** The number of the collection of an index; 0: it is of none. */
+    collectionOf: (index: string) => Number(/^c(\d+)-/.exec(index.slice(versioned.length + 1))?.[1] ?? 0),
     /** An alias of the passages that are searched, for people. */
     alias: (collection: number) => `${prefix}-c${collection}`
   }
@@ -122,3 +124,18 @@ export const passagesIndex = (dimensions: number) => ({
 
 /** One shard is enough for the records of collections and counters. */
 export const recordsIndex = { settings: { number_of_shards: 1 } }
+
+/** An index with all that the template gives: where somebody deleted that, the cluster would guess a mapping. */
+export const whole = (
+  prefix: string,
+  layout: Layout,
+  { mappings, settings, ...more }: Readonly<Record<string, any>>
+) => {
+  const { template: common } = template(prefix, layout)
+  const properties = { ...common.mappings.properties, ...mappings?.properties }
+  return {
+    ...more,
+    settings: { ...common.settings, ...settings },
+    mappings: { ...common.mappings, ...mappings, properties }
+  }
+}

@@ -4,6 +4,7 @@ import { DocumentNotFound } from "../../Store.ts"
 import { damaged } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import {
+  type DamagedDocument,
   type EmbeddedPassage,
   type ExportedDocument,
   type ExportPage,
@@ -209,12 +210,13 @@ export const exported = Effect.fnUntraced(function* (
     search_after: [from.after]
   })
   const documents: Array<ExportedDocument> = []
+  const damages: Array<DamagedDocument> = []
   for (const { head, row } of heads) {
     // A document that is stored again meanwhile comes again, at its new place.
     const passages = yield* Effect.catchTag(passagesIn(cluster, record, head), "Moved", () => Effect.succeed(undefined))
     if (passages === undefined) {
       const [now] = yield* headsOf(cluster, record, [row.doc_id])
-      if (now?.id === row.id) damaged(`passages of document ${row.doc_id} are missing`)
+      if (now?.id === row.id) damages.push({ name: row.source ?? row.doc_id, reason: "passages of it are missing" })
       continue
     }
     documents.push(
@@ -225,7 +227,8 @@ export const exported = Effect.fnUntraced(function* (
     )
   }
   const last = heads.length === limit ? heads.at(-1)?.row : undefined
-  return { documents, next: positionAfter(from, last && (last.first_passage ?? last.id)) } satisfies ExportPage
+  const next = positionAfter(from, last && (last.first_passage ?? last.id))
+  return { documents, damaged: damages, next } satisfies ExportPage
 })
 
 /** Passages of these documents, and of one document per fingerprint, with their vectors. */

@@ -6,8 +6,9 @@ import * as Struct from "effect/Struct"
 import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
 import { notFound } from "../core/calls.ts"
 import { Failed } from "./client.ts"
-import { type Cluster, mostHits } from "./Cluster.ts"
+import { type Cluster, type Counters, makeIndex, mostHits } from "./Cluster.ts"
 import { isHead, type Query } from "./filter.ts"
+import { passagesIndex } from "./mapping.ts"
 
 /** What is kept of a collection: its embedder and the index of its passages, which change in one step. */
 export interface CollectionRecord {
@@ -90,16 +91,16 @@ const write = <A extends object>(
     repeatable: false
   })
 
-type Counters = Record<"collections" | "documents" | "passages" | "runs", number>
+/** The numbers that were given, as they are written down. */
+export const counters = (cluster: Cluster) => read<Counters>(cluster, "counters")
 
-const noneCounted: Counters = { collections: 0, documents: 0, passages: 0, runs: 0 }
-
-/** Numbers that nobody else gets: the first of so many of each. */
+/** Numbers that nobody else gets and nothing has: the first of so many of each. */
 export const take = (cluster: Cluster, wanted: Partial<Counters>) =>
   competes(
     Effect.gen(function* () {
-      const found = yield* read<Counters>(cluster, "counters")
-      const before = found?.value ?? noneCounted
+      const found = yield* counters(cluster)
+      const taken = yield* cluster.highest(found?.value)
+      const before = Records.map(taken, (most, name) => Math.max(most, found?.value[name] ?? 0))
       const after = Records.map(before, (count, name) => count + (wanted[name] ?? 0))
       yield* write({ ...cluster, refresh: "false" }, "counters", after, found)
       return Records.map(before, (count) => count + 1)
@@ -209,6 +210,16 @@ export const summaries = Effect.fnUntraced(function* (cluster: Cluster) {
   const counts = yield* countsOf(cluster, known)
   return known.map((record, at) => toSummary(record, counts[at]!))
 })
+
+/** Makes those of a collection's indexes that are not there. */
+export const makeIndexes = (cluster: Cluster, { documents, embedder, id, passages }: CollectionRecord) =>
+  Effect.zipRight(
+    makeIndex(cluster, documents, {}),
+    makeIndex(cluster, passages, {
+      ...passagesIndex(embedder.dimensions),
+      aliases: { [cluster.names.alias(id)]: {} }
+    })
+  )
 
 /** The indexes of a collection. */
 export const indexesOf = ({ documents, next, passages }: CollectionRecord): ReadonlyArray<string> => [

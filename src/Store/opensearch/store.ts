@@ -7,14 +7,13 @@ import type { StoreStats } from "../../model/Stored.ts"
 import { anywhere, embeddedBy, traced } from "../core/calls.ts"
 import { makeCandidates } from "./Candidates.ts"
 import type { Failed } from "./client.ts"
-import { type Cluster, makeIndex } from "./Cluster.ts"
+import type { Cluster } from "./Cluster.ts"
 import { written } from "./demands.ts"
 import * as documents from "./documents.ts"
 import { type Moved, typed } from "./errors.ts"
 import * as files from "./files.ts"
 import { filterQuery } from "./filter.ts"
 import * as graph from "./graph.ts"
-import { passagesIndex } from "./mapping.ts"
 import * as reading from "./reading.ts"
 import * as records from "./records.ts"
 import * as reindex from "./reindex.ts"
@@ -52,11 +51,7 @@ export const make = (cluster: Cluster): Whole => {
       passages: cluster.names.passages(id, 1),
       generation: 1
     }
-    yield* makeIndex(cluster, record.documents, {})
-    yield* makeIndex(cluster, record.passages, {
-      ...passagesIndex(embedder.dimensions),
-      aliases: { [cluster.names.alias(id)]: {} }
-    })
+    yield* records.makeIndexes(cluster, record)
     yield* Effect.catchIf(records.keep(cluster, record, undefined), records.isConflict, () =>
       Effect.zipRight(discard(record), exists)
     )

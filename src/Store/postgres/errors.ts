@@ -18,8 +18,13 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(?:55P03|40001|40P01)$/, "other processes have kept it locked for too long; try again"],
   [/^57014$/, "a statement took too long and was cancelled"],
   [/^(?:53300|53400)$/, "it has no connection left; lower store.pool, or raise its max_connections"],
+  [/^53100$/, "its disk is full; free space there"],
   [/^(?:53|54)/, "it has run out of resources; see its log"],
-  [/^28/, "it refuses the user or the password in store.url"],
+  [/^28P/, "it refuses the user or the password in store.url"],
+  [
+    /^28/,
+    "it lets no such user in from here (its pg_hba.conf); if it takes TLS only, as managed ones do, add ?sslmode=require to store.url"
+  ],
   [/^3D000$/, "there is no such database; create it, or mend store.url"],
   [/^(?:3F000|42P01)$/, "its tables are gone; restore them, or restart to make a new index"],
   [
@@ -55,11 +60,16 @@ const isFatal = ({ cause }: SqlError): boolean =>
 
 const reasonOf = (error: SqlError): string | undefined => {
   const code = codeOf(error)
+  // A pooler has this code for all that it refuses.
+  if (code === "08P01") return `it, or a pooler before it, refuses: ${messageOf(error)}`
   if (/^E(?:NOENT|ACCES)/.test(code) && messageOf(error).includes(", open ")) {
     return `the file that store.url names as sslrootcert, sslcert or sslkey cannot be read (${code})`
   }
   const known = reasons.find(([pattern]) => pattern.test(code))
   if (known !== undefined) return /^E[A-Z_]+$|CERT|SIGNATURE/.test(code) ? `${known[1]} (${code})` : known[1]
+  if (/password must be a string/.test(messageOf(error))) {
+    return "it asks for a password: put it in store.url or PGPASSWORD, or in a file (PGPASSFILE) that only you may read"
+  }
   if (/does not support SSL/i.test(messageOf(error))) {
     return "it has no TLS, which sslmode in store.url asks for; turn it on there, or set sslmode=disable for a network that you trust"
   }

@@ -59,7 +59,7 @@ export class Reading {
             ? "skipped"
             : "indexed",
       reason: this.failure ?? this.isVoid,
-      documents: Math.max(this.documents, before?.documents ?? 0),
+      documents: Math.max(this.documents - this.repeats, before?.documents ?? 0),
       many: before?.many ?? this.many,
       expected: this.known?.run
     }

@@ -7,6 +7,7 @@ import * as TestClock from "effect/TestClock"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import { refused } from "../../../src/Store/opensearch/client.ts"
 import { built } from "../opened.ts"
+import { embedder } from "../../contracts/Store.ts"
 import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
 import { certificate, greeting, node, options } from "./node.ts"
 
@@ -63,13 +64,20 @@ it.scoped("trusts a certificate that is configured, and names the setting for on
   })
 )
 
+it.scoped("says that a node has no TLS, at once", () =>
+  Effect.gen(function* () {
+    const { url } = yield* node(() => [200, greeting])
+    assert.include(yield* opening(options(url.replace("http:", "https:"))), "has no TLS: name it with http://")
+  })
+)
+
 /** An open store on a node that answers requests other than those of opening as told. */
 const opened = (answer: Parameters<typeof node>[0]) =>
   Effect.gen(function* () {
     const made = yield* node((asked, nth) => {
       if (asked.path === "/") return [200, greeting]
       if (asked.path.includes("template")) return [200, none]
-      if (asked.path === "/clew-v1-records") return [200, { "clew-v1-records": {} }]
+      if (asked.path.startsWith("/clew-v1-*?")) return [200, { "clew-v1-records": {} }]
       return answer(asked, nth)
     })
     return { ...made, store: yield* built(OpenSearch.layer(options(made.url))) }
@@ -116,6 +124,25 @@ for (const [status, type, reason, expected] of faults) {
     })
   )
 }
+
+it.scoped("names a proxy that answers with a page of its own, whatever was asked", () =>
+  Effect.gen(function* () {
+    const page = "<html>\n<title>Sign in</title></html>"
+    const { store } = yield* opened(() => [200, page])
+    const asked: ReadonlyArray<Effect.Effect<unknown, { readonly message: string }>> = [
+      store.lookup(name, []),
+      store.recent(1),
+      store.collections,
+      store.createCollection(name, embedder)
+    ]
+    for (const one of asked) {
+      const { message } = yield* Effect.flip(one)
+      assert.include(message, "another program answers in its place (200): <html> <title>Sign in")
+    }
+    const { url } = yield* node(() => [200, page])
+    assert.include(yield* opening(options(url)), "another program answers")
+  })
+)
 
 it("names what a refusal says, and nothing where it says nothing", () => {
   const nothing = { type: "search_phase_execution_exception", reason: "", root_cause: [] }

@@ -83,7 +83,8 @@ const answering =
   ({ body, path }: Asked): readonly [number, unknown] => {
     if (path === "/") return [200, greeting]
     if (path.includes("template")) return [200, { index_templates: [] }]
-    if (path === "/clew-v1-records") return [200, { "clew-v1-records": {} }]
+    if (path.startsWith("/clew-v1-*/_search")) return [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
+    if (path.startsWith("/clew-v1-*?")) return [200, { "clew-v1-records": {} }]
     if (path.includes("c%3Ac")) return [200, { found: true, _source: { record } }]
     if (path.includes("_doc/counters")) {
       return [
@@ -155,6 +156,72 @@ it.scoped(
       const removed = lines.findIndex((some) => some.some((line) => line.delete?._id === "3:1"))
       assert.isAbove(removed, at)
     })
+)
+
+it.scoped("gives no number that something stored has, where the counters are lost or older", () =>
+  Effect.gen(function* () {
+    const older = { collections: 1, documents: 7, passages: 900, runs: 0 }
+    for (const found of [undefined, older]) {
+      const highest = { gen: { value: 50 }, id: { value: 600 }, run: { value: null }, seen_run: { value: 4 } }
+      const { asked, url } = yield* node((asked) =>
+        asked.path.includes("_doc/counters") && asked.method === "GET"
+          ? [200, { found: found !== undefined, _seq_no: 1, _primary_term: 1, _source: found }]
+          : asked.path.startsWith("/clew-v1-*/_search")
+            ? [200, { _shards: { failed: 0 }, aggregations: highest }]
+            : asked.path.startsWith("/clew-v1-*?")
+              ? [200, { "clew-v1-records": {}, "clew-v1-c3-documents": {} }]
+              : answering(undefined)(asked)
+      )
+      const store = yield* built(OpenSearch.layer(options(url)))
+      yield* store.put(CollectionName.make("c"), [document("one\ntwo", { source: "s" })])
+      const kept = asked.find(({ method, path }) => method === "PUT" && path.includes("counters"))
+      assert.deepStrictEqual(JSON.parse(kept!.body), {
+        collections: 3,
+        documents: 51,
+        passages: Math.max(600, found?.passages ?? 0) + 2,
+        runs: 4
+      })
+    }
+  })
+)
+
+it.scoped("looks again at what is stored when the counters have gone back while it runs", () =>
+  Effect.gen(function* () {
+    const counters = { collections: 1, documents: 100, passages: 100, runs: 0 }
+    const state = { counters, highest: 5 }
+    const { asked, url } = yield* node((asked) =>
+      asked.path.includes("_doc/counters") && asked.method === "GET"
+        ? [200, { found: true, _seq_no: 1, _primary_term: 1, _source: state.counters }]
+        : asked.path.startsWith("/clew-v1-*/_search")
+          ? [200, { aggregations: { gen: { value: state.highest }, id: {}, run: {}, seen_run: {} } }]
+          : answering(undefined)(asked)
+    )
+    const store = yield* built(OpenSearch.layer(options(url)))
+    const given = Effect.gen(function* () {
+      asked.length = 0
+      yield* store.put(CollectionName.make("c"), [document("one", { source: "s" })])
+      const kept = asked.find(({ method, path }) => method === "PUT" && path.includes("counters"))
+      return (JSON.parse(kept!.body) as typeof counters).documents
+    })
+    assert.strictEqual(yield* given, 101)
+    state.counters = { ...counters, documents: 7 }
+    state.highest = 101
+    assert.strictEqual(yield* given, 102)
+  })
+)
+
+it.scoped("refuses an index whose records are gone while its documents are there", () =>
+  Effect.gen(function* () {
+    const { asked, url } = yield* node((asked) =>
+      asked.path.startsWith("/clew-v1-*?") ? [200, { "clew-v1-c1-documents": {} }] : answering(undefined)(asked)
+    )
+    for (const mode of ["create", "existing", "readonly"] as const) {
+      const { reason } = yield* Effect.flip(built(OpenSearch.layer(options(url, { mode }))))
+      assert.include(reason, "the records of its collections are gone (clew-v1-records)", mode)
+    }
+    assert.isTrue(asked.every(({ method }) => method === "GET"))
+    assert.isTrue(yield* OpenSearch.exists(options(url)))
+  })
 )
 
 it.scoped("lets no step of a reindex wait until searches find its place", () =>

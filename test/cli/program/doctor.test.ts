@@ -73,6 +73,21 @@ describe("doctor", () => {
     assert.notMatch((await run({}, "doctor")).stdout, /limits:/)
   }, 300_000)
 
+  it("takes no record that comes twice in a file, and none that is kept after it left its file, for damage", async () => {
+    const record = (id: string, text: string) => `${JSON.stringify({ id, text })}\n`
+    const indexed = async (many: string, ...args: ReadonlyArray<string>) => {
+      box.write({ "many.jsonl": many })
+      await box.run(["index", "many.jsonl", "--db", "index.db", ...args])
+      const { stdout } = await box.ends(0, ["doctor", "--db", "index.db"])
+      assert.match(stdout, /^ok +records: /m)
+    }
+    await indexed(record("a", "one") + record("a", "two") + record("b", "three"))
+    // So many that the repeated one is in a later batch.
+    const others = Array.from({ length: 3000 }, (_, n) => record(`n${n}`, `The ${n}th`)).join("")
+    await indexed(record("a", "one") + others + record("a", "two"))
+    await indexed(record("a", "one more"), "--prune")
+  }, 300_000)
+
   it("names a recorded prefix that no new collection would get, until the configuration has it", async () => {
     const doctor = (env: Readonly<Record<string, string>> = {}) =>
       box.run(["doctor", "--db", "index.db"], {

@@ -1,11 +1,28 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { chmodSync } from "node:fs"
 import { CompareReport } from "../../../src/cli/compare.ts"
 import { TransferReport } from "../../../src/cli/transfer.ts"
 import { Stats } from "../../../src/model/Stats.ts"
+import { answering, asking, refusal } from "../../Store/postgres/fake.ts"
 import { hasPostgres, server } from "../../Store/postgres/server.ts"
 import { library } from "./files.ts"
 import { Sandbox } from "./sandbox.ts"
+
+it.scopedLive("takes a password from PGPASSFILE, without a word of the driver's about it", () =>
+  Effect.gen(function* () {
+    const url = yield* answering(asking(10, "SCRAM-SHA-256\0\0"), refusal("28P01", "password authentication failed"))
+    const box = yield* Effect.acquireRelease(
+      Effect.sync(() => new Sandbox({ passwords: "*:*:*:*:sesame\n" })),
+      (made) => Effect.sync(() => made.remove())
+    )
+    chmodSync(box.path("passwords"), 0o600)
+    const env = { CLEW_STORE_URL: url, PGPASSFILE: box.path("passwords") }
+    const { stderr } = yield* Effect.promise(() => box.spawn(["list"], { env }))
+    assert.include(stderr, "it refuses the user or the password")
+    assert.notInclude(stderr, "Deprecation")
+  })
+)
 
 if (hasPostgres) {
   it.scopedLive(
