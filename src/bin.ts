@@ -53,6 +53,8 @@ NodeRuntime.runMain(Effect.provide(program, layer(process.env)), {
       if (!isReading()) return leave()
       process.removeAllListeners(signal)
       process.kill(process.pid, signal)
+      // The first process of a container does not die of it.
+      leave()
     }, patience)
   }
 })

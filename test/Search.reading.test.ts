@@ -188,7 +188,7 @@ it.scoped("demands hold in all collections, and explain counts what they leave",
 
 it.scoped("of a pasted message behind a long trace, or before it, the words are searched", () =>
   Effect.gen(function* () {
-    const { put, sources } = yield* setUp
+    const { put, run, sources } = yield* setUp
     for (let n = 0; n < 12; n++) yield* put(`notes/${n}.md`, `return await self run in file line ${n} of main loop`)
     yield* put("docs/errors.md", "frobnication: the north pole is away")
     const frames = Array.from(
@@ -196,6 +196,8 @@ it.scoped("of a pasted message behind a long trace, or before it, the words are 
       (_, n) => `  File "/srv/main/loop_${n}.py", line ${n}, in run\n    return await self.loop_${n}()`
     )
     const logged = Array.from({ length: 40 }, (_, n) => `q${n}w became e${n}r before t${n}y`)
+    const { readAs } = yield* run([...frames, 'RuntimeError: "no wind" -north'].join("\n"))
+    assert.isUndefined(readAs)
     for (const trace of [frames, logged]) {
       for (const pasted of [
         [...trace, "RuntimeError: frobnication"],

@@ -105,14 +105,14 @@ const assembled = (query: string, parts: ReadonlyArray<QueryPart>): Reading => {
 export const read = spannedGen("Search.read")(function* (
   documents: typeof Store.Service,
   ranking: typeof RankingStore.Service,
-  pasted: string,
+  query: string,
   collections: ReadonlyArray<CollectionName>
 ) {
-  const query = message(pasted)
   const written = queryParts(query)
   const parts = inSentence(written)
   if (!hasOperators(parts)) {
-    return hasOperators(written) ? asWords(query, "its quotes and dashes are part of a sentence") : plainly(query)
+    const words = message(query)
+    return hasOperators(written) ? asWords(words, "its quotes and dashes are part of a sentence") : plainly(words)
   }
   const asked = parts.flatMap((part) => (part.kind === "field" && !ownFields.has(nameOf(part)) ? [part.field] : []))
   const dashed = parts.flatMap((part) => (part.kind === "without" ? [`-${part.value}`] : []))

@@ -1,7 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import { meaning } from "../terms/pasted.ts"
 import type { Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import type { Embedders } from "../Embedders.ts"
 import { type Collection, type EmbedderIdentity, identicalEmbedder } from "../model/Collection.ts"
@@ -43,7 +42,7 @@ const embed = spannedGen("Search.embed")(function* (
   const embedder = yield* forCollection(collection, "urgent")
   const vector =
     like === undefined
-      ? yield* embedder.embedQuery(meaning(query))
+      ? yield* embedder.embedQuery(query)
       : like.stored !== undefined && identicalEmbedder(like.stored.embedder, collection.embedder)
         ? Option.some(like.stored.vector)
         : (yield* embedder.embedPassages([like.text]))[0]!

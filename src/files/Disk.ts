@@ -77,30 +77,40 @@ const statOf = (file: string | number) =>
 /** Waits for no writer of a pipe that has come to stand at the path. */
 const waitless = NodeFs.constants.O_RDONLY | (NodeFs.constants.O_NONBLOCK ?? 0)
 
-/** Ends with its caller although a dead drive never answers; what is opened nevertheless is closed. */
-const descriptorOf = (path: string) =>
-  Effect.async<number, DiskFailure>((resume) => {
-    let isLeft = false
-    NodeFs.open(path, waitless, (error, opened) => {
-      if (error !== null) resume(failure(error))
-      else if (isLeft) NodeFs.close(opened)
-      else resume(Effect.succeed(opened))
+/** Ends with its caller although a dead drive never answers; what is opened nevertheless is closed with the scope. */
+const descriptorOf = Effect.fnUntraced(function* (path: string) {
+  let descriptor: number | undefined
+  let isClosed = false
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      isClosed = true
+      // Not waited for: reads that are never answered may hold all threads.
+      if (descriptor !== undefined) NodeFs.close(descriptor)
     })
-    return Effect.sync(() => (isLeft = true))
+  )
+  return yield* call<number>((done) => {
+    const opened = (error: NodeJS.ErrnoException | null, found: number) => {
+      // Whoever holds a lease on the file must be waited for, as Samba.
+      if (error?.code === "EAGAIN") NodeFs.open(path, "r", kept)
+      else kept(error, found)
+    }
+    const kept = (error: NodeJS.ErrnoException | null, found: number) => {
+      if (error === null && isClosed) return NodeFs.close(found)
+      descriptor = error === null ? found : undefined
+      done(error, found)
+    }
+    NodeFs.open(path, waitless, opened)
   })
+})
 
 const open = Effect.fnUntraced(function* (path: string) {
-  const descriptor = yield* Effect.uninterruptibleMask((restore) =>
-    Effect.tap(restore(descriptorOf(path)), (opened) =>
-      Effect.addFinalizer(() => Effect.async<void>((resume) => NodeFs.close(opened, () => resume(Effect.void))))
-    )
-  )
+  const descriptor = yield* descriptorOf(path)
   const stats = yield* statOf(descriptor)
   // Linux tells it of the open file. Elsewhere the path is followed again, and must lead to the same file.
   const followed = Effect.gen(function* () {
     const found = yield* real(path)
     const now = yield* statOf(found)
-    return stats.ino === now.ino && stats.dev === now.dev ? found : ""
+    return stats.ino === now.ino ? found : ""
   })
   return {
     entry: entry(stats),

@@ -66,12 +66,15 @@ const adviceOn = (status: number, { apiKey, keyVariable }: OpenAiServer): string
   }
 }
 
+/** Shorter header values are versions, names and the like. */
+const shortest = 16
+
 /** Some servers repeat the key that they refuse. */
 const withoutSecrets = (text: string, { apiKey, headers = {} }: OpenAiServer): string =>
-  [...Option.toArray(Option.map(apiKey, Redacted.value)), ...Object.values(headers)].reduce(
-    (rest, secret) => (secret.length < 6 ? rest : rest.replaceAll(secret, "…")),
-    text
-  )
+  [
+    ...Option.toArray(Option.map(apiKey, Redacted.value)),
+    ...Object.values(headers).filter(({ length }) => length >= shortest)
+  ].reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "…")), text)
 
 const refused = (server: OpenAiServer, path: string, response: HttpClientResponse.HttpClientResponse) =>
   Effect.flatMap(
