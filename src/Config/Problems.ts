@@ -50,7 +50,9 @@ const show = (value: unknown): string => {
   }
   const text =
     typeof value === "number" || typeof value === "bigint" ? String(value) : JSON.stringify(value, showBigint)
-  const masked = text.replace(/\/\/[^"\s]*@/g, "//…@")
+  const masked = text.replace(/\/\/[^"\s]*/g, (address) =>
+    address.includes("@") ? `//…${address.slice(address.lastIndexOf("@"))}` : address
+  )
   return masked.length > 80 ? `${masked.slice(0, 79)}…` : masked
 }
 

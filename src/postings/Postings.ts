@@ -122,7 +122,8 @@ export const wantedTerms = (
   language: Language,
   near: ReadonlyArray<NearTerm> = []
 ): ReadonlyArray<Wanted> => {
-  const names = isNames(query) ? [] : joinedTerms(query)
+  // Elsewhere a part may count by its own language's stem.
+  const names = language !== "en" || isNames(query) ? [] : joinedTerms(query)
   const wanted = [...weighted(query, language)].map(([term, count]): Wanted => ({
     term,
     count,

@@ -73,19 +73,24 @@ const shortest = 16
 const withoutSecrets = (text: string, { apiKey, headers = {} }: OpenAiServer): string =>
   [
     ...Option.toArray(Option.map(apiKey, Redacted.value)),
-    ...Object.values(headers).filter(({ length }) => length >= shortest)
+    ...Object.values(headers)
+      .map((value) => value.replace(/^bearer +/i, ""))
+      .filter((value) => value.length >= shortest && !/^\d{4}-\d\d/.test(value))
   ].reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "…")), text)
 
 const refused = (server: OpenAiServer, path: string, response: HttpClientResponse.HttpClientResponse) =>
   Effect.flatMap(
-    Effect.orElseSucceed(response.text, () => ""),
+    Effect.map(
+      Effect.orElseSucceed(response.text, () => ""),
+      (text) => withoutSecrets(text, server)
+    ),
     (body) => {
       const { headers, status } = response
       const address = endpoint(server.url, path)
       const words =
         redirectOf(status, headers["location"], address, `/${path}`) ??
         Option.getOrElse(refusalIn(body), () => body.slice(0, 300)) + adviceOn(status, server)
-      const reason = withoutSecrets(`${address} answered ${status}: ${words}`, server)
+      const reason = `${address} answered ${status}: ${words}`
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const waitMs = waitOf((name) => headers[name], now)
         const asked = waitMs === undefined ? "" : `; it asks for a pause of ${Math.ceil(waitMs / 1000)} s`

@@ -16,13 +16,15 @@ KeyError: 'honey'`,
   `KeyError: 'honey'\r
 \tat org.bees.Hive.open(Hive.java:42)\r
 \tat org.bees.Hive.shut(Hive.java:43)\r
-\tat org.bees.Main.main(Main.java:7)\r`,
+\tat org.bees.Main.main(Native Method)\r
+\t... 23 more\r`,
   `KeyError: 'honey'
 goroutine 1 [running]:
 \t/srv/app/main.go:12 +0x1d
 \t/srv/app/main.go:14 +0x1d`,
   `KeyError: 'honey'
   11: std::panic::catch
+             at ./src/panic.rs:4:5
   12: std::rt::lang_start
              at ./src/main.rs:4:5`,
   `KeyError: 'honey'
@@ -46,6 +48,9 @@ test("of a pasted stack trace the message is left", () => {
     "meet\nat 10:30\nat http://localhost:8080",
     "pull\nlibrary/postgres:16\nlibrary/redis:7\nlibrary/nginx:1",
     "why does <router-view></router-view> in <div>…</div> stay empty",
+    "should it go into <head></head> or before </body>?",
+    "difference between\n1: std::rc::Rc\n2: std::sync::Arc",
+    "hosts\n  db/primary:5432\n  db/replica:5433",
     "listen on <host>"
   ]) {
     assert.strictEqual(message(query), query)
