@@ -1,5 +1,6 @@
 import type { Hit, Quote } from "../model/SearchResult.ts"
 import { longestPair, pointsBack, type Statement, statementsOf } from "./statements.ts"
+import { message } from "../terms/pasted.ts"
 import { splitQuery, terms } from "../terms/terms.ts"
 
 interface Candidate extends Statement {
@@ -173,7 +174,8 @@ const quoteOf = ({ kind, n, text }: Candidate): Quote => {
  * its headings. Rarer terms weigh more, statements of the kind that the question asks for count more, and passages
  * further down or of less relevance count less. None if the best one has too little of the query.
  */
-export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): ReadonlyArray<Quote> => {
+export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): ReadonlyArray<Quote> => {
+  const query = message(asked)
   const wanted = new Set(splitQuery(query).content)
   const fit = fitting(query, wanted)
   const passages = hits.map(({ document, passage, relevance }, index) => {
