@@ -83,7 +83,7 @@ const queries = [
   "水",
   "水 東京都",
   "state of the art",
-  "c++ v1.2",
+  "c++ v1",
   "🚀",
   "nothing like it",
   ""
