@@ -73,7 +73,11 @@ const before: Readonly<Record<string, string>> = {
   "clew query -k 10": "clew index paper.pdf records.jsonl archive",
   "clew delete --id 4983": `clew export all.jsonl && sed -E '2s/"doc_id":"[^"]*"/"doc_id":"4983"/' all.jsonl >one.jsonl && clew import one.jsonl`,
   "clew judge how": "clew judge --grade docs/ranking.md=3 how are passages ranked",
+  "clew benchmark --judgements judgements.jsonl --baseline quality.json":
+    "clew judge --judgements judgements.jsonl --grade docs/ranking.md=3 how are passages ranked && " +
+    "clew benchmark --judgements judgements.jsonl --baseline quality.json --save",
   "clew doctor": "clew index docs",
+  "clew ask what survives": "clew index docs",
   "clew export |": "clew index docs",
   "CLEW_EMBEDDING_BACKEND=ollama clew reindex": "clew index docs"
 }
@@ -91,10 +95,13 @@ beforeEach(() => {
   box.write({
     "bin/curl": "#!/bin/sh\necho '<title>Page</title><p>A page about tides.</p>'\n",
     "bin/jq": "#!/bin/sh\ncat\n",
+    "bin/ollama": "#!/bin/sh\ncat\n",
     "bin/clew": `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`
   })
-  copyFileSync(`${root}test/fixtures/documents/paper.pdf`, box.path("paper.pdf"))
-  for (const name of ["curl", "jq", "clew"]) chmodSync(box.path("bin", name), 0o755)
+  for (const name of ["paper.pdf", "scan.pdf"]) {
+    copyFileSync(`${root}test/fixtures/documents/paper.pdf`, box.path(name))
+  }
+  for (const name of ["curl", "jq", "ollama", "clew"]) chmodSync(box.path("bin", name), 0o755)
 })
 afterEach(() => box.remove())
 
