@@ -50,8 +50,10 @@ describe.skipIf(!existsSync("/proc/self/status"))("300 clients of one server", (
       const taken: Array<number> = []
       for (let rounds = 0; rounds < 6; rounds++) taken.push(await round())
       // All that may stay of a client is its session, of which there are a thousand at most: after five rounds.
-      const settled = Math.max(...taken.slice(3, 5))
-      assert.isBelow(taken[5]!, settled * 1.15, taken.map(Math.round).join(", "))
+      const most = Math.max(...taken.slice(3, 5)) * 1.15
+      // Garbage of one round may stay until the next; what leaks does not go.
+      if (taken[5]! >= most) taken.push(await round())
+      assert.isBelow(Math.min(...taken.slice(5)), most, taken.map(Math.round).join(", "))
     } finally {
       child.kill("SIGTERM")
       await end
