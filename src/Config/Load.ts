@@ -129,22 +129,18 @@ const discover = Effect.fnUntraced(function* ({ config, cwd, env }: Place) {
   ]
   for (const candidate of candidates) {
     const { path: where } = candidate
-    const bytes = yield* fs.stat(where).pipe(
-      Effect.filterOrFail(
-        ({ size, type }) => type === "Directory" || (type === "File" && size <= mostBytes),
-        (): ConfigProblem => ({ where, detail: `it is no file of at most ${mostBytes / 2 ** 20} MiB` })
-      ),
-      Effect.zipRight(fs.readFile(where)),
+    const problem = (error: PlatformError): ConfigProblem => ({ where, detail: unreadable(error) })
+    const info = yield* fs.stat(where).pipe(
       Effect.asSome,
-      Effect.catchAll((error) =>
-        "where" in error
-          ? Effect.fail(error)
-          : isAbsent(error)
-            ? Effect.succeedNone
-            : Effect.fail<ConfigProblem>({ where, detail: unreadable(error) })
-      )
+      Effect.catchIf(isAbsent, () => Effect.succeedNone),
+      Effect.mapError(problem)
     )
-    if (Option.isSome(bytes)) return Option.some<ConfigFile>({ ...candidate, bytes: bytes.value })
+    if (Option.isNone(info)) continue
+    const { size, type } = info.value
+    if (type !== "Directory" && (type !== "File" || size > mostBytes)) {
+      return yield* Effect.fail<ConfigProblem>({ where, detail: `it is no file of at most ${mostBytes / 2 ** 20} MiB` })
+    }
+    return Option.some<ConfigFile>({ ...candidate, bytes: yield* Effect.mapError(fs.readFile(where), problem) })
   }
   return Option.none<ConfigFile>()
 })
