@@ -212,7 +212,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         hits.length > 0
           ? undefined
           : found.best === undefined
-            ? yield* Effect.provide(filterHint(given, names), stores)
+            ? (unfilled(request, collections) ?? (yield* Effect.provide(filterHint(given, names), stores)))
             : `the best match has a relevance of ${found.best.toFixed(2)}, less than ${minRelevance}`
       return {
         hits,
@@ -246,6 +246,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           return {
             hits: [],
             mode: alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid",
+            hint: unfilled(request, collections),
             facets: request.facets && noFacets(request.facets)
           } satisfies Outcome as Outcome
         }
@@ -379,6 +380,14 @@ const alsoSearched = (near: ReadonlyArray<NearTerm>, hits: ReadonlyArray<Hit>): 
   const words = new Set(near.flatMap(({ term }) => writtenAs(term, texts()) ?? []))
   return words.size === 0 ? undefined : [...words]
 }
+
+/** What is to be said where there is nothing to find. */
+const unfilled = ({ collection }: DoorRequest, collections: ReadonlyArray<CollectionSummary>): string | undefined =>
+  collections.some(({ documents }) => documents > 0)
+    ? undefined
+    : collection === undefined
+      ? "no documents are indexed"
+      : `collection ${collection} has no documents`
 
 /** What is said while the configured model makes the vectors of a new collection. */
 const staged = (collections: ReadonlyArray<CollectionSummary>): string | undefined =>

@@ -26,6 +26,22 @@ it.scopedLive("says which keys of a filter no document has, one or several", () 
   })
 )
 
+it.scopedLive("says that nothing is indexed, at all or in a collection", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const hints = (body: object) =>
+      Effect.map(ask(port, "POST", "/query", { body: { query: "harbour", ...body } }), ({ json }) => json.hint)
+    assert.strictEqual(yield* hints({}), "no documents are indexed")
+    yield* ask(port, "POST", "/index", { body: { documents, collection: "notes" } })
+    yield* ask(port, "DELETE", "/documents", { body: { filter: { source: "*" }, collection: "notes" } })
+    assert.strictEqual(yield* hints({}), "no documents are indexed")
+    assert.strictEqual(
+      yield* hints({ collection: "notes", filter: { lang: "en" } }),
+      "collection notes has no documents"
+    )
+  })
+)
+
 /** The message that ends the answer to one over a WebSocket. */
 const told = (port: number, message: object) => Effect.map(over(port, message), (all) => all.at(-1))
 
