@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
 /** Tests that start the built program. */
@@ -22,8 +23,14 @@ const env: Record<string, string> = {
 }
 
 export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^better-sqlite3$/, replacement: fileURLToPath(new URL("src/Store/sqlite/driver.ts", import.meta.url)) }
+    ]
+  },
   test: {
     env,
+    server: { deps: { inline: ["@effect/sql-sqlite-node"] } },
     setupFiles: "test/setup.ts",
     // Loading all modules anew for each file took half of the time; what they keep between files is caches.
     isolate: false,

@@ -22,7 +22,9 @@ process.on("exit", () => rmSync(outdir, { recursive: true, force: true }))
 const within = {
   name: "within",
   setup: ({ onResolve }) => {
-    onResolve({ filter: /^@orama\/stemmers\// }, ({ path }) => ({ path: fileURLToPath(import.meta.resolve(path)) }))
+    onResolve({ filter: /^@(?:orama\/stemmers|effect\/sql-sqlite-node)\// }, ({ path }) => ({
+      path: fileURLToPath(import.meta.resolve(path))
+    }))
     onResolve({ filter: /^(?:porter2$|saxes$|xmlchars\/)/ }, ({ importer, path }) => ({
       path: createRequire(importer).resolve(path)
     }))
@@ -68,7 +70,9 @@ const unprobed = {
   }
 }
 
-const addons = ["better-sqlite3", "sqlite-vec"]
+const addons = ["sqlite-vec"]
+/** Which release of SQLite's driver is loaded is decided where the program runs. */
+const driver = { "better-sqlite3": "./src/Store/sqlite/driver.ts" }
 
 const common = {
   absWorkingDir: root,
@@ -144,7 +148,7 @@ const [{ metafile }] = await Promise.all([
     minify: true,
     external: addons,
     // Node would choose a module that requires its parts by names that the bundler cannot see.
-    alias: { "jsonc-parser": "./node_modules/jsonc-parser/lib/esm/main.js" },
+    alias: { ...driver, "jsonc-parser": "./node_modules/jsonc-parser/lib/esm/main.js" },
     define: { "import.meta.url": "__url" },
     banner: {
       js: `(function(require,__filename,__meeting){const module={exports:{}},exports=module.exports,__url=${url};`
@@ -162,6 +166,7 @@ const [{ metafile }] = await Promise.all([
       { in: "src/mcp/relay.ts", out: "relay" }
     ],
     minify: true,
+    alias: driver,
     plugins: [commonjs, unprobed],
     external: addons,
     // CommonJS packages in the bundle still call require.
@@ -170,7 +175,13 @@ const [{ metafile }] = await Promise.all([
     }
   }),
   // The library shares effect with the program that imports it: tags and fibers of two copies are incompatible.
-  build({ ...common, entryPoints: ["src/index.ts", "src/client.ts"], packages: "external", plugins: [within] }),
+  build({
+    ...common,
+    entryPoints: ["src/index.ts", "src/client.ts"],
+    packages: "external",
+    alias: driver,
+    plugins: [within]
+  }),
   buildConsole()
 ])
 for (const script of [`${outdir}/program.cjs`, `${outdir}/storeWorker.cjs`]) {

@@ -17,7 +17,9 @@ import { afterwards, meanwhile } from "../../runtime/afterwards.ts"
 import { isTraced } from "../../runtime/tracing.ts"
 
 /** SQLite's client: statements, and what only SQLite has. */
-export interface SqliteClient extends SqlClient.SqlClient, Pick<Sqlite.SqliteClient, "backup" | "loadExtension"> {
+export interface SqliteClient extends SqlClient.SqlClient {
+  readonly backup: (destination: string) => Effect.Effect<unknown, SqlError>
+  readonly loadExtension: (path: string) => Effect.Effect<void, SqlError>
   /** Has the connection for itself while it runs. */
   readonly holding: <A, E, R>(use: (connection: Connection) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }

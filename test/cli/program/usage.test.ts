@@ -178,7 +178,17 @@ describe("another Node", () => {
     const unbuilt = `process.dlopen = () => { throw new Error("Could not locate the bindings file. Tried:\\n → /my apps/node_modules/better-sqlite3/build/better_sqlite3.node\\n → /my apps/node_modules/better-sqlite3/build/Debug/better_sqlite3.node") }`
     const { code, stderr } = await changed(unbuilt, ["index", ".", "--db", box.path("other.db")])
     assert.strictEqual(code, 1, stderr)
-    assert.match(stderr, /^clew: SQLite was not built, .* or run `npm rebuild better-sqlite3` in \/my apps\s*$/)
+    assert.match(stderr, /^clew: SQLite was not built: .* and run `npm rebuild better-sqlite3` in \/my apps\s*$/)
+  })
+
+  it("or package manager left SQLite out, since it could not be built, which is told likewise", async () => {
+    const left = `import module from "node:module"; const resolve = module._resolveFilename; module._resolveFilename = (name, ...rest) => { if (!name.startsWith("better-sqlite3")) return resolve(name, ...rest); throw Object.assign(new Error("Cannot find module '" + name + "'"), { code: "MODULE_NOT_FOUND" }) }`
+    const { code, stderr } = await changed(left, ["index", ".", "--db", box.path("other.db")])
+    assert.strictEqual(code, 1, stderr)
+    assert.match(
+      stderr,
+      /^clew: SQLite was not built: .* and run `npm install` in the folder where Clew is installed\s*$/
+    )
   })
 
   it("that is too old is told", async () => {

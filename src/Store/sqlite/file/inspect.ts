@@ -52,13 +52,14 @@ const noIndex = (filename: string) => fail(`There is no index at ${filename} yet
 /** What to do if SQLite's addon was not built, or for another version of Node, or for another machine. */
 const notLoaded = (error: unknown): string | undefined => {
   const { code, message } = error as NodeJS.ErrnoException
-  const isUnbuilt = message.startsWith("Could not locate the bindings file")
+  const isMissing = code === "MODULE_NOT_FOUND" && message.includes("better-sqlite3")
+  const isUnbuilt = isMissing || message.startsWith("Could not locate the bindings file")
   if (!isUnbuilt && code !== "ERR_DLOPEN_FAILED" && !message.includes("did not self-register")) return undefined
   const at = message.search(/[/\\]node_modules[/\\]better-sqlite3[/\\]/)
   const folder = at === -1 ? undefined : message.slice(0, at).split(/'|→ /).at(-1)
-  const rebuild = `\`npm rebuild better-sqlite3\` in ${folder ?? "the folder where Clew is installed"}`
+  const rebuild = `\`npm ${isMissing ? "install" : "rebuild better-sqlite3"}\` in ${folder ?? "the folder where Clew is installed"}`
   return isUnbuilt
-    ? `SQLite was not built, because the install script of better-sqlite3 did not run: pnpm, Bun and --ignore-scripts hold such scripts back. Allow it (\`pnpm approve-builds\`, \`bun pm trust better-sqlite3\`), or run ${rebuild}`
+    ? `SQLite was not built: the install script of better-sqlite3 did not run (pnpm, Bun and --ignore-scripts hold such scripts back), or found no C++ compiler. Node 22.14 and later need neither. Else allow it (\`pnpm approve-builds\`, \`bun pm trust better-sqlite3\`), install Python 3, make and g++, and run ${rebuild}`
     : `SQLite does not load in Node ${process.versions.node}: it was built for another Node. Run ${rebuild}, or start Clew with the Node that installed it`
 }
 
