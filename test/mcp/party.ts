@@ -3,7 +3,7 @@ import { bread, Program, sea, start, startWith, type StartOptions, temporaryFold
 
 /** Whether a process has loaded SQLite: those that joined have not. */
 export const hasEngine = ({ child }: Program) =>
-  readFileSync(`/proc/${child.pid}/maps`, "latin1").includes("better_sqlite3")
+  readFileSync(`/proc/${child.pid}/maps`, "latin1").includes("better-sqlite3")
 
 export const found = async (client: Program, query = "tides") =>
   (await client.call("search", { query })).structuredContent.results[0].metadata.source
