@@ -77,6 +77,7 @@ const before: Readonly<Record<string, string>> = {
     "clew judge --judgements judgements.jsonl --grade docs/ranking.md=3 how are passages ranked && " +
     "clew benchmark --judgements judgements.jsonl --baseline quality.json --save",
   "clew doctor": "clew index docs",
+  "clew backup ~/index.backup": "clew index docs",
   "clew ask what survives": "clew index docs",
   "clew export |": "clew index docs",
   "CLEW_EMBEDDING_BACKEND=ollama clew reindex": "clew index docs"
