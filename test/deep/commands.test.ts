@@ -79,6 +79,7 @@ const before: Readonly<Record<string, string>> = {
   "clew doctor": "clew index docs",
   "clew backup ~/index.backup": "clew index docs",
   "clew ask what survives": "clew index docs",
+  "clew export notes.jsonl.gz": "clew index docs",
   "clew export |": "clew index docs",
   "CLEW_EMBEDDING_BACKEND=ollama clew reindex": "clew index docs"
 }
