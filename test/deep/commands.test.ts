@@ -78,6 +78,7 @@ const before: Readonly<Record<string, string>> = {
     "clew benchmark --judgements judgements.jsonl --baseline quality.json --save",
   "clew doctor": "clew index docs",
   "clew backup ~/index.backup": "clew index docs",
+  'clew graph query "Ada Lovelace"   ': "clew index docs",
   "clew ask what survives": "clew index docs",
   "clew export notes.jsonl.gz": "clew index docs",
   "clew export |": "clew index docs",
