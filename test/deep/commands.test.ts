@@ -13,7 +13,10 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 /** The lines of a page's examples that run `clew`, as they would be typed, in their order. */
 const commandsOf = (page: string): ReadonlyArray<string> => {
   const text = readFileSync(`${root}${page}`, "utf8")
-  const fenced = [...text.matchAll(/^```(?:sh|)\n([^]*?)^```/gm)].flatMap(([, block = ""]) => block.split("\n"))
+  // Each block from its own fence to its end: the end of another language's block opens none.
+  const fenced = [...text.matchAll(/^```(\w*)\n([^]*?)^```/gm)].flatMap(([, language, block = ""]) =>
+    language === "" || language === "sh" ? block.split("\n") : []
+  )
   const indented = text.split("\n").flatMap((line) => (line.startsWith("    ") ? [line.slice(4)] : []))
   return [...fenced, ...indented]
     .map((line) => line.replace(/^\$ /, ""))
@@ -77,7 +80,10 @@ const before: Readonly<Record<string, string>> = {
     "clew judge --judgements judgements.jsonl --grade docs/ranking.md=3 how are passages ranked && " +
     "clew benchmark --judgements judgements.jsonl --baseline quality.json --save",
   "clew doctor": "clew index docs",
+  "clew backup ~/index.backup": "clew index docs",
+  'clew graph query "Ada Lovelace"   ': "clew index docs",
   "clew ask what survives": "clew index docs",
+  "clew export notes.jsonl.gz": "clew index docs",
   "clew export |": "clew index docs",
   "CLEW_EMBEDDING_BACKEND=ollama clew reindex": "clew index docs"
 }
