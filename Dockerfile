@@ -1,12 +1,12 @@
 # Builds the program with its compiler, and keeps only what runs.
-FROM node:20-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++
 WORKDIR /src
 COPY . .
 RUN npm ci --no-audit --no-fund && npm run build && npm prune --omit=dev --no-audit --no-fund
-RUN rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/build/Release/obj*
+RUN rm -rf node_modules/better-sqlite3*/deps node_modules/better-sqlite3/build/Release/obj*
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
 COPY --from=build /src/package.json /src/LICENSE /app/
 COPY --from=build /src/node_modules /app/node_modules
 COPY --from=build /src/dist /app/dist

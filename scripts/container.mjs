@@ -38,7 +38,7 @@ if (process.env.CLEW_CONTAINER_INSIDE === undefined) {
   process.exit(status ?? 1)
 }
 
-/** A Debian root with this system's Node 20 in the same place as in the official image. */
+/** A Debian root with this system's Node in the same place as in the official image. */
 const base = join(folder, "base")
 const debian = () => {
   if (existsSync(join(base, "usr/bin/node"))) return
