@@ -47,8 +47,8 @@ const targetsOf = (entity: Entity, documents: number): ReadonlyMap<number, numbe
 export const sampledDocuments = 256
 
 /**
- * So many of the five best hits name a document where a question needs several: at least two for 85 in 100 questions of
- * MuSiQue and 87 of HotpotQA, for 3 of all 653 of CISI, CACM, Cranfield and SciFact, which need one (docs/quality.md).
+ * So many of the five best hits name a document where a question needs several: for most questions of MuSiQue and HotpotQA,
+ * and for hardly one of collections whose questions need one (docs/quality.md has how many).
  */
 export const namingWanted = 2
 
