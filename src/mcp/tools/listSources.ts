@@ -1,5 +1,6 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { within } from "../../model/fields.ts"
 import { bounded, sourceCharacters } from "../../citations/prompt.ts"
@@ -28,14 +29,20 @@ import { find } from "../../find.ts"
 
 const defaultLimit = 100
 
+/** A page's last document. Encoded, since its id may be anybody's text, and a cursor stands outside of the quoted lines. */
+const Cursor = Schema.StringFromBase64Url.pipe(Schema.compose(DocumentId, { strict: false }))
+
 const ListArguments = Schema.Struct({
   filter: FilterArgument,
   since: SinceArgument,
   limit: Schema.optional(within("limit", "ListLimit", Schema.Int, { min: 1, max: 1000 }, "Documents per page")),
-  cursor: Schema.optional(described(DocumentId, "next_cursor of the last page")),
+  cursor: Schema.optional(described(Schema.String.pipe(Schema.maxLength(8000)), "next_cursor of the last page")),
   collection: Schema.optional(described(CollectionName, "Default: default")),
   maxTokens
 })
+
+const decodeCursor = Schema.decodeOption(Cursor)
+const encodeCursor = Schema.encodeSync(Cursor)
 
 const line = (document: ListedDocument, isDated: boolean): string => {
   const { docId, passages, source, title } = document
@@ -72,17 +79,15 @@ export const listSources = make({
       const store = yield* Store
       const filter = indexedSince(since, yield* Clock.currentTimeMillis, given)
       const lineOf = (document: ListedDocument) => line(document, since !== undefined)
-      const last = cursor && (yield* orEmpty(collection, undefined)(find([collection], { docId: cursor })))
+      const after = cursor === undefined ? undefined : Option.getOrUndefined(decodeCursor(cursor))
+      const last = after && (yield* orEmpty(collection, undefined)(find([collection], { docId: after })))
       if (cursor !== undefined && last === undefined) {
-        return yield* refuse(
-          "cursor",
-          `cursor: the document ${JSON.stringify(cursor)} is gone; start again without a cursor`
-        )
+        return yield* refuse("cursor", "cursor: its document is gone; start again without a cursor")
       }
       const found = yield* orEmpty(
         collection,
         [] as ReadonlyArray<ListedDocument>
-      )(store.list(collection, { limit: limit + 1, after: cursor, filter }))
+      )(store.list(collection, { limit: limit + 1, after, filter }))
       const page = found.slice(0, limit)
       const others = page.length > 0 ? [] : yield* elsewhere(collection)
       const why = page.length > 0 || filter === undefined ? "" : ((yield* filterHint(filter, [collection])) ?? "")
@@ -93,14 +98,13 @@ export const listSources = make({
         page.length === 0 ? "the answer" : "the answer with one document",
         (fit) => {
           const shown = page.slice(0, fit)
-          const next = shown.length < found.length ? shown.at(-1)?.docId : undefined
+          const next = shown.length > 0 && shown.length < found.length ? encodeCursor(shown.at(-1)!.docId) : undefined
           const none = `No ${cursor === undefined ? "" : "further "}document${filter === undefined ? "" : given === undefined ? " is new or changed since then" : " matches the filter"} in collection ${collection}.`
           const opening =
             shown.length === 0
               ? [none, ...(further === "" ? [] : [`Why: ${further}.`]), ...others].join(" ")
               : `${plural(shown.length, "document")} of collection ${collection}, by source. ${guard}`
-          const closing =
-            next === undefined ? [] : [`More follow: call list_sources again with cursor ${JSON.stringify(next)}.`]
+          const closing = next === undefined ? [] : [`More follow: call list_sources again with cursor "${next}".`]
           return {
             structured: {
               notice: [opening, ...closing].join(" "),
