@@ -4,6 +4,7 @@ import { strToU8, zipSync } from "fflate"
 import type { LoadedDocument } from "../../../src/files/Loader.ts"
 import * as Extractor from "../../../src/files/Loader/Extractor.ts"
 import { whyNot } from "../../../src/files/Loader/failure.ts"
+import { metadataFault } from "../../../src/model/Document.ts"
 import { fragment, markAt } from "../../../src/model/Locator.ts"
 import { pdfOf } from "./pdfOf.ts"
 import { document, fixture, inOrder, layer, load as loadBytes, related, zipped } from "./loading.ts"
@@ -711,6 +712,16 @@ it.layer(layer)("what stands around the text", (it) => {
       for (let depth = 0; depth < 9; depth++)
         nested = mixed(`b${depth}`, "Again", attached("message/rfc822", nested, '; filename="m.eml"'))
       assert.lengthOf(yield* load("b.eml", strToU8(nested)), 6)
+    })
+  )
+
+  it.effect("keeps of a mail to very many the first, so that its metadata is within the limits of all", () =>
+    Effect.gen(function* () {
+      const to = Array.from({ length: 3000 }, (_, n) => `Reader ${n} <reader-${n}@example.org>`).join(",\n ")
+      const { metadata } = document(yield* load("a.eml", strToU8(`From: a@b.c\nTo: ${to}\n\nFair wind\n`)))
+      assert.isUndefined(metadataFault(metadata))
+      assert.strictEqual((metadata["to"] as ReadonlyArray<string>)[0], "Reader 0 <reader-0@example.org>")
+      assert.strictEqual(metadata["from"], "a@b.c")
     })
   )
 
