@@ -11,7 +11,7 @@ import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 import type { CollectionName, EmbedderIdentity } from "../model/Collection.ts"
 import { sameEmbedder } from "../model/Collection.ts"
-import { metadataFault } from "../model/Document.ts"
+import { longestSource, metadataFault, Source } from "../model/Document.ts"
 import { isWellFormed, pathText, valueText } from "../model/kinds.ts"
 import { ExportEnd, ExportHeader, ExportLine, exportVersion } from "../model/Export.ts"
 import type {
@@ -80,6 +80,8 @@ const faultOf = (issue: ParseResult.ParseIssue, path: ReadonlyArray<PropertyKey>
   }
 }
 
+const isSource = Schema.is(Source)
+
 const fromLine = (
   { passages: given, ...line }: ExportLine,
   dimensions: number
@@ -89,6 +91,9 @@ const fromLine = (
     const fault = metadataFault(line.metadata)
     if (fault !== undefined) {
       return yield* Either.left([pathText(["metadata", ...fault.path]), fault.message].join(": "))
+    }
+    if (line.source !== undefined && !isSource(line.source)) {
+      return yield* Either.left(`source has more than ${longestSource} characters`)
     }
     if (line.origin?.includes("\0") === true) {
       return yield* Either.left("origin has a NUL character, so it is no file's path")

@@ -247,6 +247,7 @@ it.effect("says where an export is wrong, and in what", () =>
         /Line 2 .*metadata must be at most 65536 bytes/
       ],
       [[header, change(first, { metadata: [] })], /Line 2 .*metadata: cannot be a list/],
+      [[header, change(first, { source: "x".repeat(4097) })], /Line 2 .*source has more than 4096 characters/],
       [[header, change(first, { origin: "/docs/a\0b.md" })], /Line 2 .*origin has a NUL/],
       ...[
         [9, 8, /Line 2 .*passage 0 ends before it begins: lines 9 to 8/],
