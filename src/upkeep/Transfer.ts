@@ -82,6 +82,9 @@ const faultOf = (issue: ParseResult.ParseIssue, path: ReadonlyArray<PropertyKey>
 
 const isSource = Schema.is(Source)
 
+/** So many times a document's passages may hold its content, which each repeats as far as they overlap. */
+const mostOverlap = 1000
+
 const fromLine = (
   { passages: given, ...line }: ExportLine,
   dimensions: number
@@ -99,6 +102,10 @@ const fromLine = (
       return yield* Either.left("origin has a NUL character, so it is no file's path")
     }
     const passages: Array<IndexedPassage> = []
+    const length = given.reduce((sum, { end, start }) => sum + end - start + 1, 0)
+    if (length > mostOverlap * (line.content.length + 1)) {
+      return yield* Either.left(`its passages repeat the content more than ${mostOverlap} times`)
+    }
     for (const [index, passage] of given.entries()) {
       const { end, endLine, start, startLine } = passage
       if (end < start || end > line.content.length) {

@@ -248,6 +248,21 @@ it.effect("says where an export is wrong, and in what", () =>
       ],
       [[header, change(first, { metadata: [] })], /Line 2 .*metadata: cannot be a list/],
       [[header, change(first, { source: "x".repeat(4097) })], /Line 2 .*source has more than 4096 characters/],
+      [
+        [
+          header,
+          change(first, {
+            passages: Array.from({ length: 100_000 }, () => ({
+              start: 0,
+              end: 9,
+              start_line: 1,
+              end_line: 1,
+              heading: []
+            }))
+          })
+        ],
+        /Line 2 .*its passages repeat the content more than 1000 times/
+      ],
       [[header, change(first, { origin: "/docs/a\0b.md" })], /Line 2 .*origin has a NUL/],
       ...[
         [9, 8, /Line 2 .*passage 0 ends before it begins: lines 9 to 8/],
