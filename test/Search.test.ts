@@ -101,6 +101,19 @@ it.scoped("a file whose size or time is another than what was indexed has change
   })
 )
 
+it.scoped("answers although a stored path is none that a file system has, as earlier imports took it", () =>
+  Effect.gen(function* () {
+    const { search, store } = yield* setUp
+    yield* store.createCollection(defaultCollection, compass)
+    yield* store.put(defaultCollection, [document("wind", { origin: "/a\0b" })])
+    const { hits } = yield* search.run(query("wind", { alpha: 0 }))
+    assert.deepStrictEqual(
+      hits.map(({ stale }) => stale),
+      [undefined]
+    )
+  })
+)
+
 it.scoped("does not call a file gone whose folders are not on this machine", () =>
   Effect.gen(function* () {
     const { search, store } = yield* setUp

@@ -64,7 +64,14 @@ export const makeStaleness = Effect.map(Store, (store) => {
             resume(Effect.succeed(found))
           }
           // A thread asks first. If it gets an answer, others are probably cached, and cost a tenth without a thread.
-          const ask = () => NodeFs.stat(paths[found.length]!, { bigint: true }, answered)
+          const ask = () => {
+            try {
+              NodeFs.stat(paths[found.length]!, { bigint: true }, answered)
+            } catch (error) {
+              // It is no path that any system has.
+              answered(error as NodeJS.ErrnoException, undefined as never)
+            }
+          }
           const giveUp = () => {
             if (found.length === paths.length) return
             leave()

@@ -15,7 +15,7 @@ import { exclusively, inUse, move, partial } from "./sqlite/file/exchange.ts"
 import { isPresent } from "./sql/tables.ts"
 import * as RawFile from "./sqlite/file/place.ts"
 import { belongs, markSql } from "./sqlite/file/marks.ts"
-import { applicationId, descriptor, inspect, stated, trying } from "./sqlite/file/inspect.ts"
+import { applicationId, descriptor, inspect, stated, trying, withoutPrograms } from "./sqlite/file/inspect.ts"
 import type { SqliteClient } from "./sqlite/client.ts"
 import { guarded, telling } from "./examine/findings.ts"
 import { integrity } from "./examine/structure.ts"
@@ -49,6 +49,7 @@ const copyOfBackup = (filename: string, made: string, target: string) =>
   Effect.scoped(
     inspect(filename, "readonly").pipe(
       Effect.zipRight(client(filename, true)),
+      Effect.tap((sql) => withoutPrograms(sql, filename)),
       Effect.flatMap((sql) => copy(sql, made, target))
     )
   )
@@ -214,6 +215,7 @@ const check = (source: string) =>
       yield* givenBackup(source)
       yield* inspect(source, "readonly")
       const sql = yield* client(source, true)
+      yield* withoutPrograms(sql, source)
       const found = (yield* endedBySignals(brokenIn(sql))) ?? (yield* alteredIn(sql))
       if (found !== undefined) return yield* refuse(found)
       return yield* contentsOf(sql, source)

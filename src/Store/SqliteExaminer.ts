@@ -11,7 +11,7 @@ import { salvage } from "./examine/salvage.ts"
 import { schemaVersion } from "./sqlite/schema.ts"
 import { client, connect, memory, open } from "./sqlite/connect.ts"
 import { filling, isUnreadable, typed } from "./sqlite/errors.ts"
-import { inspect } from "./sqlite/file/inspect.ts"
+import { inspect, withoutPrograms } from "./sqlite/file/inspect.ts"
 import { transaction } from "./sqlite/client.ts"
 import * as structure from "./examine/structure.ts"
 import * as derived from "./examine/derived.ts"
@@ -88,6 +88,7 @@ const make = (filename: string) => {
     const { header } = yield* inspect(filename, "readonly")
     if (header === undefined || header.userVersion >= schemaVersion) return undefined
     const sql = yield* client(filename, true)
+    yield* withoutPrograms(sql, filename)
     // Who has it open may have brought it up to date, which is in the WAL.
     const version = yield* only<number>(sql, "PRAGMA user_version")
     if (version >= schemaVersion) return undefined

@@ -33,5 +33,17 @@ export interface Attachment {
   readonly bytes: Uint8Array
 }
 
-/** Why a file of a known format has no text: encrypted, scanned, damaged. */
-export class NotExtracted extends Error {}
+/** Why a file of a known format has no text: encrypted, scanned, damaged, or beyond a limit. */
+export class NotExtracted extends Error {
+  constructor(
+    message: string,
+    readonly isLimit = false
+  ) {
+    super(message)
+  }
+}
+
+/** Most characters of text that a file may give: what it says once may be shown many times. */
+export const mostText = 100_000_000
+
+export const tooMuchText = (most: number) => new NotExtracted(`it holds more than ${most} characters of text`, true)

@@ -1,4 +1,4 @@
-import type { Locator, Mark } from "./Extracted.ts"
+import { type Locator, type Mark, mostText, tooMuchText } from "./Extracted.ts"
 
 /** These would be read as markup at the start of a line. */
 const marksLine = /^(?:#{1,6}(?=\s|$)|>|(?:[-+*]|\d{1,9}[.)])(?=\s)|```|~~~|\||(?:[-=*_]\s*){3,}$)/
@@ -79,6 +79,7 @@ export class MarkdownWriter {
   private push(text: string): void {
     this.parts.push(text)
     this.length += text.length
+    if (this.length > mostText) throw tooMuchText(mostText)
   }
 
   heading(level: number, text: string): void {

@@ -1,4 +1,4 @@
-import { type Extracted, NotExtracted } from "./Extracted.ts"
+import { type Extracted, NotExtracted, tooMuchText } from "./Extracted.ts"
 
 /** A file's text if its format consists of text, else its bytes. */
 export type Source = string | Uint8Array
@@ -37,9 +37,15 @@ const readers = {
 /** Kinds of file whose text a worker extracts. */
 export type Kind = keyof typeof readers
 
+/** So many times its bytes a file's text may have characters, or so many characters if that is more. */
+const mostTimes = 200
+const leastBound = 10_000_000
+
 /** The text of a file of this kind; rejects with NotExtracted if there is none. */
 export const extract = async (kind: Kind, source: Source, resources?: Resources): Promise<Extracted> => {
   const read: Extracted = await readers[kind](source, resources)
+  const most = Math.max(leastBound, mostTimes * source.length)
+  if (read.text.length > most) throw tooMuchText(most)
   if (read.text.trim() === "" && (read.attachments ?? []).length === 0) throw new NotExtracted("it holds no text")
   return read
 }

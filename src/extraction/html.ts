@@ -14,7 +14,8 @@ import {
   isText,
   lineOf,
   preformatted,
-  textOf
+  textOf,
+  Words
 } from "./html/inline.ts"
 
 /** Elements that are not part of the text. */
@@ -91,13 +92,17 @@ const mostOutside = 0.5
 const mainOf = (document: Tree.Document): Tree.ParentNode => {
   const body = find(document, "body") ?? document
   const candidates: Array<Element> = []
+  const within = new Set<Tree.ParentNode | null>()
   for (const element of descendants(body)) {
+    const isWithin = within.has(element.parentNode)
     const says =
+      isWithin ||
       element.tagName === "main" ||
       attribute(element, "role") === "main" ||
       element.tagName === "article" ||
       contentWords.test(name(element))
-    if (says && !candidates.some((outer) => isWithin(element, outer))) candidates.push(element)
+    if (says) within.add(element)
+    if (says && !isWithin) candidates.push(element)
   }
   const best = candidates
     .map((element) => ({ element, words: wordCount(element) }))
@@ -110,13 +115,6 @@ const mainOf = (document: Tree.Document): Tree.ParentNode => {
   const { length } = textOf(body)
   const outside = wordsIn(textsOf(body, length).prose) - wordsIn(textsOf(main, length).prose)
   return outside > mostOutside * wordsIn(textOf(main)) ? body : main
-}
-
-const isWithin = (element: Element, outer: Element): boolean => {
-  for (let node: Tree.ParentNode | null = element; node !== null; node = isElement(node) ? node.parentNode : null) {
-    if (node === outer) return true
-  }
-  return false
 }
 
 /** Deeper than people nest; anything deeper becomes plain text. */
@@ -136,7 +134,7 @@ export const render = (context: Context, root: Tree.ParentNode): void => {
 }
 
 class Renderer {
-  private inline = ""
+  private readonly inline = new Words()
   private line: number | undefined
   /** The level of the last heading. */
   private level = 1
@@ -149,18 +147,18 @@ class Renderer {
 
   private node(node: Tree.ChildNode, depth: number, lists: number): void {
     if (isText(node)) {
-      if (this.inline === "" && node.value.trim() !== "") this.line ??= lineOf(node)
-      this.inline += inlineOf(node, this.inline)
+      if (this.inline.end === "" && node.value.trim() !== "") this.line ??= lineOf(node)
+      this.inline.add(inlineOf(node, this.inline.end))
       return
     }
     if (!isElement(node) || isAround(node, this.context.length)) return
     if (depth > deepest) {
-      this.inline += textOf(node)
+      this.inline.add(textOf(node))
       return
     }
     if (!isBlock(node) && !holdsBlock(node)) {
       this.line ??= lineOf(node)
-      this.inline += inlineOf(node, this.inline)
+      this.inline.add(inlineOf(node, this.inline.end))
       return
     }
     this.flush()
@@ -208,14 +206,11 @@ class Renderer {
       number = Number(attribute(item, "value") ?? number) || number
       const marker = list.tagName === "ol" ? `${number++}.` : "-"
       let isMarked = false
-      const parts: Array<string> = []
-      /** The end of the words so far, by which the next ones are written. */
-      let before = ""
+      const said = new Words()
       let line: number | undefined
       /** Writes the words so far: the first ones with the marker, those after a block as a paragraph. */
       const say = (): void => {
-        const words = parts.splice(0).join("")
-        before = ""
+        const words = said.take()
         if (unmarked(words).trim() === "") return
         writer.at({ line })
         line = undefined
@@ -231,10 +226,9 @@ class Renderer {
           this.node(node, depth + 1, lists + 1)
           first = node.tagName !== "ul" && node.tagName !== "ol"
         } else {
-          const words = inlineOf(node, before)
+          const words = inlineOf(node, said.end)
           if (words.trim() !== "") line ??= lineOf(node)
-          parts.push(words)
-          before = (before + words).slice(-100)
+          said.add(words)
         }
       }
       say()
@@ -266,8 +260,7 @@ class Renderer {
   }
 
   private flush(): void {
-    const text = this.inline
-    this.inline = ""
+    const text = this.inline.take()
     if (text.trim() !== "") {
       this.context.writer.at({ line: this.line })
       this.context.writer.paragraph(text)
@@ -342,12 +335,12 @@ const rowsOf = (
 
 /** A heading's words, without the link to itself. */
 const headingText = (element: Element, length: number): string => {
-  let text = ""
+  const words = new Words()
   for (const node of element.childNodes) {
     const isOwn = isElement(node) && (isAround(node, length) || /^[¶#§🔗]?$/u.test(textOf(node).trim()))
-    if (!isOwn) text += inlineOf(node, text, "plain")
+    if (!isOwn) words.add(inlineOf(node, words.end, "plain"))
   }
-  return text.replace(/[¶§]\s*$/u, "")
+  return words.take().replace(/[¶§]\s*$/u, "")
 }
 
 const languageOf = (pre: Element): string => {

@@ -63,7 +63,7 @@ export const metadataFault = (metadata: Readonly<Record<string, unknown>>): Faul
 const isDots = (id: string): boolean => id === "." || id === ".."
 
 const longestId = 1000
-const longestSource = 4096
+export const longestSource = 4096
 
 /** Identifies a document within its collection. */
 export const DocumentId = Schema.String.pipe(

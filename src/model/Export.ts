@@ -4,7 +4,7 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { CollectionName, EmbedderIdentity } from "./Collection.ts"
 import { DocumentId } from "./Document.ts"
-import { isWellFormed, valueText } from "./kinds.ts"
+import { isObject, isWellFormed, valueText } from "./kinds.ts"
 import { Locator } from "./Locator.ts"
 
 /** The version of the format that is written; readers refuse others. */
@@ -15,7 +15,8 @@ const text = Schema.String.pipe(
   Schema.filter((value) => isWellFormed(value) || `half a surrogate pair in ${valueText(value)}`)
 )
 
-const line = Schema.Int.pipe(Schema.positive())
+/** As many as a result can carry. */
+const line = Schema.Int.pipe(Schema.between(1, 2 ** 31 - 1))
 const offset = Schema.NonNegativeInt
 
 /** The first line of an export. */
@@ -67,7 +68,8 @@ export const ExportLine = Schema.Struct({
   doc_id: DocumentId,
   source: Schema.optional(text.pipe(Schema.minLength(1))),
   title: Schema.optional(text),
-  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+  // Not key by key, which takes minutes if there are a million.
+  metadata: Schema.declare(isObject),
   fingerprint: text,
   origin: Schema.optional(text),
   line: Schema.optional(line),

@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { parse as parseYaml } from "yaml"
+import { openRegular } from "../runtime/regular.ts"
 
 /** A model on this machine cannot be used; the reason names the file and what to do. */
 export class ModelUnusable extends Schema.TaggedError<ModelUnusable>()("ModelUnusable", { reason: Schema.String }) {
@@ -51,12 +52,12 @@ const unusable = (reason: string) => new ModelUnusable({ reason })
 const longestText = 1 << 20
 
 /** The text of a small file; undefined if there is none. */
-const readText = (file: string) =>
+const readText = (file: string, most = longestText) =>
   Effect.tryPromise({
     try: async () => {
-      const handle = await fs.open(file)
+      const handle = await openRegular(file)
       try {
-        const { buffer, bytesRead } = await handle.read(Buffer.alloc(longestText), 0, longestText, 0)
+        const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0)
         return buffer.toString("utf8", 0, bytesRead)
       } finally {
         await handle.close()
@@ -195,16 +196,20 @@ export const read = Effect.fn("onnx.read")(function* (given: string) {
   const name = path.basename(folder)
   const family = [config._name_or_path ?? "", name].join("/")
   const pooling = yield* readJson(at("1_Pooling", "config.json"), PoolingConfig)
+  const onnx = isFile ? given : yield* weightsIn(folder)
+  const dense = yield* denseOf(folder)
+  // Their readers would wait for a pipe; one that is missing they tell of themselves.
+  for (const file of [onnx, at("tokenizer.json"), ...dense.map((layer) => layer.file)]) yield* readText(file, 0)
   const prompts = (yield* readJson(at("config_sentence_transformers.json"), Prompts))?.prompts ?? {}
   return {
     folder,
-    onnx: isFile ? given : yield* weightsIn(folder),
+    onnx,
     tokenizer: at("tokenizer.json"),
     name,
     family,
     window: Math.min(positions - offset, sentence ?? tokenizer ?? longestWindow, longestWindow),
     pooling: yield* poolingOf(at("1_Pooling", "config.json"), pooling, family),
-    dense: yield* denseOf(folder),
+    dense,
     queryPrefix: prompts["query"],
     passagePrefix: prompts["document"] ?? prompts["passage"],
     languages: languagesOf(yield* readText(at("README.md")))

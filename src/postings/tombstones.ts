@@ -2,7 +2,7 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import { randomBytes } from "node:crypto"
 import { damaged } from "../model/Damaged.ts"
-import { type Segment, type SegmentStore, chunkOrdinals } from "./SegmentStore.ts"
+import { type Segment, type SegmentStore, chunkOrdinals, maxPassages } from "./SegmentStore.ts"
 
 /** A unique number: 48 random bits. */
 export const unique = (): number => randomBytes(6).readUIntBE(0, 6)
@@ -12,6 +12,8 @@ export const tombstones = <E>(
   store: SegmentStore<E>,
   { dead, id, passages }: Pick<Segment, "id" | "passages" | "dead">
 ): Effect.Effect<Buffer, E> => {
+  // Nobody counts up to what a damaged row says.
+  if (passages > maxPassages) damaged(`segment ${id} has ${passages} passages, more than any has`)
   const bits = Buffer.alloc(Math.ceil(passages / 8))
   if (dead === 0) return Effect.succeed(bits)
   return Effect.map(store.tombstones(id), (chunks) => {

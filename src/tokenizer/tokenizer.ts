@@ -155,6 +155,8 @@ const attempt = <A>(make: () => A): Either.Either<A, UnsupportedTokenizer> =>
     try: make,
     catch: (error) => {
       if (error instanceof UnsupportedTokenizer) return error
+      // The stack is at its end.
+      if (error instanceof RangeError) return new UnsupportedTokenizer({ reason: "its steps are nested too deep" })
       throw error
     }
   })

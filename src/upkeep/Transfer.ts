@@ -11,6 +11,7 @@ import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 import type { CollectionName, EmbedderIdentity } from "../model/Collection.ts"
 import { sameEmbedder } from "../model/Collection.ts"
+import { longestSource, metadataFault, Source } from "../model/Document.ts"
 import { isWellFormed, pathText, valueText } from "../model/kinds.ts"
 import { ExportEnd, ExportHeader, ExportLine, exportVersion } from "../model/Export.ts"
 import type {
@@ -62,13 +63,6 @@ const toLine = (collection: CollectionName, document: ExportedDocument): ExportL
   passages: document.passages.map((passage) => ({ ...passage, vector: Option.map(passage.vector, bytesOf) }))
 })
 
-/** Whether a value can be stored unchanged. */
-const isStorable = (value: unknown, depth = 100): boolean => {
-  if (typeof value === "string") return isWellFormed(value)
-  if (typeof value !== "object" || value === null) return true
-  return depth > 0 && Object.entries(value).every(([key, inner]) => isWellFormed(key) && isStorable(inner, depth - 1))
-}
-
 /** The first fault that decoding met, in a few words, whatever the value. */
 const faultOf = (issue: ParseResult.ParseIssue, path: ReadonlyArray<PropertyKey> = []): string => {
   switch (issue._tag) {
@@ -86,19 +80,39 @@ const faultOf = (issue: ParseResult.ParseIssue, path: ReadonlyArray<PropertyKey>
   }
 }
 
+const isSource = Schema.is(Source)
+
+/** So many times a document's passages may hold its content, which each repeats as far as they overlap. */
+const mostOverlap = 1000
+
 const fromLine = (
   { passages: given, ...line }: ExportLine,
   dimensions: number
 ): Either.Either<ExportedDocument, string> =>
   Either.gen(function* () {
-    if (!isStorable(line.metadata)) {
-      return yield* Either.left("metadata holds half a surrogate pair, or is nested too deep")
+    // Here and not in the schema, by which an index that holds such a document is exported.
+    const fault = metadataFault(line.metadata)
+    if (fault !== undefined) {
+      return yield* Either.left([pathText(["metadata", ...fault.path]), fault.message].join(": "))
+    }
+    if (line.source !== undefined && !isSource(line.source)) {
+      return yield* Either.left(`source has more than ${longestSource} characters`)
+    }
+    if (line.origin?.includes("\0") === true) {
+      return yield* Either.left("origin has a NUL character, so it is no file's path")
     }
     const passages: Array<IndexedPassage> = []
+    const length = given.reduce((sum, { end, start }) => sum + end - start + 1, 0)
+    if (length > mostOverlap * (line.content.length + 1)) {
+      return yield* Either.left(`its passages repeat the content more than ${mostOverlap} times`)
+    }
     for (const [index, passage] of given.entries()) {
-      const { end, start } = passage
+      const { end, endLine, start, startLine } = passage
       if (end < start || end > line.content.length) {
         return yield* Either.left(`passage ${index} is outside the content: ${start} to ${end}`)
+      }
+      if (endLine < startLine) {
+        return yield* Either.left(`passage ${index} ends before it begins: lines ${startLine} to ${endLine}`)
       }
       // A copy, so that the bytes are aligned for float32.
       const bytes = Option.map(passage.vector, (vector) => Uint8Array.from(vector))

@@ -3,6 +3,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { execFileSync } from "node:child_process"
 import { performance } from "node:perf_hooks"
 import { Embedder } from "../../src/Embedder.ts"
 import * as Builtin from "../../src/Embedder/Builtin.ts"
@@ -126,6 +127,17 @@ it.layer(NodeFileSystem.layer)("a model in a folder", (it) => {
       assert.deepStrictEqual(yield* prefixed.embedQuery("east"), yield* plain.embedQuery("north east"))
       assert.deepStrictEqual(yield* prefixed.embedPassages(["south"]), yield* plain.embedPassages(["east south"]))
       assert.include(yield* prefixed.identity, { queryPrefix: "north ", passagePrefix: "east " })
+    })
+  )
+
+  it.scoped("waits for no pipe", () =>
+    Effect.gen(function* () {
+      for (const name of ["model.safetensors", "tokenizer.json", "config.json"]) {
+        const folder = yield* writeModel({ files: { [name]: undefined } })
+        execFileSync("mkfifo", [`${folder}/${name}`])
+        const { identity } = yield* embedder(folder)
+        assert.match((yield* Effect.flip(identity)).reason, /cannot be read: it is not a regular file$/)
+      }
     })
   )
 

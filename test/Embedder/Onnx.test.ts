@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { layerOf } from "../../src/App.ts"
 import { Embedder } from "../../src/Embedder.ts"
@@ -230,6 +231,19 @@ it.scopedLive("says what is wrong with a folder", () =>
       [{ files: { "modules.json": [{ path: "", type: "a.CLIP" }] } }, /^M\/modules.json has a module a.CLIP/]
     ] as const) {
       assert.match(yield* refusal(given), reason)
+    }
+  })
+)
+
+it.scopedLive("waits for no pipe", () =>
+  Effect.gen(function* () {
+    for (const name of ["config.json", "tokenizer.json", "onnx/model.onnx"]) {
+      const { folder, identity } = yield* opened({ files: { [name]: undefined } })
+      execFileSync("mkfifo", [`${folder}/${name}`])
+      assert.strictEqual(
+        (yield* Effect.flip(identity)).reason,
+        `${folder}/${name} cannot be read: it is not a regular file`
+      )
     }
   })
 )

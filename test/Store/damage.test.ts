@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
-import { whole, type Whole } from "../../src/Store.ts"
+import { Examiner, whole, type Whole } from "../../src/Store.ts"
+import * as SqliteExaminer from "../../src/Store/SqliteExaminer.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
@@ -121,6 +122,36 @@ for (const [what, statement] of Object.entries({ ...changes, ...texts })) {
         const { damaged = [], documents } = yield* exported
         assert.deepStrictEqual(documents, [])
         assert.match(damaged.map(({ reason }) => reason).join(), /^.*(passage 4|document) .*(changed|missing)$/)
+      })
+    )
+  )
+}
+
+for (const [what, statement, says] of [
+  [
+    "a collection whose vectors have no dimensions",
+    "UPDATE collections SET dimensions = 0 WHERE id = 1",
+    /collection default has vectors of 0 numbers/
+  ],
+  [
+    "a segment of more passages than any has",
+    "UPDATE keyword_segments SET passages = 4294967295, terms = 4294967295, blocks = 100000000",
+    /segment \d+ has 4294967295 passages, more than any has/
+  ]
+] as const) {
+  it.scoped(`${what} is damage, which an examination names`, () =>
+    filled(40, (store, exec, filename) =>
+      Effect.gen(function* () {
+        exec(statement)
+        assert.match((yield* Effect.flip(near(store))).message, /is damaged: /)
+        const { examine } = yield* Effect.provide(Examiner, SqliteExaminer.layer(filename))
+        const found = (yield* examine(() => Effect.void)).flatMap(({ detail, status }) =>
+          status === "fail" ? [detail] : []
+        )
+        assert.isTrue(
+          found.some((detail) => says.test(detail)),
+          found.join("\n")
+        )
       })
     )
   )

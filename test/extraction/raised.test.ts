@@ -113,6 +113,20 @@ describe("HTML", () => {
     const text = body(`<pre>${"<i>a</i>  \n\n".repeat(100_000)}</pre>`)
     assert.isAbove(text.length, 100_000)
   })
+
+  for (const [what, piece] of [
+    ["line breaks", "<br>"],
+    ["code", "<code>a</code> "],
+    ["raised numbers", "a<sup>2</sup> "],
+    ["nested sections", "<section><article>"]
+  ] as const) {
+    it(`reads a long run of ${what} in linear time, also in a heading`, () => {
+      for (const within of ["<p>", "<h1>"]) {
+        const text = body(`${within}begin ${piece.repeat(60_000)}end`)
+        assert.match(text, /begin[^]*end/)
+      }
+    })
+  }
 })
 
 describe("other formats", () => {

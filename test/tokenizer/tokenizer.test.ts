@@ -222,6 +222,10 @@ describe("a tokenizer that is not supported is refused by name", () => {
     ]
   ]
   it("models, normalizers and pre-tokenizers", () => {
+    const nested = (deep: number) =>
+      `${'{"type":"Sequence","normalizers":['.repeat(deep)}{"type":"NFC"}${"]}".repeat(deep)}`
+    const json = JSON.stringify(wordPieceJson(["[UNK]", "a"], { normalizer: null }))
+    assert.match(refusal(json.replace('"normalizer":null', `"normalizer":${nested(20_000)}`)), /nested too deep/)
     for (const [changes, reason] of refused) assert.match(refusal(wordPieceJson(["[UNK]", "a"], changes)), reason)
   })
 

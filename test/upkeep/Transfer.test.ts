@@ -38,13 +38,7 @@ const fill = Effect.gen(function* () {
       title: n % 5 === 0 ? `Otter ${n}` : undefined,
       origin: `/docs/${n}.md`,
       line: n % 11 === 0 ? n + 1 : undefined,
-      // A mail to very many.
-      metadata: {
-        n,
-        tags: ["a", `t${n % 4}`],
-        deep: { yes: [null, true] },
-        ...(n === 3 && { to: "x".repeat(100_000) })
-      },
+      metadata: { n, tags: ["a", `t${n % 4}`], deep: { yes: [null, true] } },
       vectors: n % 13 === 0 ? [undefined] : [vectorOf(n), vectorOf(n + 0.5)]
     })
     const beside = { locator: { _tag: "Page" as const, page: n }, tableHeader: `Column ${n}` }
@@ -244,6 +238,43 @@ it.effect("says where an export is wrong, and in what", () =>
       [[header, JSON.stringify(Array.from({ length: 1_000_000 }, () => ({})))], /^.{0,200}$/],
       [[header, change(first, { line: Array.from({ length: 100_000 }, () => ({})) })], /^Line 2 .* line: .{0,100}$/],
       [[header, change(first, { metadata: { key: "\ud800" } })], /Line 2 .*half a surrogate pair/],
+      [
+        [header, change(first, { metadata: Object.fromEntries(Array.from({ length: 1001 }, (_, n) => [n, n])) })],
+        /Line 2 .*metadata must have at most 1000 keys at all levels/
+      ],
+      [
+        [header, change(first, { metadata: { to: "x".repeat(65_536) } })],
+        /Line 2 .*metadata must be at most 65536 bytes/
+      ],
+      [[header, change(first, { metadata: [] })], /Line 2 .*metadata: cannot be a list/],
+      [[header, change(first, { source: "x".repeat(4097) })], /Line 2 .*source has more than 4096 characters/],
+      [
+        [
+          header,
+          change(first, {
+            passages: Array.from({ length: 100_000 }, () => ({
+              start: 0,
+              end: 9,
+              start_line: 1,
+              end_line: 1,
+              heading: []
+            }))
+          })
+        ],
+        /Line 2 .*its passages repeat the content more than 1000 times/
+      ],
+      [[header, change(first, { origin: "/docs/a\0b.md" })], /Line 2 .*origin has a NUL/],
+      ...[
+        [9, 8, /Line 2 .*passage 0 ends before it begins: lines 9 to 8/],
+        [1, 2 ** 53 - 1, /Line 2 .*passages\[0\]\.end_line: /],
+        [0, 1, /Line 2 .*passages\[0\]\.start_line: /]
+      ].map(
+        ([start_line, end_line, reason]) =>
+          [
+            [header, change(first, { passages: [{ start: 0, end: 1, start_line, end_line, heading: [] }] })],
+            reason
+          ] as const as readonly [ReadonlyArray<string>, RegExp]
+      ),
       [
         [
           header,

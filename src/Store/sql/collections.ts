@@ -12,6 +12,7 @@ import { notFound } from "../core/calls.ts"
 import { State } from "../../postings/SegmentStore.ts"
 import { hide } from "./sweep.ts"
 import { isPresent } from "./tables.ts"
+import { damaged } from "../../model/Damaged.ts"
 import { unchanged } from "./unchanged.ts"
 import { vectorTable } from "./vectorTable.ts"
 import { type Sql, insertOne } from "./rows.ts"
@@ -62,7 +63,8 @@ interface Row extends EmbedderRow {
 const summary = (row: Row): CollectionSummary => ({
   id: row.id,
   name: row.name,
-  embedder: fromRow(row),
+  embedder:
+    row.dimensions > 0 ? fromRow(row) : damaged(`collection ${row.name} has vectors of ${row.dimensions} numbers`),
   documents: row.documents,
   passages: row.passages,
   createdAt: row.created_at,

@@ -8,7 +8,7 @@ import type { CacheHandle } from "../../codes/BlockCache.ts"
 import { isCannotOpen, isFull, orDamage, retryBusy } from "./errors.ts"
 import { migrate, schemaVersion } from "./schema.ts"
 import { type Place, type RawFile, hasMoved, statOf } from "./file/place.ts"
-import { type Mode, applicationId, fail, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
+import { type Mode, applicationId, fail, inspect, ioReason, notOurs, tooNew, withoutPrograms } from "./file/inspect.ts"
 import * as SqliteClient from "./client.ts"
 import type { VectorOptions } from "../sql/vectors.ts"
 import { type Sql, only } from "../sql/rows.ts"
@@ -70,6 +70,8 @@ const takenBack = (filename: string) =>
 export const client = (filename: string, readonly: boolean) =>
   Effect.when(takenBack(filename), () => readonly).pipe(
     Effect.zipRight(SqliteClient.make(filename, readonly)),
+    // What a file's schema calls must be harmless; better-sqlite3 keeps the schema itself from being written.
+    Effect.tap((sql) => Effect.ignore(sql`PRAGMA trusted_schema = OFF`)),
     Effect.catchAllDefect((error) => Effect.fail(ioReason(filename, error)))
   )
 
@@ -165,6 +167,7 @@ export const open = ({
       )
     )
     if (!isOurs) return yield* notOurs(filename)
+    yield* withoutPrograms(sql, filename)
     // Not earlier: this statement reads the schema.
     if (isMainThread) yield* sql.unsafe(`PRAGMA cache_size = -${mainKibibytes}`)
     if (mode !== "readonly") {

@@ -153,12 +153,33 @@ const wordsOf = (node: Tree.TextNode, before: string): string => {
   return unbroken(text)
 }
 
+/** Words piece by piece; the end of what there is decides how the next are written, so that many pieces take linear time. */
+export class Words {
+  private parts: Array<string> = []
+  constructor(public end = "") {}
+
+  add(words: string): void {
+    this.parts.push(words)
+    this.end = (this.end + words).slice(-100)
+  }
+
+  /** All words, after which it begins anew. */
+  take(): string {
+    const text = this.parts.join("")
+    this.parts = []
+    this.end = ""
+    return text
+  }
+}
+
 /** What stands for an element instead of its words; undefined: its words do. */
 const insteadOf = (element: Element, before: string, code: Code, depth: number): string | undefined => {
-  const inner = (as = code) =>
-    depth > deepest
-      ? textOf(element)
-      : element.childNodes.reduce((text, node) => text + inlineOf(node, text, as, depth + 1), "")
+  const inner = (as = code) => {
+    if (depth > deepest) return textOf(element)
+    const words = new Words()
+    for (const node of element.childNodes) words.add(inlineOf(node, words.end, as, depth + 1))
+    return words.take()
+  }
   switch (element.tagName) {
     case "br":
       return "\n"
@@ -210,26 +231,26 @@ const rubyOf = (ruby: Element): string => {
 
 /** A node's words after `before`: code in backticks, an image as its alternative text, a power with its `^`. */
 export const inlineOf = (root: Tree.Node, before = "", code: Code = "marked", depth = 0): string => {
-  let text = before
+  const words = new Words(before)
   const open: Array<Tree.Node | string> = [root]
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    if (typeof node === "string") text += node
-    else if (isText(node)) text += wordsOf(node, text)
+    if (typeof node === "string") words.add(node)
+    else if (isText(node)) words.add(wordsOf(node, words.end))
     else if (isElement(node)) {
       if (node !== root && isSilent(node)) continue
       if (node === root && (node.tagName === "del" || node.tagName === "rp")) continue
-      const instead = insteadOf(node, text, code, depth)
+      const instead = insteadOf(node, words.end, code, depth)
       if (instead !== undefined) {
-        text += instead
+        words.add(instead)
         continue
       }
       const block = blocks.has(node.tagName)
       if (block) open.push(" ")
       for (let i = node.childNodes.length - 1; i >= 0; i--) open.push(node.childNodes[i]!)
-      if (block) text += " "
+      if (block) words.add(" ")
     }
   }
-  return text.slice(before.length)
+  return words.take()
 }
 
 /** The text of a `<pre>` as it is, with the line of the file where it begins and those on which it goes on. */

@@ -14,7 +14,7 @@ const answer = async ({ kind, source }: Job): Promise<Answer> => {
     return { read: await extract(kind, source, { cmaps: () => readFileSync(cmaps) }) }
   } catch (error) {
     // A failure of the library itself means that the file is damaged.
-    return error instanceof NotExtracted ? { reason: error.message } : whyNot(error)
+    return error instanceof NotExtracted ? { reason: error.message, isLimit: error.isLimit } : whyNot(error)
   }
 }
 

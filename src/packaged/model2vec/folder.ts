@@ -2,9 +2,9 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
-import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { EmbedderUnavailable } from "../../Embedder.ts"
+import { openRegular } from "../../runtime/regular.ts"
 import { parse as parseTokenizer, type Tokenizer } from "../../tokenizer/tokenizer.ts"
 import * as safetensors from "./safetensors.ts"
 import { make } from "./staticModel.ts"
@@ -19,7 +19,7 @@ const decodeConfig = Schema.decodeUnknownEither(
 
 /** Reads a file in one or two reads in another thread; readFile returns to this one for every half megabyte. */
 const readWhole = async (file: string): Promise<Buffer> => {
-  const handle = await fs.open(file)
+  const handle = await openRegular(file)
   try {
     const bytes = Buffer.allocUnsafeSlow((await handle.stat()).size)
     let length = 0

@@ -11,7 +11,8 @@ import * as SqliteBackups from "../../../src/Store/SqliteBackups.ts"
 import { temporaryFolder } from "../../folder.ts"
 import { opened as open } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-import { Backups, Store } from "../../../src/Store.ts"
+import { Backups, Examiner, Store } from "../../../src/Store.ts"
+import * as SqliteExaminer from "../../../src/Store/SqliteExaminer.ts"
 
 const put = (store: typeof Store.Service, text: string) =>
   store.put(defaultCollection, [document(text, { source: text.slice(0, 40).trim() })])
@@ -236,6 +237,38 @@ it.scoped("keeps as many backups as asked, the newest under the name itself", ()
     yield* close
   })
 )
+
+for (const [type, made] of [
+  ["trigger", "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents WHERE id <> new.id; END"],
+  [
+    "view",
+    "ALTER TABLE files RENAME TO held; CREATE VIEW files AS WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x FROM n) SELECT held.* FROM held, n"
+  ]
+] as const) {
+  it.scoped(`opens no index and restores no backup with a ${type}, which SQLite would run`, () =>
+    Effect.gen(function* () {
+      const { backups, filename, folder, target } = yield* place
+      const { close, store } = yield* open(filename)
+      yield* store.createCollection(defaultCollection, embedder)
+      yield* put(store, "first")
+      yield* backups.backup(target)
+      yield* close
+      for (const file of [filename, target]) change(file, made)
+      const says = new RegExp(`has a ${type}, which no Clew makes`)
+      assert.match((yield* Effect.flip(open(filename))).message, says)
+      assert.match((yield* Effect.flip(backups.check(target))).message, says)
+      assert.match((yield* Effect.flip(backups.backup(path.join(folder, "other.db")))).message, says)
+      fs.rmSync(filename)
+      assert.match((yield* Effect.flip(backups.restore(target))).message, says)
+      assert.isFalse(fs.existsSync(filename))
+      const { examine } = yield* Effect.provide(Examiner, SqliteExaminer.layer(target))
+      assert.deepStrictEqual(
+        (yield* examine(() => Effect.void)).map(({ detail, status }) => [status, says.test(detail)]),
+        [["fail", true]]
+      )
+    })
+  )
+}
 
 const change = (file: string, statement: string) => {
   const db = new Database(file)

@@ -2,8 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { strToU8, zipSync } from "fflate"
 import type { LoadedDocument } from "../../../src/files/Loader.ts"
+import { MarkdownWriter } from "../../../src/extraction/MarkdownWriter.ts"
 import * as Extractor from "../../../src/files/Loader/Extractor.ts"
 import { whyNot } from "../../../src/files/Loader/failure.ts"
+import { metadataFault } from "../../../src/model/Document.ts"
 import { fragment, markAt } from "../../../src/model/Locator.ts"
 import { pdfOf } from "./pdfOf.ts"
 import { document, fixture, inOrder, layer, load as loadBytes, related, zipped } from "./loading.ts"
@@ -711,6 +713,36 @@ it.layer(layer)("what stands around the text", (it) => {
       for (let depth = 0; depth < 9; depth++)
         nested = mixed(`b${depth}`, "Again", attached("message/rfc822", nested, '; filename="m.eml"'))
       assert.lengthOf(yield* load("b.eml", strToU8(nested)), 6)
+    })
+  )
+
+  it.effect("keeps of a mail to very many the first, so that its metadata is within the limits of all", () =>
+    Effect.gen(function* () {
+      const to = Array.from({ length: 3000 }, (_, n) => `Reader ${n} <reader-${n}@example.org>`).join(",\n ")
+      const { metadata } = document(yield* load("a.eml", strToU8(`From: a@b.c\nTo: ${to}\n\nFair wind\n`)))
+      assert.isUndefined(metadataFault(metadata))
+      assert.strictEqual((metadata["to"] as ReadonlyArray<string>)[0], "Reader 0 <reader-0@example.org>")
+      assert.strictEqual(metadata["from"], "a@b.c")
+    })
+  )
+
+  it.effect("a small file that shows one text many times fails beyond so many characters", () =>
+    Effect.gen(function* () {
+      const sheet = (rows: number) => {
+        const row = `<row>${'<c t="s"><v>0</v></c>'.repeat(50)}</row>`
+        return zipped({
+          "xl/workbook.xml": '<workbook><sheets><sheet name="S" r:id="r1"/></sheets></workbook>',
+          "xl/_rels/workbook.xml.rels": related(["r1", "worksheets/sheet1.xml"]),
+          "xl/sharedStrings.xml": `<sst><si><t>${"bees honey ".repeat(1800)}</t></si></sst>`,
+          "xl/worksheets/sheet1.xml": `<worksheet><sheetData>${row.repeat(rows)}</sheetData></worksheet>`
+        })
+      }
+      assert.isAbove(document(yield* load("a.xlsx", sheet(2))).content.length, 1_700_000)
+      const error = yield* Effect.flip(load("a.xlsx", sheet(12)))
+      assert.deepInclude(error, { reason: "it holds more than 10000000 characters of text", isLimit: true })
+      const writer = new MarkdownWriter()
+      for (let n = 0; n < 4; n++) writer.block("x".repeat(24_000_000))
+      assert.throws(() => writer.block("x".repeat(24_000_000)), "it holds more than 100000000 characters of text")
     })
   )
 

@@ -16,6 +16,7 @@ import {
 } from "./place.ts"
 import { StoreUnavailable } from "../../../Store.ts"
 import { belongs, markSql, walSalt, wasOverwritten } from "./marks.ts"
+import { retryBusy } from "../errors.ts"
 import { schemaVersion } from "../schema.ts"
 import { type Sql, first, only } from "../../sql/rows.ts"
 
@@ -174,6 +175,19 @@ export const inspect = (filename: string, mode: Mode): Effect.Effect<Inspected, 
     if (!(yield* trying(filename, () => belongs(filename, raw.fd)))) return yield* fail(strangeWal(filename))
     return { raw, header }
   })
+
+/** Refuses triggers and views, of which Clew makes none: SQLite would run what somebody else wrote into the file. */
+export const withoutPrograms = (sql: Sql, filename: string) =>
+  Effect.flatMap(
+    retryBusy(first<string>(sql, "SELECT type FROM sqlite_schema WHERE type IN ('trigger', 'view')")),
+    (type) =>
+      type === undefined
+        ? Effect.void
+        : fail(
+            `${filename} has a ${type}, which no Clew makes and which could change or delete documents, and was left ` +
+              `untouched; do not use it unless you know who wrote that, and why`
+          )
+  )
 
 type Checked<E = never> = Effect.Effect<void, E | SqlError | StoreUnavailable>
 
