@@ -179,7 +179,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
     const judged = ({ hit, sentence }: Pair, cosine: Option.Option<number>) => {
       const support = hasContent(sentence) ? supportOf(lexicalSupport(sentence, hit), cosine) : 0
       const { document, passage } = hit
-      const text = [document.title ?? "", ...passage.heading, passage.text].join("\n")
+      const text = [document.title ?? "", ...passage.heading, passage.text].join("\n\n")
       return { support, verdict: verdictOf({ sentence, passage: text, tableHeader: passage.tableHeader, support }) }
     }
 

@@ -1,9 +1,9 @@
 import { formatOfName } from "../chunking/format.ts"
-import { eachSentence } from "../chunking/sentences.ts"
 import { wellFormed } from "../model/kinds.ts"
 import { documentKey, type Hit } from "../model/SearchResult.ts"
 import { functionWords } from "../terms/languages.ts"
 import { queryTerms, terms } from "../terms/terms.ts"
+import { eachStated } from "./sentences.ts"
 
 /** A `[n]`, 【n】 or ［n］ in an answer, and the sentence it belongs to; UTF-16 offsets in the answer, end exclusive. */
 export interface CitationMark {
@@ -102,11 +102,11 @@ export const isCode = ({ document }: Hit): boolean => {
 
 /** The ends of an answer's sentences; a mark after a full stop belongs to the sentence that it ends. */
 const sentenceEnds = (answer: string): ReadonlyArray<number> => {
-  const blank = answer.replace(mark, ({ length }) => " ".repeat(length))
   const ends: Array<number> = []
-  for (const line of blank.matchAll(/[^\n]+/g)) {
-    eachSentence(blank, line.index, line.index + line[0].length, (end) => ends.push(end))
-  }
+  eachStated(
+    answer.replace(mark, ({ length }) => "\f".repeat(length)),
+    (end) => ends.push(end)
+  )
   return ends
 }
 
@@ -139,7 +139,7 @@ export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   const seen = withoutCode(answer)
   const plain = (from: number, to: number): string => {
     const sentence = replaced(answer.slice(from, to), seen.slice(from, to), mark, () => "")
-      .replace(/[ \t]+/g, " ")
+      .replace(/[ \t\r\n]+/g, " ")
       .replace(/ ([.!?,;])(?=\s|$)/g, "$1")
       .trim()
     return wellFormed(sentence.slice(0, longest))

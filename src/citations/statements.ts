@@ -1,4 +1,5 @@
 import { eachSentence } from "../chunking/sentences.ts"
+import { capitalised } from "./sentences.ts"
 
 /** A sentence, a table's row with its column names, steps, a list with the sentence before it, or a term's explanation. */
 export interface Statement {
@@ -155,6 +156,7 @@ export const statementsOf = (
   const fits = (text: string): boolean =>
     text.length <= bounds.max && (text.length >= shortest || isShortSentence(text)) && text !== ""
   const lines = linesOf(text)
+  const capitals = capitalised(text)
   // Rows need no bars around them if a delimiter says that they are rows.
   const isTable = lines.some(({ text }) => isDelimiter(text) && text.includes("|"))
   const kindOf = (line: string): Kind => (isTable && line.includes("|") ? "table" : kindOfLine(line))
@@ -172,7 +174,7 @@ export const statementsOf = (
 
   const sentences = (from: number, to: number): void => {
     let at = from
-    eachSentence(text, from, to, (end) => {
+    eachSentence(capitals, from, to, (end) => {
       const said = plain(text.slice(at, end).replace(/^\s*(?:[-*+•>]|\d{1,3}[.)])\s+/, ""))
       lastText = at
       // What goes on in a list below is not said yet.
@@ -224,7 +226,7 @@ export const statementsOf = (
       let from = 0
       let first = ""
       const rest: Array<string> = []
-      eachSentence(said, 0, said.length, (end) => {
+      eachSentence(capitalised(said), 0, said.length, (end) => {
         const sentence = said.slice(from, end).trim()
         from = end
         // A term's definition comes first, with what only goes on; each other sentence is separate, with the term.

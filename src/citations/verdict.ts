@@ -1,8 +1,8 @@
 import { lazily } from "../model/lazily.ts"
 import type { Verdict } from "../model/SearchResult.ts"
-import { eachSentence } from "../chunking/sentences.ts"
 import { languageOf } from "../terms/languages.ts"
 import { terms } from "../terms/terms.ts"
+import { eachStated } from "./sentences.ts"
 import { denies, relation } from "./verdict/stated.ts"
 import { between, content, isIdentifier, numbersOf, tokensOf } from "./verdict/words.ts"
 
@@ -20,15 +20,13 @@ const shareOf = (wanted: ReadonlyArray<string>, there: ReadonlySet<string>): num
 /** The passage's sentence that is closest to the claim, and its share of the claim's terms. */
 const nearest = (claim: ReadonlyArray<string>, text: string) => {
   let best = { text: "", share: 0 }
-  for (const paragraph of text.matchAll(/[^\n]+/g)) {
-    let from = paragraph.index
-    eachSentence(text, from, from + paragraph[0].length, (end) => {
-      const sentence = text.slice(from, end)
-      const share = shareOf(claim, new Set(terms(sentence)))
-      if (share > best.share) best = { text: sentence, share }
-      from = end
-    })
-  }
+  let from = 0
+  eachStated(text, (end) => {
+    const sentence = text.slice(from, end)
+    const share = shareOf(claim, new Set(terms(sentence)))
+    if (share > best.share) best = { text: sentence, share }
+    from = end
+  })
   return best
 }
 

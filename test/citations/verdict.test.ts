@@ -28,6 +28,16 @@ describe("verdictOf", () => {
     assert.strictEqual(verdict(sentence), wanted)
   })
 
+  it("a sentence that begins with code is one of its own, and one goes on in the next line", () => {
+    const flags =
+      "`--force` overwrites the file\nwithout asking. `--dry-run` prints what would change and writes\nnothing."
+    const verdict = (sentence: string) => verdictOf({ passage: flags, sentence, support: 0.8 })
+    assert.strictEqual(verdict("`--dry-run` prints what would change and writes nothing."), "mentioned")
+    assert.notStrictEqual(verdict("`--dry-run` overwrites the file without asking."), "mentioned")
+    assert.notStrictEqual(verdict("`--force` writes nothing."), "mentioned")
+    assert.strictEqual(verdict("`--force` never overwrites the file without asking."), "contradicted")
+  })
+
   it("takes a number without its zero for the same", () => {
     const verdict = (sentence: string) =>
       verdictOf({ passage: "The threshold is .85 by default. The pause is -.5 to .25s.", sentence, support: 0.8 })
