@@ -1,5 +1,6 @@
 import type { Hit, Quote } from "../model/SearchResult.ts"
 import { longestPair, pointsBack, type Statement, statementsOf } from "./statements.ts"
+import { functionWords, languageOf } from "../terms/languages.ts"
 import { message } from "../terms/pasted.ts"
 import { splitQuery, terms } from "../terms/terms.ts"
 
@@ -109,11 +110,28 @@ const fitting = (query: string, subject: ReadonlySet<string>) => {
   }
 }
 
-/** Names in the question, without any of which there is no answer: words with a capital within a sentence. */
-const namesIn = (query: string): ReadonlyArray<string> =>
-  [...query.matchAll(/[\p{L}\p{N}_-]+/gu)]
-    .filter(({ 0: word, index }) => (/^\p{Lu}/u.test(word) && index > 0 ? word !== "I" : /^\p{L}+\p{Lu}/u.test(word)))
-    .flatMap(({ 0: word }) => terms(word))
+/**
+ * Names in the question, without any of which there is no answer: words with a capital within a line. In German and in
+ * titles, where other words have one too, only those with a capital within the word.
+ */
+const namesIn = (query: string): ReadonlyArray<string> => {
+  const words = query.match(/(?<![\p{L}\p{N}])\p{L}\p{Ll}{2,}(?![\p{L}\p{N}])/gu) ?? []
+  const telling = words.filter((word) => !functionWords.has(word.toLowerCase()))
+  const isTitle = telling.length > 2 && telling.every((word) => /^\p{Lu}/u.test(word))
+  const isName = !isTitle && languageOf(query) !== "de"
+  return query
+    .split("\n")
+    .flatMap((line) =>
+      [...line.matchAll(/[\p{L}\p{N}_-]+/gu)]
+        .filter(({ 0: word, index }) =>
+          isName && index > 0 && /^\p{Lu}/u.test(word) ? word !== "I" : /\p{L}\p{Lu}/u.test(word)
+        )
+        .flatMap(({ 0: word }) => terms(word))
+    )
+}
+
+/** Names that only code has: an option, a key, what is marked as code. */
+const codeName = /`[^`\s]{1,100}`|(?<![\w.-])(?:--[a-z][\w-]*|[a-z][a-z\d]*(?:_|\.(?=[a-z]{4}))[\w.]*\w)/gi
 
 /** A value or a scrap of code, without what it belongs to. */
 const isBare = (text: string): boolean => text.length < 60 && /^\W*(?:default|type|values?)\b\W*:/i.test(text)
@@ -203,6 +221,9 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     .filter(({ has }) => required.every((name) => has.has(name)))
     .flatMap((passage) => passage.candidates)
   if (names.length > 0 && naming.length === 0) return []
+  const isHeld = (name: string) =>
+    hits.some(({ passage: { heading, text } }) => [...heading, text].join("\n").toLowerCase().includes(name))
+  if (query.match(codeName)?.some((name) => !isHeld(name.replaceAll("`", "").toLowerCase()))) return []
   const has = (term: string) => (candidate: Candidate) => candidate.terms.has(term) || candidate.context.has(term)
   const weights = new Map<string, number>()
   for (const term of wanted) {

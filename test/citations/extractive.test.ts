@@ -226,6 +226,22 @@ describe("extract", () => {
     assert.include(best("how long are log entries kept", hit({ text })), "90 days")
   })
 
+  it("a capital that other words have too names nothing", () => {
+    const vue = hit({ text: "To get started with a project, run `npm create vue@latest` and install." })
+    const rust = hit({ text: "Im optimierten Build hat `opt-level` den Wert 3, wenn nichts anderes gesetzt ist." })
+    assert.notStrictEqual(best("How Do I Create a New Project and Get Started With It, Dear Reader?", vue), "")
+    assert.notStrictEqual(best("Welche Zahl hat opt-level im optimierten Build?", rust), "")
+    assert.strictEqual(best("how do I create a new Angular project and get started?", vue), "")
+    assert.strictEqual(best("How Do I Create a New Project and Get Started With AngularJS?", vue), "")
+  })
+
+  it("has nothing to say of a name in code that no passage holds", () => {
+    const push = hit({ text: "`git push --force` overwrites what others pushed, and never retries what failed." })
+    assert.notStrictEqual(best("what does git push --force overwrite", push), "")
+    for (const name of ["--retry-count", "`retry`", "push.retries", "push_retries"])
+      assert.strictEqual(best(`what does git push with ${name} overwrite`, push), "", name)
+  })
+
   it("does not say the same twice", () => {
     const quotes = extract("spring tide", [tides, tides, tides])
     assert.lengthOf(quotes, 1)
