@@ -280,17 +280,22 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
 
 /**
  * The hits behind an answer without a model, as many as `hits`, in their order, and its quotes, numbered by them. What
- * answers best may be one of `further`, found after them; it takes the place of the last ones that say nothing.
+ * answers best may be one of `further`, found after them; it takes the place of the last ones that say nothing. Further
+ * queries name what the question refers to; if nothing has enough of all, the question alone decides.
  */
 export const quoting = (
-  query: string,
+  queries: readonly [string, ...ReadonlyArray<string>],
   hits: ReadonlyArray<Hit>,
   further: ReadonlyArray<Hit>
 ): { readonly hits: ReadonlyArray<Hit>; readonly quotes: ReadonlyArray<Quote> } => {
   const all = [...hits, ...further]
-  const quotes = extract(query, all)
+  const chosen = (from: ReadonlyArray<Hit>) => {
+    const quotes = extract(queries.join("\n"), from)
+    return quotes.length > 0 || queries.length === 1 ? quotes : extract(queries[0], from)
+  }
+  const quotes = chosen(all)
   const quoted = new Set(quotes.map(({ n }) => n - 1))
-  if (quoted.size > hits.length) return { hits, quotes: extract(query, hits) }
+  if (quoted.size > hits.length) return { hits, quotes: chosen(hits) }
   let free = hits.length - quoted.size
   const kept = [...all.keys()].filter((at) => quoted.has(at) || free-- > 0)
   return {

@@ -185,7 +185,7 @@ describe("extract", () => {
     const of = (name: string) => hit({ source: `${name}.md`, text: `The refspec of ${name} is long.` })
     const a = of("a")
     const glossary = hit({ source: "glossary.md", text: "refspec::\n\tA mapping between remote and local refs.\n" })
-    const { hits, quotes } = quoting("what is a refspec", [a, of("b")], [of("c"), glossary])
+    const { hits, quotes } = quoting(["what is a refspec"], [a, of("b")], [of("c"), glossary])
     assert.deepStrictEqual(hits, [a, glossary])
     assert.include(
       quotes.map(({ n, text }) => `${n} ${text}`),
@@ -240,6 +240,20 @@ describe("extract", () => {
     assert.notStrictEqual(best("what does git push --force overwrite", push), "")
     for (const name of ["--retry-count", "`retry`", "push.retries", "push_retries"])
       assert.strictEqual(best(`what does git push with ${name} overwrite`, push), "", name)
+  })
+
+  it("further queries name what the question refers to, and leave alone what answers without them", () => {
+    const bake = hit({ text: "# Bread\n\nBread is baked at 220 degrees for 35 minutes. It is eaten cold." })
+    const texts = (...queries: readonly [string, ...Array<string>]) =>
+      quoting(queries, [bake, tides], []).quotes.map(({ text }) => text)
+    assert.deepStrictEqual(texts("how long?"), [])
+    assert.deepStrictEqual(texts("how long?", "how long is bread baked"), [
+      "Bread is baked at 220 degrees for 35 minutes."
+    ])
+    assert.include(
+      texts("when is the spring tide highest", "orbital syzygy perigee resonance"),
+      tides.passage.text.split("\n\n")[2]
+    )
   })
 
   it("does not say the same twice", () => {
