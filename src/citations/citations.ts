@@ -120,6 +120,9 @@ const numbersOf = (inside: string): ReadonlyArray<number> =>
       : Array.from({ length: last - first + 1 }, (_, i) => first + i)
   })
 
+/** Marks, with the brackets around them: "(Source: [1], [2])". */
+const marked = /\((?:\p{L}{1,12}:?)?[ ,;]*\0[ ,;\0]*\)|\0/gu
+
 const contentTerms = (text: string): ReadonlyArray<string> =>
   queryTerms(text).filter((term) => !functionWords.has(term))
 
@@ -138,7 +141,8 @@ export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   const ends = sentenceEnds(answer)
   const seen = withoutCode(answer)
   const plain = (from: number, to: number): string => {
-    const sentence = replaced(answer.slice(from, to), seen.slice(from, to), mark, () => "")
+    const sentence = replaced(answer.slice(from, to), seen.slice(from, to), mark, () => "\0")
+      .replace(marked, "")
       .replace(/[ \t\r\n]+/g, " ")
       .replace(/ ([.!?,;])(?=\s|$)/g, "$1")
       .trim()

@@ -101,6 +101,10 @@ const namesClaimed = (sentence: string, isEnglish: boolean): ReadonlyArray<strin
     (word, at) => isIdentifier(word) || (isEnglish && at > 0 && /^\p{Lu}\p{L}/u.test(word) && word !== "I")
   )
 
+/** What leads to a statement and says nothing of its own. */
+const lead =
+  /^\W{0,4}(?:(?:answer:|yes,)\W{0,4}|(?:according to|based on|as (?:stated|described|mentioned|said) in)(?: (?:the|this|given|provided|passages?|contexts?|sources?|documents?|documentation|texts?|information)){0,5}, )/i
+
 export interface Evidence {
   readonly sentence: string
   /** The passage, with its title and headings. */
@@ -115,7 +119,8 @@ export interface Evidence {
  * Checks a sentence against a passage. Its numbers and names must occur there. It must not state what the passage
  * negates, or negate what the passage states. Otherwise the verdict follows the support by its words and meaning.
  */
-export const verdictOf = ({ passage, sentence, support, tableHeader }: Evidence): Verdict => {
+export const verdictOf = ({ passage, sentence: whole, support, tableHeader }: Evidence): Verdict => {
+  const sentence = whole.replace(lead, "")
   const claimed = content(sentence)
   const there = new Set(terms(passage))
   const [own, its] = [languageOf(sentence), languageOf(passage)]

@@ -73,6 +73,15 @@ describe("citationMarks", () => {
     )
   })
 
+  it("takes the brackets around marks for part of them", () => {
+    for (const cited of ["(Source: [1])", "([1])", "(see [1])"])
+      assert.deepStrictEqual(marks(`Call f() (twice) ${cited}.`), [[1, "Call f() (twice)."]])
+    assert.deepStrictEqual(marks("Ice creeps (Sources: [1], [2])."), [
+      [1, "Ice creeps."],
+      [2, "Ice creeps."]
+    ])
+  })
+
   it("a mark on a line of its own belongs to the sentence before it", () => {
     assert.deepStrictEqual(marks("Lava flows.\n\n[2]\n"), [[2, "Lava flows."]])
     assert.deepStrictEqual(marks("[1]"), [[1, ""]])
