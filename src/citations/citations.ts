@@ -4,6 +4,7 @@ import { documentKey, type Hit } from "../model/SearchResult.ts"
 import { functionWords } from "../terms/languages.ts"
 import { queryTerms, terms } from "../terms/terms.ts"
 import { eachStated } from "./sentences.ts"
+import { isTitle } from "./statements.ts"
 
 /** A `[n]`, 【n】 or ［n］ in an answer, and the sentence it belongs to; UTF-16 offsets in the answer, end exclusive. */
 export interface CitationMark {
@@ -43,7 +44,8 @@ const fenced = (text: string) => {
     const rest = line.slice(indented.length)
     const wasOpen = open !== undefined
     if (open === undefined && !isIndented) {
-      if (mark !== "" && !(mark.startsWith("`") && rest.includes("`"))) open = { mark, at }
+      const isFence = !(mark.startsWith("`") ? rest.includes("`") : isTitle(lines[at - 2], lines[at - 1], line))
+      if (mark !== "" && isFence) open = { mark, at }
     } else if (open !== undefined && mark.startsWith(open.mark) && rest.trim() === "") open = undefined
     seen.push(wasOpen || open !== undefined || isIndented ? blank(line) : line)
   }

@@ -12,6 +12,8 @@ const begins = /^\s*(?:[-*+•]\s|\d{1,3}[.)]\s|[>#|]|`{3}|~{3})|^\f/
 /** A line that ends something: a heading, a row, a statement of code, a full stop, two spaces, a mark after it. */
 const ends = /^\s*(?:#|\||\*\*[^*]{1,200}\*\*\s?$)|[|;{}.!?:\u2026\u3002\uff01\uff1f]["'”’)\]*_]{0,3}\s?$|\s\s$|\f\s?$/
 const fence = /^\s*(?:`{3}|~{3})/
+/** AsciiDoc's and reStructuredText's line below a title. */
+const underline = /^~+\s?$/
 
 /**
  * Calls `visit` with the ends of a text's sentences, in order. A sentence goes on in the next line, unless one ends or
@@ -24,7 +26,7 @@ export const eachStated = (text: string, visit: (end: number) => void): void => 
   let from = 0
   let at = 0
   for (const line of text.split("\n")) {
-    const isFence = fence.test(line)
+    const isFence: boolean = fence.test(line) && !(isOpen && underline.test(line))
     if (isFence) isCode = !isCode
     const isEmpty = !/[\p{L}\p{N}]/u.test(line)
     if (!isOpen || isEmpty || begins.test(line)) {

@@ -92,12 +92,11 @@ const unseen =
 /** The line below a title of the length of that line. */
 const underline = /^(?:={4,}|-{4,}|~{4,}|\^{4,}|\+{4,})\s*$/
 
-/** Whether the line after a single line of text makes it a heading. */
-const isTitle = (lines: ReadonlyArray<Line>, at: number): boolean => {
-  const text = lines[at]!.text.trim()
-  const below = lines[at + 1]?.text ?? ""
-  const isAlone = at === 0 || lines[at - 1]!.text.trim() === "" || unseen.test(lines[at - 1]!.text)
-  return isAlone && text !== "" && underline.test(below) && Math.abs(below.trim().length - text.length) <= 2
+/** Whether the line below a single line of text makes it a heading. */
+export const isTitle = (above = "", line = "", below = ""): boolean => {
+  const text = line.trim()
+  const isAlone = above.trim() === "" || unseen.test(above)
+  return isAlone && /[^:]$/.test(text) && underline.test(below) && Math.abs(below.trim().length - text.length) <= 2
 }
 
 /** The items of a list, each on one line unless it has code. */
@@ -201,7 +200,7 @@ export const statementsOf = (
     if (kind === "heading") {
       under = heading.exec(line.text)![1]!
       isFirst = true
-    } else if ((kind === "text" || kind === "term") && isTitle(lines, at)) {
+    } else if ((kind === "text" || kind === "term") && isTitle(lines[at - 1]?.text, line.text, lines[at + 1]?.text)) {
       under = line.text.trim()
       isFirst = true
       to = at + 2

@@ -198,6 +198,13 @@ describe("withoutMarks", () => {
     assert.strictEqual(withoutMarks(text), wanted)
   })
 
+  it("takes the line below a title for no fence", () => {
+    assert.strictEqual(withoutMarks("Lamps\n~~~~~\n\nThey burn oil [1].\n"), "Lamps\n~~~~~\n\nThey burn oil (1).\n")
+    assert.strictEqual(openFence("Lamps\n~~~~~\nThey burn oil"), undefined)
+    assert.strictEqual(openFence("Like this:\n\n~~~~~\na[1]"), "~~~~~")
+    assert.deepStrictEqual(marks("Lamps\n~~~~~\nThey burn\noil [1]."), [[1, "They burn oil."]])
+  })
+
   it("takes a text that begins in code for code up to its fence", () => {
     const fence = openFence("Ports [1]:\n\n````yaml\n```\na: [1]")
     assert.strictEqual(fence, "````")
