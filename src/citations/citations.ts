@@ -90,10 +90,11 @@ export const withoutMarks = (text: string, fence?: string): string =>
 /** The same of a quote that is part of an answer: nothing of it is taken for a citation. */
 export const withoutCitations = (text: string): string => replaced(text, withoutCode(text), mark, rounded)
 
-/** Whether a passage of several has marks, but may begin in code that begins before it. */
+/** Whether a passage of several may begin in code that begins before it, and has marks or the end of the code. */
 export const isUnsure = (hit: Hit): boolean => {
   const { ordinal, text } = hit.passage
-  return ordinal > 0 && !isCode(hit) && (withoutMarks(text) !== text || withoutCitations(text) !== text)
+  if (ordinal === 0 || isCode(hit)) return false
+  return openFence(text) !== undefined || withoutMarks(text) !== text || withoutCitations(text) !== text
 }
 
 /** Whether a passage is of a file of code or data, in which numbers in brackets are no reference marks. */

@@ -1,4 +1,6 @@
 import type { Hit, Quote } from "../model/SearchResult.ts"
+import { openFence } from "./citations.ts"
+import { capitalised } from "./sentences.ts"
 import { longestPair, pointsBack, type Statement, statementsOf } from "./statements.ts"
 import { functionWords, languageOf } from "../terms/languages.ts"
 import { message } from "../terms/pasted.ts"
@@ -141,6 +143,9 @@ const withoutId = (heading: string): string => {
   return at > 0 && heading.trimEnd().endsWith("}") ? heading.slice(0, at).trimEnd() : heading
 }
 
+/** What a sentence, or a passage that is not the first, does not begin with. */
+const beginsWithin = /^[\p{Ll},;)]/u
+
 /**
  * Statements that can be read by themselves: a sentence that points back follows the one before it, or its heading, and
  * is left out if there is neither.
@@ -196,19 +201,23 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
   const query = message(asked)
   const wanted = new Set(splitQuery(query).content)
   const fit = fitting(query, wanted)
-  const passages = hits.map(({ document, passage, relevance }, index) => {
+  const passages = hits.map(({ document, fence, passage, relevance }, index) => {
     const above = [document.title ?? "", ...passage.heading]
     const nearest = passage.heading.at(-1) ?? document.title ?? ""
-    const candidates = readable(statementsOf(passage.text, passage.tableHeader), nearest).map(
-      (statement): Candidate => ({
-        ...statement,
-        n: index + 1,
-        weight: weightOf(index + 1, relevance),
-        terms: new Set(terms(statement.text)),
-        context: new Set(terms([...above, statement.heading].join("\n"))),
-        fit: fit(statement, nearest)
-      })
-    )
+    // Of code that begins in a passage before, only what follows is a statement.
+    const endsCode = fence !== undefined && openFence(passage.text) !== undefined
+    const stated = statementsOf(endsCode ? `${fence}\n${passage.text}` : passage.text, passage.tableHeader)
+    const [first] = stated
+    const isCut =
+      passage.ordinal > 0 && first?.kind === "sentence" && first.at === 0 && beginsWithin.test(capitalised(first.text))
+    const candidates = readable(isCut ? stated.slice(1) : stated, nearest).map((statement): Candidate => ({
+      ...statement,
+      n: index + 1,
+      weight: weightOf(index + 1, relevance),
+      terms: new Set(terms(statement.text)),
+      context: new Set(terms([...above, statement.heading].join("\n"))),
+      fit: fit(statement, nearest)
+    }))
     return { candidates, has: new Set(terms([...above, passage.text].join("\n"))) }
   })
   // The question is about its names: passages without them only share its other words.

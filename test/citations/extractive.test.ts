@@ -256,6 +256,22 @@ describe("extract", () => {
     )
   })
 
+  it("quotes no rest of a sentence, nor of code, that begins in the passage before", () => {
+    const later = (text: string, fence?: string): Hit => {
+      const it = hit({ text })
+      return { ...it, passage: { ...it.passage, ordinal: 3 }, ...(fence !== undefined && { fence }) }
+    }
+    const rest = "will protect the remote ref from a push that overwrites it."
+    assert.strictEqual(best("protect remote ref overwrites", later(rest)), "")
+    assert.strictEqual(best("protect remote ref overwrites", hit({ text: rest })), rest)
+    assert.notStrictEqual(best("protect remote ref overwrites", later(`\`--force\` ${rest}`)), "")
+    const code = "watch nested property object deep;\n```\n\nTo watch a nested property, the object has a getter."
+    assert.deepStrictEqual(
+      extract("watch a nested property of an object", [later(code, "```")]).map(({ text }) => text),
+      ["To watch a nested property, the object has a getter."]
+    )
+  })
+
   it("does not say the same twice", () => {
     const quotes = extract("spring tide", [tides, tides, tides])
     assert.lengthOf(quotes, 1)
