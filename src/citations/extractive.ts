@@ -143,6 +143,9 @@ const withoutId = (heading: string): string => {
   return at > 0 && heading.trimEnd().endsWith("}") ? heading.slice(0, at).trimEnd() : heading
 }
 
+/** A heading that is a name in code: `onMounted()`, `v-bind`, `app.mount()`. */
+const nameOnly = /^`?(?:v-[\w-]+|[a-z]+[A-Z]\w*|[a-zA-Z]\w*(?:[._][a-zA-Z]\w*|(?=\(\))))(?:\(\))?`?$/
+
 /** What a sentence, or a passage that is not the first, does not begin with. */
 const beginsWithin = /^[\p{Ll},;)]/u
 
@@ -161,6 +164,9 @@ const readable = (statements: ReadonlyArray<Statement>, nearest: string): Readon
     const under = withoutId(heading === "" ? nearest : heading)
     const headed = { ...statement, kind: "row" as const, text: `${under}: ${text}` }
     if (isBare(text)) return under === "" ? [] : [headed]
+    const isOfName =
+      isFirst && kind === "sentence" && nameOnly.test(under) && !text.includes(under.replace(/[`()]/g, ""))
+    if (isOfName) return [{ ...headed, kind: "definition" }]
     if (!pointsBack.test(text)) return [statement]
     const follows =
       previous?.kind === "sentence" && previous.heading === heading && at - previous.at < previous.text.length + 40

@@ -33,6 +33,9 @@ const fence = /^\s*(?:```|~~~|-{4,}\s*$|\.{4,}\s*$)/
 const isDelimiter = (line: string): boolean => line.includes("---") && /^[|:\s-]+$/.test(line)
 const item = /^\s*(?:[-*+•]|(\d{1,3})[.)]|\.)\s+\S/
 
+/** The term in code that a list's item explains: "- `x`: …". */
+const itemTerm = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\*\*)?(`[^`]{1,60}`)(?:\*\*)?:/
+
 /** The term of a description list: AsciiDoc's `term::`, with the rest of the line. */
 const termOf = (line: string): { readonly term: string; readonly rest: string } | undefined => {
   const text = line.trim()
@@ -266,7 +269,16 @@ export const statementsOf = (
       for (let from = 0; from < block.length;) {
         let next = from + 1
         while (next < block.length && !item.test(block[next]!.text)) next++
+        const first = found.length
         sentences(block[from]!.at, after(at + next))
+        // What follows the first sentence of a term's item is about the term too.
+        const term = itemTerm.exec(block[from]!.text)?.[1]
+        if (term !== undefined) {
+          for (const it of found.splice(first + 1)) {
+            const isBare = it.kind === "sentence" && !it.text.includes(term)
+            found.push(isBare ? { ...it, kind: "definition", text: `${term}: ${it.text}` } : it)
+          }
+        }
         from = next
       }
     } else if (kind === "text") {

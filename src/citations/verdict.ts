@@ -120,7 +120,9 @@ export interface Evidence {
  * negates, or negate what the passage states. Otherwise the verdict follows the support by its words and meaning.
  */
 export const verdictOf = ({ passage, sentence: whole, support, tableHeader }: Evidence): Verdict => {
-  const sentence = whole.replace(lead, "")
+  const isHeading = (label: string) =>
+    passage.split("\n\n").some((part) => part === label || part.startsWith(`${label} {#`))
+  const sentence = whole.replace(lead, "").replace(/^([^\n:]{1,120}): /, (all, label) => (isHeading(label) ? "" : all))
   const claimed = content(sentence)
   const there = new Set(terms(passage))
   const [own, its] = [languageOf(sentence), languageOf(passage)]

@@ -212,7 +212,10 @@ describe("extract", () => {
       text: "## nextTick()\n\nA utility for waiting until the page is drawn.\n\nOther things follow here as well.",
       heading: ["General", "nextTick()"]
     })
-    assert.strictEqual(best("what does nextTick do", section), "A utility for waiting until the page is drawn.")
+    assert.strictEqual(
+      best("what does nextTick do", section),
+      "nextTick(): A utility for waiting until the page is drawn."
+    )
   })
 
   it("answers nothing where no passage names what the question names", () => {
@@ -269,6 +272,25 @@ describe("extract", () => {
     assert.deepStrictEqual(
       extract("watch a nested property of an object", [later(code, "```")]).map(({ text }) => text),
       ["To watch a nested property, the object has a getter."]
+    )
+  })
+
+  it("names the term of a list's item, and the name in code that is the heading", () => {
+    const classes = hit({
+      text: "- `v-enter-from`: Starting state for enter. Added before the element is inserted.\n- `v-leave`: Ending state."
+    })
+    assert.strictEqual(
+      best("which class is added before an element is inserted", classes),
+      "`v-enter-from`: Added before the element is inserted."
+    )
+    const text = "Called right before a component is to be unmounted."
+    assert.strictEqual(
+      best("which hook is called right before a component is unmounted", hit({ text, heading: ["beforeUnmount"] })),
+      `beforeUnmount: ${text}`
+    )
+    assert.strictEqual(
+      best("which hook is called right before a component is unmounted", hit({ text, heading: ["Hooks"] })),
+      text
     )
   })
 
