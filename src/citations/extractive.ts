@@ -216,10 +216,11 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     const [first] = stated
     const isCut =
       passage.ordinal > 0 && first?.kind === "sentence" && first.at === 0 && beginsWithin.test(capitalised(first.text))
-    const candidates = readable(isCut ? stated.slice(1) : stated, nearest).map((statement): Candidate => ({
+    const candidates = readable(stated, nearest).map((statement): Candidate => ({
       ...statement,
       n: index + 1,
-      weight: weightOf(index + 1, relevance),
+      // The rest of a sentence is no quote, but has what the passage is about.
+      weight: isCut && statement.at === 0 ? 0 : weightOf(index + 1, relevance),
       terms: new Set(terms(statement.text)),
       context: new Set(terms([...above, statement.heading].join("\n"))),
       fit: fit(statement, nearest)
