@@ -144,7 +144,7 @@ const withoutId = (heading: string): string => {
 }
 
 /** A heading that is a name in code: `onMounted()`, `v-bind`, `app.mount()`. */
-const nameOnly = /^`?(?:v-[\w-]+|[a-z]+[A-Z]\w*|[a-zA-Z]\w*(?:[._][a-zA-Z]\w*|(?=\(\))))(?:\(\))?`?$/
+const nameOnly = /^`?(?:v-[\w-]+|(?:[a-z]+[A-Z]\w*|[a-zA-Z][a-zA-Z\d]*[._][a-zA-Z][\w.]*)(?:\(\))?|[a-zA-Z]\w*\(\))`?$/
 
 /** What a sentence, or a passage that is not the first, does not begin with. */
 const beginsWithin = /^[\p{Ll},;)]/u
