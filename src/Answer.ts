@@ -93,7 +93,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       })
 
     const ask = Effect.fn("Answer.ask")(function* (request: AskRequest) {
-      const { history = [], model, query, temperature } = request
+      const { history = [], model, queries = [], query, temperature } = request
       const room = yield* Effect.cached(
         Effect.map(llm.window(model), (window) => {
           if (window === undefined) return { history }
@@ -116,7 +116,9 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       const { alsoSearched, degraded, fits, found, further = [], fusion, hint, mode, omitted, readAs } = outcome
       const { system, user, weak } = outcome
       const { hits, quotes } =
-        identity.backend === "extractive" ? quoting(query, outcome.hits, further) : { ...outcome, quotes: undefined }
+        identity.backend === "extractive"
+          ? quoting([query, ...queries], outcome.hits, further)
+          : { ...outcome, quotes: undefined }
       return {
         hits,
         mode,
@@ -179,7 +181,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
     const judged = ({ hit, sentence }: Pair, cosine: Option.Option<number>) => {
       const support = hasContent(sentence) ? supportOf(lexicalSupport(sentence, hit), cosine) : 0
       const { document, passage } = hit
-      const text = [document.title ?? "", ...passage.heading, passage.text].join("\n")
+      const text = [document.title ?? "", ...passage.heading, passage.text].join("\n\n")
       return { support, verdict: verdictOf({ sentence, passage: text, tableHeader: passage.tableHeader, support }) }
     }
 

@@ -18,6 +18,7 @@ import { defaultCollection } from "../src/model/Collection.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { charactersOf, tokensOf, usualRates } from "../src/tokenizer/tokens.ts"
 import { embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
+import { hit } from "./hits.ts"
 import { Indexer } from "../src/Indexer.ts"
 import * as Sqlite from "../src/Store/Sqlite.ts"
 
@@ -223,6 +224,20 @@ it.effect("what quotes without a model has no window to fit into", () =>
         assert.lengthOf(asked[0]!.hits, 1)
       }).pipe(Effect.provide(layer))
     }
+  })
+)
+
+it.effect("a quote of a passage's first sentence is mentioned, in any language", () =>
+  Effect.gen(function* () {
+    const { layer } = yield* make
+    yield* Effect.gen(function* () {
+      const { verify } = yield* Answer
+      const dog = hit({ title: "Hunde", heading: ["Nachts"], text: "Der Hund des Nachbarn bellt in der Nacht." })
+      for (const quote of [`“${dog.passage.text}” [1]`, `Nachts: ${dog.passage.text} [1]`]) {
+        const [{ verdict } = { verdict: undefined }] = yield* verify(quote, [dog])
+        assert.strictEqual(verdict, "mentioned")
+      }
+    }).pipe(Effect.provide(layer))
   })
 )
 

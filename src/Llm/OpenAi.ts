@@ -58,7 +58,7 @@ const Fragment = Schema.parseJson(
     choices: perhaps(
       Schema.Array(
         Schema.Struct({
-          delta: perhaps(Schema.Struct({ content: perhaps(Schema.String) })),
+          delta: perhaps(Schema.Struct({ content: perhaps(Schema.String), refusal: perhaps(Schema.String) })),
           finish_reason: perhaps(Schema.String)
         })
       )
@@ -108,7 +108,7 @@ const read = ({ data, event }: Pick<Sse.Event, "data" | "event">): Either.Either
   }
   // Some servers close the stream after the finish reason, without the closing event.
   return Either.right({
-    text: choice?.delta?.content ?? "",
+    text: choice?.delta?.content || choice?.delta?.refusal || "",
     isCut: reason === "length",
     ends: Boolean(reason),
     isLast: false,

@@ -114,12 +114,12 @@ const tooLong = /context.{0,10}(?:length|size|window)|too (?:long|large)|maximum
 /** Whether the server refuses a prompt that is longer than the model's window. */
 export const isTooLong = ({ reason, status }: Passing): boolean => status !== undefined && tooLong.test(reason)
 
-/** The reason of a failure, with what to do if the prompt is too long, or the server was still busy after all retries. */
+/** The reason of a failure, with what to do if the prompt is too long, or the server is busy. */
 export const reasonOf = (error: Passing): string =>
   isTooLong(error)
     ? `${error.reason}; lower llm.context_tokens to the model's window, or llm.max_tokens`
     : isBusy(error)
-      ? `${error.reason}; this has lasted for several attempts: ask again later, or ask another model`
+      ? `${error.reason}; ask again later, or ask another model`
       : error.reason
 
 /** The model, and its limits. */

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
 import { flag, int, list, number, text, within } from "../model/fields.ts"
 import { ViaStep } from "../model/Graph.ts"
-import { mustBeObject, mustHaveLength } from "../model/kinds.ts"
+import { mustBeList, mustBeObject, mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { SearchRequest } from "../model/Query.ts"
 import { freshness, place, provenance, CitationVerdict } from "../model/SearchResult.ts"
@@ -46,7 +46,7 @@ const History = Schema.Array(
     message: mustBeObject("a message")
   })
 ).pipe(
-  Schema.maxItems(historyLimits.messages),
+  Schema.maxItems(historyLimits.messages, { message: mustBeList("history", "messages", historyLimits.messages) }),
   Schema.annotations({
     description: `What was asked and answered before, at most ${historyLimits.messages} messages: the model sees the newest that fit into half of its window. It is not searched for: for that, name what the question refers to in queries`
   })

@@ -1,9 +1,10 @@
 import { formatOfName } from "../chunking/format.ts"
-import { eachSentence } from "../chunking/sentences.ts"
 import { wellFormed } from "../model/kinds.ts"
 import { documentKey, type Hit } from "../model/SearchResult.ts"
 import { functionWords } from "../terms/languages.ts"
 import { queryTerms, terms } from "../terms/terms.ts"
+import { eachStated } from "./sentences.ts"
+import { isTitle } from "./statements.ts"
 
 /** A `[n]`, 【n】 or ［n］ in an answer, and the sentence it belongs to; UTF-16 offsets in the answer, end exclusive. */
 export interface CitationMark {
@@ -43,7 +44,8 @@ const fenced = (text: string) => {
     const rest = line.slice(indented.length)
     const wasOpen = open !== undefined
     if (open === undefined && !isIndented) {
-      if (mark !== "" && !(mark.startsWith("`") && rest.includes("`"))) open = { mark, at }
+      const isFence = !(mark.startsWith("`") ? rest.includes("`") : isTitle(lines[at - 2], lines[at - 1], line))
+      if (mark !== "" && isFence) open = { mark, at }
     } else if (open !== undefined && mark.startsWith(open.mark) && rest.trim() === "") open = undefined
     seen.push(wasOpen || open !== undefined || isIndented ? blank(line) : line)
   }
@@ -88,10 +90,11 @@ export const withoutMarks = (text: string, fence?: string): string =>
 /** The same of a quote that is part of an answer: nothing of it is taken for a citation. */
 export const withoutCitations = (text: string): string => replaced(text, withoutCode(text), mark, rounded)
 
-/** Whether a passage of several has marks, but may begin in code that begins before it. */
+/** Whether a passage of several may begin in code that begins before it, and has marks or the end of the code. */
 export const isUnsure = (hit: Hit): boolean => {
   const { ordinal, text } = hit.passage
-  return ordinal > 0 && !isCode(hit) && (withoutMarks(text) !== text || withoutCitations(text) !== text)
+  if (ordinal === 0 || isCode(hit)) return false
+  return openFence(text) !== undefined || withoutMarks(text) !== text || withoutCitations(text) !== text
 }
 
 /** Whether a passage is of a file of code or data, in which numbers in brackets are no reference marks. */
@@ -102,11 +105,11 @@ export const isCode = ({ document }: Hit): boolean => {
 
 /** The ends of an answer's sentences; a mark after a full stop belongs to the sentence that it ends. */
 const sentenceEnds = (answer: string): ReadonlyArray<number> => {
-  const blank = answer.replace(mark, ({ length }) => " ".repeat(length))
   const ends: Array<number> = []
-  for (const line of blank.matchAll(/[^\n]+/g)) {
-    eachSentence(blank, line.index, line.index + line[0].length, (end) => ends.push(end))
-  }
+  eachStated(
+    answer.replace(mark, ({ length }) => "\f".repeat(length)),
+    (end) => ends.push(end)
+  )
   return ends
 }
 
@@ -119,6 +122,9 @@ const numbersOf = (inside: string): ReadonlyArray<number> =>
       ? [first, last]
       : Array.from({ length: last - first + 1 }, (_, i) => first + i)
   })
+
+/** Marks, with the brackets around them: "(Source: [1], [2])". */
+const marked = /\((?:\p{L}{1,12}:?)?[ ,;]*\0[ ,;\0]*\)|\0/gu
 
 const contentTerms = (text: string): ReadonlyArray<string> =>
   queryTerms(text).filter((term) => !functionWords.has(term))
@@ -138,8 +144,9 @@ export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   const ends = sentenceEnds(answer)
   const seen = withoutCode(answer)
   const plain = (from: number, to: number): string => {
-    const sentence = replaced(answer.slice(from, to), seen.slice(from, to), mark, () => "")
-      .replace(/[ \t]+/g, " ")
+    const sentence = replaced(answer.slice(from, to), seen.slice(from, to), mark, () => "\0")
+      .replace(marked, "")
+      .replace(/[ \t\r\n]+/g, " ")
       .replace(/ ([.!?,;])(?=\s|$)/g, "$1")
       .trim()
     return wellFormed(sentence.slice(0, longest))

@@ -1,5 +1,8 @@
 import type { Hit, Quote } from "../model/SearchResult.ts"
+import { openFence } from "./citations.ts"
+import { capitalised } from "./sentences.ts"
 import { longestPair, pointsBack, type Statement, statementsOf } from "./statements.ts"
+import { functionWords, languageOf } from "../terms/languages.ts"
 import { message } from "../terms/pasted.ts"
 import { splitQuery, terms } from "../terms/terms.ts"
 
@@ -109,11 +112,28 @@ const fitting = (query: string, subject: ReadonlySet<string>) => {
   }
 }
 
-/** Names in the question, without any of which there is no answer: words with a capital within a sentence. */
-const namesIn = (query: string): ReadonlyArray<string> =>
-  [...query.matchAll(/[\p{L}\p{N}_-]+/gu)]
-    .filter(({ 0: word, index }) => (/^\p{Lu}/u.test(word) && index > 0 ? word !== "I" : /^\p{L}+\p{Lu}/u.test(word)))
-    .flatMap(({ 0: word }) => terms(word))
+/**
+ * Names in the question, without any of which there is no answer: words with a capital within a line. In German and in
+ * titles, where other words have one too, only those with a capital within the word.
+ */
+const namesIn = (query: string): ReadonlyArray<string> => {
+  const words = query.match(/(?<![\p{L}\p{N}])\p{L}\p{Ll}{2,}(?![\p{L}\p{N}])/gu) ?? []
+  const telling = words.filter((word) => !functionWords.has(word.toLowerCase()))
+  const isTitle = telling.length > 2 && telling.every((word) => /^\p{Lu}/u.test(word))
+  const isName = !isTitle && languageOf(query) !== "de"
+  return query
+    .split("\n")
+    .flatMap((line) =>
+      [...line.matchAll(/[\p{L}\p{N}_-]+/gu)]
+        .filter(({ 0: word, index }) =>
+          isName && index > 0 && /^\p{Lu}/u.test(word) ? word !== "I" : /\p{L}\p{Lu}/u.test(word)
+        )
+        .flatMap(({ 0: word }) => terms(word))
+    )
+}
+
+/** Names that only code has: an option, a key, what is marked as code. */
+const codeName = /`[^`\s]{1,100}`|(?<![\w.-])(?:--[a-z][\w-]*|[a-z][a-z\d]*(?:_|\.(?=[a-z]{4}))[\w.]*\w)/gi
 
 /** A value or a scrap of code, without what it belongs to. */
 const isBare = (text: string): boolean => text.length < 60 && /^\W*(?:default|type|values?)\b\W*:/i.test(text)
@@ -122,6 +142,12 @@ const withoutId = (heading: string): string => {
   const at = heading.lastIndexOf("{#")
   return at > 0 && heading.trimEnd().endsWith("}") ? heading.slice(0, at).trimEnd() : heading
 }
+
+/** A heading that is a name in code: `onMounted()`, `v-bind`, `app.mount()`. */
+const nameOnly = /^`?(?:v-[\w-]+|(?:[a-z]+[A-Z]\w*|[a-zA-Z][a-zA-Z\d]*[._][a-zA-Z][\w.]*)(?:\(\))?|[a-zA-Z]\w*\(\))`?$/
+
+/** What a sentence, or a passage that is not the first, does not begin with. */
+const beginsWithin = /^[\p{Ll},;)]/u
 
 /**
  * Statements that can be read by themselves: a sentence that points back follows the one before it, or its heading, and
@@ -138,6 +164,9 @@ const readable = (statements: ReadonlyArray<Statement>, nearest: string): Readon
     const under = withoutId(heading === "" ? nearest : heading)
     const headed = { ...statement, kind: "row" as const, text: `${under}: ${text}` }
     if (isBare(text)) return under === "" ? [] : [headed]
+    const isOfName =
+      isFirst && kind === "sentence" && nameOnly.test(under) && !text.includes(under.replace(/[`()]/g, ""))
+    if (isOfName) return [{ ...headed, kind: "definition" }]
     if (!pointsBack.test(text)) return [statement]
     const follows =
       previous?.kind === "sentence" && previous.heading === heading && at - previous.at < previous.text.length + 40
@@ -178,19 +207,24 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
   const query = message(asked)
   const wanted = new Set(splitQuery(query).content)
   const fit = fitting(query, wanted)
-  const passages = hits.map(({ document, passage, relevance }, index) => {
+  const passages = hits.map(({ document, fence, passage, relevance }, index) => {
     const above = [document.title ?? "", ...passage.heading]
     const nearest = passage.heading.at(-1) ?? document.title ?? ""
-    const candidates = readable(statementsOf(passage.text, passage.tableHeader), nearest).map(
-      (statement): Candidate => ({
-        ...statement,
-        n: index + 1,
-        weight: weightOf(index + 1, relevance),
-        terms: new Set(terms(statement.text)),
-        context: new Set(terms([...above, statement.heading].join("\n"))),
-        fit: fit(statement, nearest)
-      })
-    )
+    // Of code that begins in a passage before, only what follows is a statement.
+    const endsCode = fence !== undefined && openFence(passage.text) !== undefined
+    const stated = statementsOf(endsCode ? `${fence}\n${passage.text}` : passage.text, passage.tableHeader)
+    const [first] = stated
+    const isCut =
+      passage.ordinal > 0 && first?.kind === "sentence" && first.at === 0 && beginsWithin.test(capitalised(first.text))
+    const candidates = readable(stated, nearest).map((statement): Candidate => ({
+      ...statement,
+      n: index + 1,
+      // The rest of a sentence is no quote, but has what the passage is about.
+      weight: isCut && statement.at === 0 ? 0 : weightOf(index + 1, relevance),
+      terms: new Set(terms(statement.text)),
+      context: new Set(terms([...above, statement.heading].join("\n"))),
+      fit: fit(statement, nearest)
+    }))
     return { candidates, has: new Set(terms([...above, passage.text].join("\n"))) }
   })
   // The question is about its names: passages without them only share its other words.
@@ -203,6 +237,9 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     .filter(({ has }) => required.every((name) => has.has(name)))
     .flatMap((passage) => passage.candidates)
   if (names.length > 0 && naming.length === 0) return []
+  const isHeld = (name: string) =>
+    hits.some(({ passage: { heading, text } }) => [...heading, text].join("\n").toLowerCase().includes(name))
+  if (query.match(codeName)?.some((name) => !isHeld(name.replaceAll("`", "").toLowerCase()))) return []
   const has = (term: string) => (candidate: Candidate) => candidate.terms.has(term) || candidate.context.has(term)
   const weights = new Map<string, number>()
   for (const term of wanted) {
@@ -259,17 +296,22 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
 
 /**
  * The hits behind an answer without a model, as many as `hits`, in their order, and its quotes, numbered by them. What
- * answers best may be one of `further`, found after them; it takes the place of the last ones that say nothing.
+ * answers best may be one of `further`, found after them; it takes the place of the last ones that say nothing. Further
+ * queries name what the question refers to; if nothing has enough of all, the question alone decides.
  */
 export const quoting = (
-  query: string,
+  queries: readonly [string, ...ReadonlyArray<string>],
   hits: ReadonlyArray<Hit>,
   further: ReadonlyArray<Hit>
 ): { readonly hits: ReadonlyArray<Hit>; readonly quotes: ReadonlyArray<Quote> } => {
   const all = [...hits, ...further]
-  const quotes = extract(query, all)
+  const chosen = (from: ReadonlyArray<Hit>) => {
+    const quotes = extract(queries.join("\n"), from)
+    return quotes.length > 0 || queries.length === 1 ? quotes : extract(queries[0], from)
+  }
+  const quotes = chosen(all)
   const quoted = new Set(quotes.map(({ n }) => n - 1))
-  if (quoted.size > hits.length) return { hits, quotes: extract(query, hits) }
+  if (quoted.size > hits.length) return { hits, quotes: chosen(hits) }
   let free = hits.length - quoted.size
   const kept = [...all.keys()].filter((at) => quoted.has(at) || free-- > 0)
   return {

@@ -1,4 +1,5 @@
 import { eachSentence } from "../chunking/sentences.ts"
+import { capitalised } from "./sentences.ts"
 
 /** A sentence, a table's row with its column names, steps, a list with the sentence before it, or a term's explanation. */
 export interface Statement {
@@ -31,6 +32,9 @@ const fence = /^\s*(?:```|~~~|-{4,}\s*$|\.{4,}\s*$)/
 /** The line between a table's column names and its rows. */
 const isDelimiter = (line: string): boolean => line.includes("---") && /^[|:\s-]+$/.test(line)
 const item = /^\s*(?:[-*+•]|(\d{1,3})[.)]|\.)\s+\S/
+
+/** The term in code that a list's item explains: "- `x`: …". */
+const itemTerm = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\*\*)?(`[^`]{1,60}`)(?:\*\*)?:/
 
 /** The term of a description list: AsciiDoc's `term::`, with the rest of the line. */
 const termOf = (line: string): { readonly term: string; readonly rest: string } | undefined => {
@@ -91,12 +95,11 @@ const unseen =
 /** The line below a title of the length of that line. */
 const underline = /^(?:={4,}|-{4,}|~{4,}|\^{4,}|\+{4,})\s*$/
 
-/** Whether the line after a single line of text makes it a heading. */
-const isTitle = (lines: ReadonlyArray<Line>, at: number): boolean => {
-  const text = lines[at]!.text.trim()
-  const below = lines[at + 1]?.text ?? ""
-  const isAlone = at === 0 || lines[at - 1]!.text.trim() === "" || unseen.test(lines[at - 1]!.text)
-  return isAlone && text !== "" && underline.test(below) && Math.abs(below.trim().length - text.length) <= 2
+/** Whether the line below a single line of text makes it a heading. */
+export const isTitle = (above = "", line = "", below = ""): boolean => {
+  const text = line.trim()
+  const isAlone = above.trim() === "" || unseen.test(above)
+  return isAlone && /[^:]$/.test(text) && underline.test(below) && Math.abs(below.trim().length - text.length) <= 2
 }
 
 /** The items of a list, each on one line unless it has code. */
@@ -155,6 +158,7 @@ export const statementsOf = (
   const fits = (text: string): boolean =>
     text.length <= bounds.max && (text.length >= shortest || isShortSentence(text)) && text !== ""
   const lines = linesOf(text)
+  const capitals = capitalised(text)
   // Rows need no bars around them if a delimiter says that they are rows.
   const isTable = lines.some(({ text }) => isDelimiter(text) && text.includes("|"))
   const kindOf = (line: string): Kind => (isTable && line.includes("|") ? "table" : kindOfLine(line))
@@ -172,7 +176,7 @@ export const statementsOf = (
 
   const sentences = (from: number, to: number): void => {
     let at = from
-    eachSentence(text, from, to, (end) => {
+    eachSentence(capitals, from, to, (end) => {
       const said = plain(text.slice(at, end).replace(/^\s*(?:[-*+•>]|\d{1,3}[.)])\s+/, ""))
       lastText = at
       // What goes on in a list below is not said yet.
@@ -199,7 +203,7 @@ export const statementsOf = (
     if (kind === "heading") {
       under = heading.exec(line.text)![1]!
       isFirst = true
-    } else if ((kind === "text" || kind === "term") && isTitle(lines, at)) {
+    } else if ((kind === "text" || kind === "term") && isTitle(lines[at - 1]?.text, line.text, lines[at + 1]?.text)) {
       under = line.text.trim()
       isFirst = true
       to = at + 2
@@ -224,7 +228,7 @@ export const statementsOf = (
       let from = 0
       let first = ""
       const rest: Array<string> = []
-      eachSentence(said, 0, said.length, (end) => {
+      eachSentence(capitalised(said), 0, said.length, (end) => {
         const sentence = said.slice(from, end).trim()
         from = end
         // A term's definition comes first, with what only goes on; each other sentence is separate, with the term.
@@ -265,7 +269,16 @@ export const statementsOf = (
       for (let from = 0; from < block.length;) {
         let next = from + 1
         while (next < block.length && !item.test(block[next]!.text)) next++
+        const first = found.length
         sentences(block[from]!.at, after(at + next))
+        // What follows the first sentence of a term's item is about the term too.
+        const term = itemTerm.exec(block[from]!.text)?.[1]
+        if (term !== undefined) {
+          for (const it of found.splice(first + 1)) {
+            const isBare = it.kind === "sentence" && !it.text.includes(term)
+            found.push(isBare ? { ...it, kind: "definition", text: `${term}: ${it.text}` } : it)
+          }
+        }
         from = next
       }
     } else if (kind === "text") {

@@ -1,8 +1,8 @@
 import { lazily } from "../model/lazily.ts"
 import type { Verdict } from "../model/SearchResult.ts"
-import { eachSentence } from "../chunking/sentences.ts"
 import { languageOf } from "../terms/languages.ts"
 import { terms } from "../terms/terms.ts"
+import { eachStated } from "./sentences.ts"
 import { denies, relation } from "./verdict/stated.ts"
 import { between, content, isIdentifier, numbersOf, tokensOf } from "./verdict/words.ts"
 
@@ -20,15 +20,13 @@ const shareOf = (wanted: ReadonlyArray<string>, there: ReadonlySet<string>): num
 /** The passage's sentence that is closest to the claim, and its share of the claim's terms. */
 const nearest = (claim: ReadonlyArray<string>, text: string) => {
   let best = { text: "", share: 0 }
-  for (const paragraph of text.matchAll(/[^\n]+/g)) {
-    let from = paragraph.index
-    eachSentence(text, from, from + paragraph[0].length, (end) => {
-      const sentence = text.slice(from, end)
-      const share = shareOf(claim, new Set(terms(sentence)))
-      if (share > best.share) best = { text: sentence, share }
-      from = end
-    })
-  }
+  let from = 0
+  eachStated(text, (end) => {
+    const sentence = text.slice(from, end)
+    const share = shareOf(claim, new Set(terms(sentence)))
+    if (share > best.share) best = { text: sentence, share }
+    from = end
+  })
   return best
 }
 
@@ -103,6 +101,10 @@ const namesClaimed = (sentence: string, isEnglish: boolean): ReadonlyArray<strin
     (word, at) => isIdentifier(word) || (isEnglish && at > 0 && /^\p{Lu}\p{L}/u.test(word) && word !== "I")
   )
 
+/** What leads to a statement and says nothing of its own. */
+const lead =
+  /^\W{0,4}(?:(?:answer:|yes,)\W{0,4}|(?:according to|based on|as (?:stated|described|mentioned|said) in)(?: (?:the|this|given|provided|passages?|contexts?|sources?|documents?|documentation|texts?|information)){0,5}, )/i
+
 export interface Evidence {
   readonly sentence: string
   /** The passage, with its title and headings. */
@@ -117,7 +119,10 @@ export interface Evidence {
  * Checks a sentence against a passage. Its numbers and names must occur there. It must not state what the passage
  * negates, or negate what the passage states. Otherwise the verdict follows the support by its words and meaning.
  */
-export const verdictOf = ({ passage, sentence, support, tableHeader }: Evidence): Verdict => {
+export const verdictOf = ({ passage, sentence: whole, support, tableHeader }: Evidence): Verdict => {
+  const isHeading = (label: string) =>
+    passage.split("\n\n").some((part) => part === label || part.startsWith(`${label} {#`))
+  const sentence = whole.replace(lead, "").replace(/^([^\n:]{1,120}): /, (all, label) => (isHeading(label) ? "" : all))
   const claimed = content(sentence)
   const there = new Set(terms(passage))
   const [own, its] = [languageOf(sentence), languageOf(passage)]

@@ -126,8 +126,10 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
           const { fragments, isCut, usage } = yield* generation
           let text = ""
           const tokens = Stream.runForEach(fragments, (fragment) => {
-            if (request.verify) text += fragment
-            return emit(event("token", fragment))
+            // The stream has no carriage returns, and citations count in what it has.
+            const shown = fragment.replaceAll("\r", "")
+            if (request.verify) text += shown
+            return emit(event("token", shown))
           })
           yield* Effect.raceFirst(tokens, late)
           const cut = yield* isCut

@@ -5,7 +5,7 @@ import type { FacetNames } from "./Facets.ts"
 import { DocumentId } from "./Document.ts"
 import { Filter } from "./Filter.ts"
 import { GraphUse } from "./Graph.ts"
-import { codePoints, isLongerThan, isWellFormed, notWellFormed, valueText } from "./kinds.ts"
+import { codePoints, isLongerThan, isWellFormed, mustBeList, notWellFormed, valueText } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 import type { Cited } from "./Locator.ts"
 import { Since } from "./Since.ts"
@@ -36,12 +36,7 @@ export const LikeText = searchedFor("text", "LikeText", "A text, in place of a p
 
 /** Further queries, such as other words or parts of the question; the lists of all are fused. */
 export const Queries = Schema.Array(QueryText).pipe(
-  Schema.maxItems(limits.queries, {
-    message: ({ actual }) =>
-      Array.isArray(actual)
-        ? `queries must have at most ${limits.queries} items, got ${actual.length}`
-        : { message: `queries must be a list of texts, got ${valueText(actual)}`, override: true }
-  }),
+  Schema.maxItems(limits.queries, { message: mustBeList("queries", "texts", limits.queries) }),
   Schema.annotations({
     identifier: "Queries",
     description: `Further queries, at most ${limits.queries}: other words for the question, or its parts. What all of them find is one list`

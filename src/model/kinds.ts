@@ -40,6 +40,14 @@ export const mustBeObject =
     override: !isObject(actual)
   })
 
+/** The message for what is no list, or has too many items. */
+export const mustBeList =
+  (name: string, of: string, most: number): MessageAnnotation =>
+  ({ actual }) =>
+    Array.isArray(actual)
+      ? `${name} must have at most ${most} items, got ${actual.length}`
+      : { message: `${name} must be a list of ${of}, got ${valueText(actual)}`, override: true }
+
 /** The length in characters as in JSON Schema: code points. */
 export const codePoints = (text: string): number => {
   let count = text.length

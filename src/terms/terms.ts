@@ -33,7 +33,7 @@ interface QueryTerms {
  * beside them.
  */
 const chineseGrammar =
-  /[为為]什[么麼]|怎[么麼]?[样樣办辦]?|如何|什[么麼]|哪[里裡个個些]|[应應][该該]|可以|(?<=\p{Script=Han})(?<![目标標])的(?![确確士])|(?:[吗嗎呢]|(?<![酒网網])吧|(?<![终終完])了)(?!\p{Script=Han})/gu
+  /[为為]什[么麼]|怎[么麼]?[样樣办辦]?|如何|什[么麼]|哪[里裡个個些]|多少[个個]?|[几幾][个個]|[应應][该該]|可以|(?<=\p{Script=Han})(?<![目标標])的(?![确確士])|(?:[吗嗎呢]|(?<![酒网網])吧|(?<![终終完])了)(?!\p{Script=Han})/gu
 const kana = /[\p{Script=Hiragana}\p{Script=Katakana}]/u
 
 /** Splits a query's terms; the content is never empty: a query of only function words is about them. */

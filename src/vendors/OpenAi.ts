@@ -90,7 +90,7 @@ const refused = (server: OpenAiServer, path: string, response: HttpClientRespons
       const words =
         redirectOf(status, headers["location"], address, `/${path}`) ??
         Option.getOrElse(refusalIn(body), () => body.slice(0, 300)) + adviceOn(status, server)
-      const reason = `${address} answered ${status}: ${words}`
+      const reason = `${address} answered ${status}: ${words.replace(/^; /, "")}`
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const waitMs = waitOf((name) => headers[name], now)
         const asked = waitMs === undefined ? "" : `; it asks for a pause of ${Math.ceil(waitMs / 1000)} s`

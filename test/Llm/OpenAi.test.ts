@@ -143,6 +143,9 @@ it.scopedLive("takes null for what a server leaves out, and a character in two f
       data: '{"choices":[{"delta":null}],"error":null,"usage":{"prompt_tokens":null}}\n\ndata: {"choices":null}'
     }
     assert.deepStrictEqual(yield* collect(yield* make(url)), ["one ", "🐝 two"])
+    // A refusal is what a model answers.
+    faults.dataAt = { fragment: 2, data: '{"choices":[{"delta":{"content":null,"refusal":"I refuse."}}]}' }
+    assert.deepStrictEqual(yield* collect(yield* make(url)), ["one ", "🐝 two", "I refuse."])
   })
 )
 
@@ -272,7 +275,7 @@ it.scoped("waits as long as a server asks, and no longer than anybody would", ()
     faults.retryAfter = "3600"
     const reason = yield* reasonOf(yield* about(url))
     assert.include(reason, "503: Overloaded")
-    assert.include(reason, "asks for a pause of 3600 s")
+    assert.match(reason, /asks for a pause of 3600 s; ask again later/)
     assert.strictEqual(asked.length, 3)
     // One that always asks for a little is busy, and not silent.
     faults.retryAfter = "2"

@@ -33,6 +33,34 @@ describe("citationMarks", () => {
     assert.deepStrictEqual(marks("Es sind 31. Maine liegt dort [1]."), [[1, "Maine liegt dort."]])
   })
 
+  it("a sentence goes on in the next line, unless one ends or begins something there", () => {
+    assert.deepStrictEqual(marks("It is wrong to say that\nbees make honey [1].\nIce creeps [2]\nLava flows [3]"), [
+      [1, "It is wrong to say that bees make honey."],
+      [2, "Ice creeps"],
+      [3, "Lava flows"]
+    ])
+    assert.deepStrictEqual(marks("**Bees**\nThey hum:\n- Ice\n  creeps [1]\n- Lava [2]\n```\nx\n```\nTides [3]"), [
+      [1, "- Ice creeps"],
+      [2, "- Lava"],
+      [3, "Tides"]
+    ])
+    assert.deepStrictEqual(marks("Sources:\n[1] bees.md\n[2] tides.md"), [
+      [1, "bees.md"],
+      [2, "tides.md"]
+    ])
+  })
+
+  it.each(["`tide.port` changes", "`git rm` removes", "tide.port changes", "--force removes", "iPhone users lift"])(
+    "a sentence may begin with %s",
+    (begin) => {
+      assert.deepStrictEqual(marks(`Bees make honey [1]. ${begin} the mast [2].`), [
+        [1, "Bees make honey."],
+        [2, `${begin} the mast.`]
+      ])
+      assert.deepStrictEqual(marks(`Bees, e.g. ${begin} the mast [2].`), [[2, `Bees, e.g. ${begin} the mast.`]])
+    }
+  )
+
   it("reads several passages in one mark, and several marks in a row", () => {
     assert.deepStrictEqual(marks("Lava flows [1, 3][5]."), [
       [1, "Lava flows."],
@@ -43,6 +71,15 @@ describe("citationMarks", () => {
       marks("Lava flows [2-4].").map(([n]) => n),
       [2, 3, 4]
     )
+  })
+
+  it("takes the brackets around marks for part of them", () => {
+    for (const cited of ["(Source: [1])", "([1])", "(see [1])"])
+      assert.deepStrictEqual(marks(`Call f() (twice) ${cited}.`), [[1, "Call f() (twice)."]])
+    assert.deepStrictEqual(marks("Ice creeps (Sources: [1], [2])."), [
+      [1, "Ice creeps."],
+      [2, "Ice creeps."]
+    ])
   })
 
   it("a mark on a line of its own belongs to the sentence before it", () => {
@@ -159,6 +196,13 @@ describe("withoutMarks", () => {
     ["rows[1] = list[2][3]; `[4]`; [5](http://x); [a]", "rows[1] = list[2][3]; `[4]`; [5](http://x); [a]"]
   ])("%j becomes %j", (text, wanted) => {
     assert.strictEqual(withoutMarks(text), wanted)
+  })
+
+  it("takes the line below a title for no fence", () => {
+    assert.strictEqual(withoutMarks("Lamps\n~~~~~\n\nThey burn oil [1].\n"), "Lamps\n~~~~~\n\nThey burn oil (1).\n")
+    assert.strictEqual(openFence("Lamps\n~~~~~\nThey burn oil"), undefined)
+    assert.strictEqual(openFence("Like this:\n\n~~~~~\na[1]"), "~~~~~")
+    assert.deepStrictEqual(marks("Lamps\n~~~~~\nThey burn\noil [1]."), [[1, "They burn oil."]])
   })
 
   it("takes a text that begins in code for code up to its fence", () => {

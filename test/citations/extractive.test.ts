@@ -185,7 +185,7 @@ describe("extract", () => {
     const of = (name: string) => hit({ source: `${name}.md`, text: `The refspec of ${name} is long.` })
     const a = of("a")
     const glossary = hit({ source: "glossary.md", text: "refspec::\n\tA mapping between remote and local refs.\n" })
-    const { hits, quotes } = quoting("what is a refspec", [a, of("b")], [of("c"), glossary])
+    const { hits, quotes } = quoting(["what is a refspec"], [a, of("b")], [of("c"), glossary])
     assert.deepStrictEqual(hits, [a, glossary])
     assert.include(
       quotes.map(({ n, text }) => `${n} ${text}`),
@@ -212,7 +212,10 @@ describe("extract", () => {
       text: "## nextTick()\n\nA utility for waiting until the page is drawn.\n\nOther things follow here as well.",
       heading: ["General", "nextTick()"]
     })
-    assert.strictEqual(best("what does nextTick do", section), "A utility for waiting until the page is drawn.")
+    assert.strictEqual(
+      best("what does nextTick do", section),
+      "nextTick(): A utility for waiting until the page is drawn."
+    )
   })
 
   it("answers nothing where no passage names what the question names", () => {
@@ -224,6 +227,71 @@ describe("extract", () => {
   it("prefers a number where one is asked for", () => {
     const text = "Entries of the log are kept by default for long. Entries of the log are kept for 90 days by default."
     assert.include(best("how long are log entries kept", hit({ text })), "90 days")
+  })
+
+  it("a capital that other words have too names nothing", () => {
+    const vue = hit({ text: "To get started with a project, run `npm create vue@latest` and install." })
+    const rust = hit({ text: "Im optimierten Build hat `opt-level` den Wert 3, wenn nichts anderes gesetzt ist." })
+    assert.notStrictEqual(best("How Do I Create a New Project and Get Started With It, Dear Reader?", vue), "")
+    assert.notStrictEqual(best("Welche Zahl hat opt-level im optimierten Build?", rust), "")
+    assert.strictEqual(best("how do I create a new Angular project and get started?", vue), "")
+    assert.strictEqual(best("How Do I Create a New Project and Get Started With AngularJS?", vue), "")
+  })
+
+  it("has nothing to say of a name in code that no passage holds", () => {
+    const push = hit({ text: "`git push --force` overwrites what others pushed, and never retries what failed." })
+    assert.notStrictEqual(best("what does git push --force overwrite", push), "")
+    for (const name of ["--retry-count", "`retry`", "push.retries", "push_retries"])
+      assert.strictEqual(best(`what does git push with ${name} overwrite`, push), "", name)
+  })
+
+  it("further queries name what the question refers to, and leave alone what answers without them", () => {
+    const bake = hit({ text: "# Bread\n\nBread is baked at 220 degrees for 35 minutes. It is eaten cold." })
+    const texts = (...queries: readonly [string, ...Array<string>]) =>
+      quoting(queries, [bake, tides], []).quotes.map(({ text }) => text)
+    assert.deepStrictEqual(texts("how long?"), [])
+    assert.deepStrictEqual(texts("how long?", "how long is bread baked"), [
+      "Bread is baked at 220 degrees for 35 minutes."
+    ])
+    assert.include(
+      texts("when is the spring tide highest", "orbital syzygy perigee resonance"),
+      tides.passage.text.split("\n\n")[2]
+    )
+  })
+
+  it("quotes no rest of a sentence, nor of code, that begins in the passage before", () => {
+    const later = (text: string, fence?: string): Hit => {
+      const it = hit({ text })
+      return { ...it, passage: { ...it.passage, ordinal: 3 }, ...(fence !== undefined && { fence }) }
+    }
+    const rest = "will protect the remote ref from a push that overwrites it."
+    assert.strictEqual(best("protect remote ref overwrites", later(rest)), "")
+    assert.strictEqual(best("protect remote ref overwrites", hit({ text: rest })), rest)
+    assert.notStrictEqual(best("protect remote ref overwrites", later(`\`--force\` ${rest}`)), "")
+    const code = "watch nested property object deep;\n```\n\nTo watch a nested property, the object has a getter."
+    assert.deepStrictEqual(
+      extract("watch a nested property of an object", [later(code, "```")]).map(({ text }) => text),
+      ["To watch a nested property, the object has a getter."]
+    )
+  })
+
+  it("names the term of a list's item, and the name in code that is the heading", () => {
+    const classes = hit({
+      text: "- `v-enter-from`: Starting state for enter. Added before the element is inserted.\n- `v-leave`: Ending state."
+    })
+    assert.strictEqual(
+      best("which class is added before an element is inserted", classes),
+      "`v-enter-from`: Added before the element is inserted."
+    )
+    const text = "Called right before a component is to be unmounted."
+    assert.strictEqual(
+      best("which hook is called right before a component is unmounted", hit({ text, heading: ["beforeUnmount"] })),
+      `beforeUnmount: ${text}`
+    )
+    assert.strictEqual(
+      best("which hook is called right before a component is unmounted", hit({ text, heading: ["Hooks"] })),
+      text
+    )
   })
 
   it("does not say the same twice", () => {

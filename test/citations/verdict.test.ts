@@ -28,6 +28,29 @@ describe("verdictOf", () => {
     assert.strictEqual(verdict(sentence), wanted)
   })
 
+  it.each([
+    "Answer: The queen lays 2000 eggs a day.",
+    "**Answer:** The queen lays 2000 eggs a day.",
+    "Yes, the queen lays 2000 eggs a day.",
+    "According to passage, the queen lays 2000 eggs a day.",
+    "Based on the provided context, the queen lays 2000 eggs a day.",
+    "The queen, i.e. the mother, lays 2000 eggs a day."
+  ])("neither what leads to a statement nor an abbreviation is a name: %s", (sentence) => {
+    const passage = "The queen, the mother, lays 2000 eggs a day. The queen lays 2000 eggs a day."
+    assert.strictEqual(verdictOf({ passage, sentence, support: 0.8 }), "mentioned")
+    assert.notStrictEqual(verdictOf({ passage: "Ice creeps.", sentence, support: 0.8 }), "mentioned")
+  })
+
+  it("a sentence that begins with code is one of its own, and one goes on in the next line", () => {
+    const flags =
+      "`--force` overwrites the file\nwithout asking. `--dry-run` prints what would change and writes\nnothing."
+    const verdict = (sentence: string) => verdictOf({ passage: flags, sentence, support: 0.8 })
+    assert.strictEqual(verdict("`--dry-run` prints what would change and writes nothing."), "mentioned")
+    assert.notStrictEqual(verdict("`--dry-run` overwrites the file without asking."), "mentioned")
+    assert.notStrictEqual(verdict("`--force` writes nothing."), "mentioned")
+    assert.strictEqual(verdict("`--force` never overwrites the file without asking."), "contradicted")
+  })
+
   it("takes a number without its zero for the same", () => {
     const verdict = (sentence: string) =>
       verdictOf({ passage: "The threshold is .85 by default. The pause is -.5 to .25s.", sentence, support: 0.8 })

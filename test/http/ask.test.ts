@@ -78,6 +78,17 @@ it.scopedLive("gives the model what was asked and answered before", () =>
   })
 )
 
+it.scopedLive("says where a mark stands in the stream, which has no carriage returns", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled({ llm: saying(Stream.make("Lines\r", "\n\r\n", "A thread [1].")) })
+    const { events } = yield* asked(port, { top_k: 1, verify: true })
+    const text = events.flatMap(({ data, event }) => (event === "token" ? [data] : [])).join("")
+    const [{ end, start }] = JSON.parse(events.find(({ event }) => event === "citations")!.data).citations
+    assert.strictEqual(text, "Lines\n\nA thread [1].")
+    assert.strictEqual(text.slice(start, end), "[1]")
+  })
+)
+
 it.scopedLive("sends all sources, then the tokens, then done", () =>
   Effect.gen(function* () {
     const ollama = yield* startOllama(["A thread", " leads out\n", "\n of it", " [1].", "  two  "])

@@ -55,7 +55,13 @@ const wrong: ReadonlyArray<readonly [path: string, body: unknown, fields: Readon
   ["/query", { query: "x", collection: "../x" }, ["collection"]],
   ["/query", { top_k: 0, alpha: 2 }, ["query", "top_k", "alpha"]],
   ["/similar", { doc_id: "x", chunk_index: -1 }, ["chunk_index"], "chunk_index must be an integer from 0, got -1"],
-  ["/ask", { query: "x", history: "y" }, ["history"], 'history must be a list, got "y"'],
+  ["/ask", { query: "x", history: "y" }, ["history"], 'history must be a list of messages, got "y"'],
+  [
+    "/ask",
+    { query: "x", history: Array.from({ length: 101 }, () => ({ role: "user", content: "x" })) },
+    ["history"],
+    "history must have at most 100 items, got 101"
+  ],
   ["/ask", { query: "x", history: [5] }, ["history[0]"], "a message must be a JSON object, not a number"],
   ["/prompt", { query: "x", max_tokens: 0 }, ["max_tokens"], "max_tokens must be between 1 and 1000000, got 0"],
   ["/ask", { query: "x", temperature: 3 }, ["temperature"], "temperature must be between 0 and 2, got 3"],

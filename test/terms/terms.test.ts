@@ -190,6 +190,8 @@ describe("splitQuery", () => {
       ["附近的酒吧好吗", "附近 酒吧 吧好"],
       ["終了処理", "終了 了処 処理"],
       ["的黎波里", "的黎 黎波 波里"],
+      ["一共有多少个端口", "一共 共有 端口"],
+      ["有几个端口", "有 端口"],
       ["怎么", "怎么"]
     ] as const) {
       assert.strictEqual(splitQuery(query).content.join(" "), content)

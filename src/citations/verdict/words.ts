@@ -97,7 +97,7 @@ export const unitOf = (word: string): string | undefined =>
 /** A name in the form that programs and standards use: `llm.timeout_ms`, `SCRAM-SHA-256`, `autoSelectFamily`. */
 export const isIdentifier = (word: string): boolean =>
   quantityOf(word) === undefined &&
-  (/_|\p{Ll}\p{Lu}|\p{L}[.:/]\p{L}/u.test(word) ||
+  (/_|\p{Ll}\p{Lu}|\p{L}{2}[.:/]\p{L}|\p{L}[.:/]\p{L}{2}/u.test(word) ||
     (/\d/.test(word) && /\p{L}/u.test(word)) ||
     /^\p{Lu}{2,}$/u.test(word))
 
@@ -139,7 +139,7 @@ export const boundOf = (word: string): string | undefined => bounds.get(word)
 
 /** Words that name nothing a passage would have to name as well. */
 const idle = new Set(
-  "also then however additionally example instance currently note just simply version value thus therefore here there called get gets got".split(
+  "e.g i.e also then however additionally example instance currently note just simply version value thus therefore here there called get gets got".split(
     " "
   )
 )
