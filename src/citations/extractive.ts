@@ -132,8 +132,8 @@ const namesIn = (query: string): ReadonlyArray<string> => {
     )
 }
 
-/** Names that only code has: an option, a key, what is marked as code. */
-const codeName = /`[^`\s]{1,100}`|(?<![\w.-])(?:--[a-z][\w-]*|[a-z][a-z\d]*(?:_|\.(?=[a-z]{4}))[\w.]*\w)/gi
+/** Options, and what is marked as code; a pasted message has names of its own, which no passage can have. */
+const codeName = /`[^`\s]{1,100}`|(?<![\w.-])--[a-z][\w-]*/gi
 
 /** A value or a scrap of code, without what it belongs to. */
 const isBare = (text: string): boolean => text.length < 60 && /^\W*(?:default|type|values?)\b\W*:/i.test(text)
@@ -239,7 +239,8 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
   if (names.length > 0 && naming.length === 0) return []
   const isHeld = (name: string) =>
     hits.some(({ passage: { heading, text } }) => [...heading, text].join("\n").toLowerCase().includes(name))
-  if (query.match(codeName)?.some((name) => !isHeld(name.replaceAll("`", "").toLowerCase()))) return []
+  const inCode = query.match(codeName) ?? []
+  if (inCode.length > 0 && !inCode.some((name) => isHeld(name.replaceAll("`", "").toLowerCase()))) return []
   const has = (term: string) => (candidate: Candidate) => candidate.terms.has(term) || candidate.context.has(term)
   const weights = new Map<string, number>()
   for (const term of wanted) {

@@ -241,8 +241,11 @@ describe("extract", () => {
   it("has nothing to say of a name in code that no passage holds", () => {
     const push = hit({ text: "`git push --force` overwrites what others pushed, and never retries what failed." })
     assert.notStrictEqual(best("what does git push --force overwrite", push), "")
-    for (const name of ["--retry-count", "`retry`", "push.retries", "push_retries"])
+    for (const name of ["--retry-count", "`retry`"])
       assert.strictEqual(best(`what does git push with ${name} overwrite`, push), "", name)
+    // A pasted command or message has names of its own.
+    assert.notStrictEqual(best("what does git push --force --my-own overwrite", push), "")
+    assert.notStrictEqual(best("my_app.push: what does git push --force overwrite", push), "")
   })
 
   it("further queries name what the question refers to, and leave alone what answers without them", () => {
