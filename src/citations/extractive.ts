@@ -132,8 +132,7 @@ const namesIn = (query: string): ReadonlyArray<string> => {
     )
 }
 
-/** Options, and what is marked as code; a pasted message has names of its own, which no passage can have. */
-const codeName = /`[^`\s]{1,100}`|(?<![\w.-])--[a-z][\w-]*/gi
+const option = /(?<![\w.-])--[a-z][\w-]*/gi
 
 /** A value or a scrap of code, without what it belongs to. */
 const isBare = (text: string): boolean => text.length < 60 && /^\W*(?:default|type|values?)\b\W*:/i.test(text)
@@ -156,9 +155,10 @@ const beginsWithin = /^[\p{Ll},;)]/u
 const readable = (statements: ReadonlyArray<Statement>, nearest: string): ReadonlyArray<Statement> => {
   let before: Statement | undefined
   return statements.flatMap((statement): ReadonlyArray<Statement> => {
-    const { at, heading, isFirst, kind, text } = statement
+    const { at, heading, isFirst, kind, term, text } = statement
     const previous = before
     before = statement
+    if (term !== undefined) return [{ ...statement, kind: "definition", text: `${term}: ${text}` }]
     if (kind === "row" || kind === "definition") return [statement]
     if (/^\W{0,4}see (?:also)?\b/i.test(text)) return []
     const under = withoutId(heading === "" ? nearest : heading)
@@ -237,10 +237,14 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     .filter(({ has }) => required.every((name) => has.has(name)))
     .flatMap((passage) => passage.candidates)
   if (names.length > 0 && naming.length === 0) return []
+  // Nor about options, if no passage has any of them.
+  const options = query.match(option) ?? []
+  const written = (text: string): string => text.toLowerCase().replaceAll("_", "-")
   const isHeld = (name: string) =>
-    hits.some(({ passage: { heading, text } }) => [...heading, text].join("\n").toLowerCase().includes(name))
-  const inCode = query.match(codeName) ?? []
-  if (inCode.length > 0 && !inCode.some((name) => isHeld(name.replaceAll("`", "").toLowerCase()))) return []
+    hits.some(({ document, passage: { heading, text } }) =>
+      written([document.title, ...heading, text].join("\n")).includes(written(name))
+    )
+  if (options.length > 0 && !options.some(isHeld)) return []
   const has = (term: string) => (candidate: Candidate) => candidate.terms.has(term) || candidate.context.has(term)
   const weights = new Map<string, number>()
   for (const term of wanted) {

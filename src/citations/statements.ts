@@ -11,6 +11,8 @@ export interface Statement {
   readonly heading: string
   /** Whether it is the first in the passage or under its heading, and so says what that is about. */
   readonly isFirst: boolean
+  /** The term in code of its list's item, if it does not say it itself. */
+  readonly term?: string | undefined
 }
 
 /** Shorter texts that are not sentences are scraps; longer ones are more than a quote. */
@@ -273,11 +275,8 @@ export const statementsOf = (
         sentences(block[from]!.at, after(at + next))
         // What follows the first sentence of a term's item is about the term too.
         const term = itemTerm.exec(block[from]!.text)?.[1]
-        if (term !== undefined) {
-          for (const it of found.splice(first + 1)) {
-            const isBare = it.kind === "sentence" && !it.text.includes(term)
-            found.push(isBare ? { ...it, kind: "definition", text: `${term}: ${it.text}` } : it)
-          }
+        for (const it of term === undefined ? [] : found.splice(first + 1)) {
+          found.push(it.kind === "sentence" && !it.text.includes(term!) ? { ...it, term } : it)
         }
         from = next
       }

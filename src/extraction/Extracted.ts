@@ -43,7 +43,7 @@ export class NotExtracted extends Error {
   }
 }
 
-/** Most characters of text that a file may give: what it says once may be shown many times. */
-export const mostText = 100_000_000
+/** Most characters of text that a file may give: what it says once may be shown many times, as the names of columns. */
+export const mostText = 300_000_000
 
 export const tooMuchText = (most: number) => new NotExtracted(`it holds more than ${most} characters of text`, true)

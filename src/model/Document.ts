@@ -1,8 +1,18 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
+import * as Record from "effect/Record"
 import * as Schema from "effect/Schema"
 import { checked, type Fault } from "./checked.ts"
-import { isObject, isWellFormed, isLongerThan, kindOf, mustBeObject, mustHaveLength, notWellFormed } from "./kinds.ts"
+import {
+  isObject,
+  isWellFormed,
+  isLongerThan,
+  kindOf,
+  mustBeObject,
+  mustHaveLength,
+  notWellFormed,
+  wellFormed
+} from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
 const { bytes: mostBytes, depth: deepest, keys: mostKeys } = limits.metadata
@@ -17,6 +27,8 @@ const utf8Length = (text: string): number => {
   return bytes
 }
 
+const tooMuch: Fault = { path: [], message: `metadata must be at most ${mostBytes} bytes as JSON in UTF-8` }
+
 /**
  * Why metadata cannot be stored unchanged: too much of it, or a value that JSON in UTF-8 cannot represent. It stops at
  * the limits.
@@ -24,11 +36,6 @@ const utf8Length = (text: string): number => {
 export const metadataFault = (metadata: Readonly<Record<string, unknown>>): Fault | undefined => {
   let keys = 0
   let bytes = 0
-  const tooMuch: Fault = {
-    path: [],
-    message: `metadata must be at most ${mostBytes} bytes as JSON in UTF-8`
-  }
-
   const check = (value: unknown, path: ReadonlyArray<string | number>): Fault | undefined => {
     // Quotes, commas and similar, without escapes.
     bytes += 1
@@ -57,6 +64,21 @@ export const metadataFault = (metadata: Readonly<Record<string, unknown>>): Faul
     return bytes > mostBytes ? tooMuch : undefined
   }
   return check(metadata, [])
+}
+
+/** Metadata whose values are cut if they are too long together, as those of a mail to very many. */
+export const withinLimits = (metadata: Metadata): Metadata => {
+  let cut = metadata
+  for (let most = mostBytes; most >= 1 && metadataFault(cut) === tooMuch; most /= 2) {
+    cut = Record.map(metadata, (value) =>
+      typeof value === "string"
+        ? wellFormed(value.slice(0, most))
+        : Array.isArray(value)
+          ? value.slice(0, most / 64)
+          : value
+    )
+  }
+  return cut
 }
 
 /** Path segments that every client removes from a URL before sending it. */

@@ -11,7 +11,7 @@ import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 import type { CollectionName, EmbedderIdentity } from "../model/Collection.ts"
 import { sameEmbedder } from "../model/Collection.ts"
-import { longestSource, metadataFault, Source } from "../model/Document.ts"
+import { longestSource, metadataFault, Source, withinLimits } from "../model/Document.ts"
 import { isWellFormed, pathText, valueText } from "../model/kinds.ts"
 import { ExportEnd, ExportHeader, ExportLine, exportVersion } from "../model/Export.ts"
 import type {
@@ -91,7 +91,8 @@ const fromLine = (
 ): Either.Either<ExportedDocument, string> =>
   Either.gen(function* () {
     // Here and not in the schema, by which an index that holds such a document is exported.
-    const fault = metadataFault(line.metadata)
+    const metadata = withinLimits(line.metadata)
+    const fault = metadataFault(metadata)
     if (fault !== undefined) {
       return yield* Either.left([pathText(["metadata", ...fault.path]), fault.message].join(": "))
     }
@@ -130,7 +131,7 @@ const fromLine = (
       }
       passages.push({ ...passage, text, vector })
     }
-    return { ...line, derivedId: line.docId, passages }
+    return { ...line, metadata, derivedId: line.docId, passages }
   })
 
 const encodeHeader = Schema.encodeSync(Schema.parseJson(ExportHeader))

@@ -10,6 +10,14 @@ const passage =
 const verdict = (sentence: string, support = 0.8) => verdictOf({ passage, sentence, support })
 
 describe("verdictOf", () => {
+  it("a bound of an item's term contradicts no other number of it", () => {
+    const passage = "Config\n\n- `timeout`: Seconds to wait. Default: 30. It must not be zero."
+    assert.notStrictEqual(
+      verdictOf({ passage, sentence: "The default timeout is 30 seconds.", support: 0.6 }),
+      "contradicted"
+    )
+  })
+
   it.each([
     ["Backups are kept for 28 days.", "mentioned"],
     ["The port of BackupServer is 5432 by default.", "mentioned"],

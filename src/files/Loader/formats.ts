@@ -1,13 +1,10 @@
 import * as Effect from "effect/Effect"
-import * as Record from "effect/Record"
 import * as Stream from "effect/Stream"
 import { extension, formatOf, formatOfName } from "../../chunking/format.ts"
 import { decoderOf } from "../../extraction/decoding.ts"
 import type { Extracted } from "../../extraction/Extracted.ts"
 import type { Kind, Source } from "../../extraction/extract.ts"
-import { type Metadata, metadataFault } from "../../model/Document.ts"
-import { wellFormed } from "../../model/kinds.ts"
-import { limits } from "../../model/Limits.ts"
+import { withinLimits } from "../../model/Document.ts"
 import type { FileFormat, LoadedDocument, SourceFile, Unreadable, Unsupported } from "../Loader.ts"
 import { charset, decode } from "./decode.ts"
 import type { Extract } from "./Extractor.ts"
@@ -198,27 +195,12 @@ const extractables: ReadonlyArray<Extractable> = [
 /** Longest title, in characters: it is embedded with each passage, and a longer one is a markup error. */
 const longestTitle = 300
 
-/** Metadata that keeps to the limits of all metadata: where it does not, as that of a mail to very many, its values are cut. */
-const within = (metadata: Metadata): Metadata => {
-  let cut = metadata
-  for (let most = limits.metadata.bytes; most >= 1 && metadataFault(cut) !== undefined; most /= 2) {
-    cut = Record.map(metadata, (value) =>
-      typeof value === "string"
-        ? wellFormed(value.slice(0, most))
-        : Array.isArray(value)
-          ? value.slice(0, most / 64)
-          : value
-    )
-  }
-  return cut
-}
-
 const toDocument = ({ isLinks, marks, metadata, text, title }: Extracted): LoadedDocument => ({
   _tag: "Loaded",
   content: text,
   format: "markdown",
   title: title?.slice(0, longestTitle).replace(/[\ud800-\udbff]$/, ""),
-  metadata: within(metadata),
+  metadata: withinLimits(metadata),
   marks,
   ...(isLinks === true && { aside: "only links" })
 })
