@@ -114,22 +114,23 @@ const fitting = (query: string, subject: ReadonlySet<string>) => {
 
 /**
  * Names in the question, without any of which there is no answer: words with a capital within a line. In German and in
- * titles, where other words have one too, only those with a capital within the word.
+ * titles, where other words have one too, those with a capital within the word; the others are `capitals`.
  */
-const namesIn = (query: string): ReadonlyArray<string> => {
+const namesIn = (query: string) => {
   const words = query.match(/(?<![\p{L}\p{N}])\p{L}\p{Ll}{2,}(?![\p{L}\p{N}])/gu) ?? []
   const telling = words.filter((word) => !functionWords.has(word.toLowerCase()))
   const isTitle = telling.length > 2 && telling.every((word) => /^\p{Lu}/u.test(word))
-  const isName = !isTitle && languageOf(query) !== "de"
-  return query
-    .split("\n")
-    .flatMap((line) =>
-      [...line.matchAll(/[\p{L}\p{N}_-]+/gu)]
-        .filter(({ 0: word, index }) =>
-          isName && index > 0 && /^\p{Lu}/u.test(word) ? word !== "I" : /\p{L}\p{Lu}/u.test(word)
-        )
-        .flatMap(({ 0: word }) => terms(word))
-    )
+  const tells = !isTitle && languageOf(query) !== "de"
+  const names: Array<string> = []
+  const capitals: Array<ReadonlyArray<string>> = []
+  for (const line of query.split("\n")) {
+    for (const { 0: word, index } of line.matchAll(/[\p{L}\p{N}_-]+/gu)) {
+      const isCapital = index > 0 && /^\p{Lu}/u.test(word) && word !== "I"
+      if (isCapital ? tells || /\p{L}\p{Lu}/u.test(word) : /\p{L}\p{Lu}/u.test(word)) names.push(...terms(word))
+      else if (isCapital) capitals.push(terms(word))
+    }
+  }
+  return { names, capitals }
 }
 
 const option = /(?<![\w.-])--[a-z][\w-]*/gi
@@ -214,8 +215,8 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     const endsCode = fence !== undefined && openFence(passage.text) !== undefined
     const stated = statementsOf(endsCode ? `${fence}\n${passage.text}` : passage.text, passage.tableHeader)
     const [first] = stated
-    const isCut =
-      passage.ordinal > 0 && first?.kind === "sentence" && first.at === 0 && beginsWithin.test(capitalised(first.text))
+    const begins = capitalised(passage.text.slice(0, 200)).trimStart()
+    const isCut = passage.ordinal > 0 && first?.kind === "sentence" && first.at === 0 && beginsWithin.test(begins)
     const candidates = readable(stated, nearest).map((statement): Candidate => ({
       ...statement,
       n: index + 1,
@@ -228,7 +229,8 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     return { candidates, has: new Set(terms([...above, passage.text].join("\n"))) }
   })
   // The question is about its names: passages without them only share its other words.
-  const names = namesIn(query).filter((term) => wanted.has(term))
+  const named = namesIn(query)
+  const names = named.names.filter((term) => wanted.has(term))
   const naming = passages.filter(({ has }) => names.every((name) => has.has(name)))
   // What all documents are about, few of their passages name.
   const isCommon = (name: string) => passages.filter(({ has }) => has.has(name)).length > 0.45 * passages.length
@@ -237,14 +239,16 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     .filter(({ has }) => required.every((name) => has.has(name)))
     .flatMap((passage) => passage.candidates)
   if (names.length > 0 && naming.length === 0) return []
+  const isUnknown = (of: ReadonlyArray<string>) =>
+    of.some((term) => wanted.has(term)) && !of.some((term) => passages.some(({ has }) => has.has(term)))
+  if (named.capitals.some(isUnknown)) return []
   // Nor about options, if no passage has any of them.
+  const written = (texts: ReadonlyArray<string>): string => texts.join("\n").toLowerCase().replaceAll("_", "-")
   const options = query.match(option) ?? []
-  const written = (text: string): string => text.toLowerCase().replaceAll("_", "-")
-  const isHeld = (name: string) =>
-    hits.some(({ document, passage: { heading, text } }) =>
-      written([document.title, ...heading, text].join("\n")).includes(written(name))
-    )
-  if (options.length > 0 && !options.some(isHeld)) return []
+  if (options.length > 0) {
+    const texts = hits.map(({ document, passage }) => written([document.title ?? "", ...passage.heading, passage.text]))
+    if (!options.some((name) => texts.some((text) => text.includes(written([name]))))) return []
+  }
   const has = (term: string) => (candidate: Candidate) => candidate.terms.has(term) || candidate.context.has(term)
   const weights = new Map<string, number>()
   for (const term of wanted) {

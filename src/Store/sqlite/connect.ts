@@ -71,7 +71,7 @@ export const client = (filename: string, readonly: boolean) =>
   Effect.when(takenBack(filename), () => readonly).pipe(
     Effect.zipRight(SqliteClient.make(filename, readonly)),
     // What a file's schema calls must be harmless; better-sqlite3 keeps the schema itself from being written.
-    Effect.tap((sql) => Effect.ignore(sql`PRAGMA trusted_schema = OFF`)),
+    Effect.tap((sql) => Effect.orDie(sql`PRAGMA trusted_schema = OFF`)),
     Effect.catchAllDefect((error) => Effect.fail(ioReason(filename, error)))
   )
 

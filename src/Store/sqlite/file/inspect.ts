@@ -188,7 +188,7 @@ export const withoutPrograms = (sql: Sql, filename: string) =>
       type === undefined
         ? Effect.void
         : fail(
-            `${filename} has a ${type}, which no Clew makes and which could change or delete documents, and was left ` +
+            `${filename} has a ${type}, which no Clew makes and which could falsify what is found, and was left ` +
               `untouched; do not use it unless you know who wrote that, and why`
           )
   )
