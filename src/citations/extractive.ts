@@ -126,7 +126,7 @@ const namesIn = (query: string) => {
   for (const line of query.split("\n")) {
     for (const { 0: word, index } of line.matchAll(/[\p{L}\p{N}_-]+/gu)) {
       const isCapital = index > 0 && /^\p{Lu}/u.test(word) && word !== "I"
-      if (isCapital ? tells || /\p{L}\p{Lu}/u.test(word) : /\p{L}\p{Lu}/u.test(word)) names.push(...terms(word))
+      if ((isCapital && tells) || /\p{L}\p{Lu}/u.test(word)) names.push(...terms(word))
       else if (isCapital) capitals.push(terms(word))
     }
   }
