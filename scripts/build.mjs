@@ -1,9 +1,11 @@
 import { build } from "esbuild"
 import { execFileSync } from "node:child_process"
+import { createHash } from "node:crypto"
 import { chmodSync, copyFileSync, cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { basename } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { serialize } from "node:v8"
 import { analyze } from "./analyze.mjs"
 import { ascii } from "./ascii.mjs"
 import { writeBytecode } from "./bytecode.mjs"
@@ -125,10 +127,7 @@ const packTokenizer = async () => {
   const code = Buffer.from(outputFiles[0].contents).toString("base64")
   const { pack } = await import(`data:text/javascript;base64,${code}`)
   const folder = `${outdir}/assets/clew-static-en-v1`
-  writeFileSync(
-    `${folder}/tokenizer.${process.versions.modules}.packed`,
-    pack(readFileSync(`${folder}/tokenizer.json`))
-  )
+  writeFileSync(`${folder}/tokenizer.${serialize(0)[1]}.packed`, pack(readFileSync(`${folder}/tokenizer.json`)))
 }
 
 const url = 'require("node:url").pathToFileURL(__filename).href'
@@ -184,11 +183,14 @@ const [{ metafile }] = await Promise.all([
   }),
   buildConsole()
 ])
-for (const script of [`${outdir}/program.cjs`, `${outdir}/storeWorker.cjs`]) {
-  writeFileSync(script, ascii(readFileSync(script, "utf8")))
-}
+const scripts = [`${outdir}/program.cjs`, `${outdir}/storeWorker.cjs`]
+for (const script of scripts) writeFileSync(script, ascii(readFileSync(script, "utf8")))
 copyFileSync("scripts/launcher.mjs", `${outdir}/bin.js`)
 copyFileSync("scripts/threadLauncher.mjs", `${outdir}/storeWorker.js`)
+const digest = createHash("sha256")
+for (const script of scripts) digest.update(readFileSync(script))
+const launched = readFileSync("scripts/compiled.mjs", "utf8")
+writeFileSync(`${outdir}/compiled.js`, launched.replace("BUILD", digest.digest("hex").slice(0, 12)))
 chmodSync(outdir, 0o755)
 chmodSync(`${outdir}/bin.js`, 0o755)
 cpSync("src/assets", `${outdir}/assets`, { recursive: true })

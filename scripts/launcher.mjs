@@ -4,18 +4,9 @@ import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { setFlagsFromString } from "node:v8"
-import { Script } from "node:vm"
+import { compiled } from "./compiled.js"
 
-const folder = dirname(fileURLToPath(import.meta.url))
-const filename = join(folder, "program.cjs")
-
-const bytecode = () => {
-  try {
-    return readFileSync(join(folder, "program.bytecode"))
-  } catch {
-    return undefined
-  }
-}
+const filename = join(dirname(fileURLToPath(import.meta.url)), "program.cjs")
 
 /** Each WebAssembly memory reserves 10 GB of addresses, unless Node checks bounds in software, which is slower. */
 const boundsChecked = "--disable-wasm-trap-handler"
@@ -64,20 +55,26 @@ const relaunch = async () => {
   child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
 
-// Compiling takes half of the startup time. V8 accepts the build's bytecode if the same Node version made it, else it
-// compiles. The script is ASCII only (scripts/ascii.mjs), so latin1 reads it correctly, one byte a character.
+const isLasting = process.argv.some((word) => lasting.has(word))
+
+/** Whether most of what other commands need runs, too. */
+const isTypical = isLasting || process.argv.some((word) => ["index", "query", "ask"].includes(word))
+
 const run = (meeting) => {
-  const program = new Script(readFileSync(filename, "latin1"), { filename, cachedData: bytecode() })
-  // Before the program fills the heap, which would keep the size it has then; V8 takes no bytecode after it has got a flag.
-  if (process.argv[2] === "mcp") setFlagsFromString("--optimize-for-size")
+  const { keep, script } = compiled(filename)
+  if (keep !== undefined) {
+    if (isTypical) process.on("exit", (code) => code === 0 && keep())
+    // Before the program fills the heap, which would keep the size it has then; V8 takes no bytecode that was compiled or
+    // is read after it has got a flag.
+  } else if (process.argv[2] === "mcp") setFlagsFromString("--optimize-for-size")
   // Most of what V8 optimises by default does not run often enough afterwards to be worth it in a process of seconds.
   // Later versions of V8 do not have this flag, and say so on stderr.
-  else if (process.versions.v8.startsWith("11.") && !process.argv.some((word) => lasting.has(word))) {
+  else if (process.versions.v8.startsWith("11.") && !isLasting) {
     setFlagsFromString("--interrupt-budget=1000000")
     // Loading the program leaves much: with a young generation that starts small and doubles, V8 moves it many times.
     setFlagsFromString("--semi-space-growth-factor=16")
   }
-  program.runInThisContext()(createRequire(filename), filename, meeting)
+  script.runInThisContext()(createRequire(filename), filename, meeting)
 }
 
 /** A server of MCP uses the engine of another process, if there is one, and loads nothing of the program then. */

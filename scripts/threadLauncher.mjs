@@ -1,21 +1,21 @@
-import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { Script } from "node:vm"
+import { parentPort } from "node:worker_threads"
+import { compiled } from "./compiled.js"
 
-// A thread of the store, as the launcher runs the program: compiling takes half of its start. V8 accepts the bytecode
-// under the flags under which it was written: those of commands that end by themselves (launcher.mjs).
-const folder = dirname(fileURLToPath(import.meta.url))
-const filename = join(folder, "storeWorker.cjs")
-
-const bytecode = () => {
-  try {
-    return readFileSync(join(folder, "storeWorker.bytecode"))
-  } catch {
-    return undefined
+// A thread of the store, as the launcher runs the program. V8 accepts the build's bytecode under the flags under which it
+// was written: those of commands that end by themselves (launcher.mjs).
+const filename = join(dirname(fileURLToPath(import.meta.url)), "storeWorker.cjs")
+const { keep, script } = compiled(filename)
+if (keep !== undefined) {
+  // The thread ends without a word: at its first answer, the second, the fourth, and so on.
+  const { postMessage } = parentPort
+  let answers = 0
+  parentPort.postMessage = (...given) => {
+    postMessage.apply(parentPort, given)
+    answers++
+    if ((answers & (answers - 1)) === 0) keep()
   }
 }
-
-const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData: bytecode() })
 script.runInThisContext()(createRequire(filename), filename)

@@ -2,13 +2,14 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { existsSync } from "node:fs"
 import * as fs from "node:fs/promises"
+import { serialize } from "node:v8"
 import { EmbedderUnavailable } from "../Embedder.ts"
 import { packagedModelFolder } from "./model.ts"
 import { once } from "../runtime/once.ts"
 import { parse, type Tokenizer as Loaded } from "../tokenizer/tokenizer.ts"
 
-/** As the build packs it for its own version of Node (scripts/build.mjs). */
-const packedFile = `${packagedModelFolder}tokenizer.${process.versions.modules}.packed`
+/** As the build packs it (scripts/build.mjs), in the version of V8's format that this Node writes. */
+const packedFile = `${packagedModelFolder}tokenizer.${serialize(0)[1]}.packed`
 
 /** The packaged tokenizer's file, for another thread to read. */
 export const packagedTokenizerFile = existsSync(packedFile) ? packedFile : `${packagedModelFolder}tokenizer.json`

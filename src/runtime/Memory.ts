@@ -14,6 +14,8 @@ export const large = 4 * 1024 * 1024
 const collector = Effect.sync(() => {
   setFlagsFromString("--expose-gc")
   const collect = runInNewContext("gc") as () => void
+  // V8 tells bytecode by the flags, too.
+  setFlagsFromString("--no-expose-gc")
   return () => {
     setFlagsFromString("--compact-on-every-full-gc")
     collect()

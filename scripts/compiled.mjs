@@ -1,0 +1,41 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { cachedDataVersionTag } from "node:v8"
+import { Script } from "node:vm"
+import { threadId } from "node:worker_threads"
+
+const read = (file) => {
+  try {
+    return readFileSync(file)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whole or not at all; not where the installation belongs to somebody else: there, each start compiles. */
+const write = (file, bytes) => {
+  const part = `${file}.${process.pid}-${threadId}`
+  try {
+    writeFileSync(part, bytes, { flush: true })
+    renameSync(part, file)
+  } catch {
+    rmSync(part, { force: true })
+  }
+}
+
+/**
+ * A script of the build. Compiling takes half of the startup time, so bytecode lies beside it: the build's, or, where
+ * another version of Node runs or other flags hold, what `keep` left in an earlier run; `keep` is undefined if V8 takes
+ * it. The script is ASCII only (scripts/ascii.mjs), so latin1 reads it correctly, one byte a character.
+ */
+export const compiled = (filename) => {
+  // V8 tells another script only by its length, hence the build's name.
+  const tag = cachedDataVersionTag()
+  const own = filename.replace(/cjs$/, `BUILD.${tag}.bytecode`)
+  const cachedData = read(own) ?? read(filename.replace(/cjs$/, "bytecode"))
+  const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData })
+  const keep = () => {
+    // Under flags that the program has set meanwhile, the next start would not take it.
+    if (cachedDataVersionTag() === tag) write(own, script.createCachedData())
+  }
+  return { script, keep: script.cachedDataRejected ? keep : undefined }
+}
