@@ -214,28 +214,47 @@ const groupedHeaderOf = ([upper, lower, ...rest]: ReadonlyArray<Row>): ReadonlyA
   return lower.cells.some(isNumeric) ? undefined : headerOf([{ ...lower, cells }, ...rest])
 }
 
+/** Rows from which the titles and the column names of a table are told. */
+const beginning = 200
+
 /** Writes a table of records, each row with its column names, so that a passage explains its values. */
-export const writeRows = (writer: MarkdownWriter, all: ReadonlyArray<Row>): void => {
-  const titles = titlesOf(all)
-  for (const { cells, place } of all.slice(0, titles)) {
-    writer.at(place)
-    writer.paragraph(cells.join(" "))
+export class RowWriter {
+  private readonly first: Array<Row> = []
+  private write: ((row: Row) => void) | undefined
+  constructor(private readonly writer: MarkdownWriter) {}
+
+  add(row: Row): void {
+    if (this.write !== undefined) return this.write(row)
+    this.first.push(row)
+    if (this.first.length === beginning) this.end()
   }
-  const table = all.slice(titles)
-  const second = table[1]?.cells.filter(isFilledIn) ?? []
-  const repeats = new Set(second).size < second.length && filledIn(table[0]!) < second.length
-  const grouped = repeats || headerOf(table) === undefined ? groupedHeaderOf(table) : undefined
-  const header = grouped ?? headerOf(table)
-  const label = (at: number) => oneLine(header?.[at] ?? "").slice(0, longestLabel)
-  let first = true
-  for (const { cells, place } of table.slice(header === undefined ? 0 : grouped === undefined ? 1 : 2)) {
-    const said = cells.slice(0, widest).flatMap((cell, at) => {
-      const value = oneLine(cell)
-      if (value === "") return []
-      return [label(at) === "" ? value : `${label(at)}: ${value}`]
-    })
-    writer.at(place)
-    writer.item(said.join("; "), 0, "-", first)
-    first = false
+
+  /** Writes what waits; call it after the last row. */
+  end(): void {
+    if (this.write !== undefined) return
+    const { writer } = this
+    const titles = titlesOf(this.first)
+    for (const { cells, place } of this.first.slice(0, titles)) {
+      writer.at(place)
+      writer.paragraph(cells.join(" "))
+    }
+    const table = this.first.slice(titles)
+    const second = table[1]?.cells.filter(isFilledIn) ?? []
+    const repeats = new Set(second).size < second.length && filledIn(table[0]!) < second.length
+    const grouped = repeats || headerOf(table) === undefined ? groupedHeaderOf(table) : undefined
+    const header = grouped ?? headerOf(table)
+    const label = (at: number) => oneLine(header?.[at] ?? "").slice(0, longestLabel)
+    let isFirst = true
+    this.write = ({ cells, place }) => {
+      const said = cells.slice(0, widest).flatMap((cell, at) => {
+        const value = oneLine(cell)
+        if (value === "") return []
+        return [label(at) === "" ? value : `${label(at)}: ${value}`]
+      })
+      writer.at(place)
+      writer.item(said.join("; "), 0, "-", isFirst)
+      isFirst = false
+    }
+    for (const row of table.slice(header === undefined ? 0 : grouped === undefined ? 1 : 2)) this.write(row)
   }
 }

@@ -1,6 +1,6 @@
 import { parse } from "csv-parse/sync"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
-import { MarkdownWriter, writeRows } from "./MarkdownWriter.ts"
+import { MarkdownWriter, RowWriter } from "./MarkdownWriter.ts"
 
 const delimiters = [",", ";", "\t", "|"]
 
@@ -41,49 +41,47 @@ const delimiterOf = (text: string): string | undefined => {
   return best === undefined || best.share < 0.5 ? undefined : best.delimiter
 }
 
-interface Parsed {
-  readonly record: ReadonlyArray<string>
-  readonly info: { readonly empty_lines: number; readonly lines: number }
-}
-
-const parsed = (text: string, delimiter: string, quote: string | false): ReadonlyArray<Parsed> =>
+/** Writes each record with its header and its line, as it is read: all in memory would take ten times the file. */
+const written = (text: string, delimiter: string, quote: string | false): MarkdownWriter => {
+  const writer = new MarkdownWriter()
+  const table = new RowWriter(writer)
+  let before = { empty_lines: 0, lines: 0 }
   parse(text, {
     delimiter,
     quote,
-    info: true,
     bom: true,
     relax_column_count: true,
     relax_quotes: true,
-    skip_empty_lines: true
-  }) as never
+    skip_empty_lines: true,
+    on_record: (cells: ReadonlyArray<string>, { empty_lines, lines }) => {
+      table.add({ cells, place: { line: before.lines + 1 + empty_lines - before.empty_lines } })
+      before = { empty_lines, lines }
+      return null
+    }
+  })
+  table.end()
+  return writer
+}
 
 const isUnclosed = (error: unknown): boolean => (error as { code?: unknown }).code === "CSV_QUOTE_NOT_CLOSED"
 
 /** If the quotes do not pair, as in many files with tabs, they are read as ordinary characters. */
-const recordsOf = (text: string, delimiter: string): ReadonlyArray<Parsed> => {
+const read = (text: string, delimiter: string): MarkdownWriter => {
   try {
-    return parsed(text, delimiter, '"')
+    return written(text, delimiter, '"')
   } catch (error) {
-    if (isUnclosed(error)) return parsed(text, delimiter, false)
+    if (isUnclosed(error)) return written(text, delimiter, false)
     throw error
   }
 }
 
-/** Each row with its header and its line. */
+/** A table of text. */
 export const csv = (text: string): Extracted => {
-  let records: ReadonlyArray<Parsed>
   try {
-    records = recordsOf(text, delimiterOf(text) ?? ",")
+    const { marks, text: table } = read(text, delimiterOf(text) ?? ",")
+    return { text: table, metadata: {}, marks }
   } catch (error) {
+    if (error instanceof NotExtracted) throw error
     throw new NotExtracted(`not a table: ${(error as Error).message}`)
   }
-  let before = { empty_lines: 0, lines: 0 }
-  const table = records.map(({ info, record }) => {
-    const line = before.lines + 1 + info.empty_lines - before.empty_lines
-    before = info
-    return { cells: record, place: { line } }
-  })
-  const writer = new MarkdownWriter()
-  writeRows(writer, table)
-  return { text: writer.text, metadata: {}, marks: writer.marks }
 }

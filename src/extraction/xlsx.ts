@@ -1,5 +1,5 @@
 import { type Extracted, NotExtracted } from "./Extracted.ts"
-import { MarkdownWriter, type Row, writeRows } from "./MarkdownWriter.ts"
+import { MarkdownWriter, type Row, RowWriter } from "./MarkdownWriter.ts"
 import { coreOf, partsOf, relations } from "./archive.ts"
 import { placed } from "./raised.ts"
 import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
@@ -105,14 +105,13 @@ export const isFilled = ({ cells }: SheetRow): boolean => cells.some((cell) => c
 
 /** A sheet under its name, each row with its header; nothing of a sheet without rows. */
 export const writeSheet = (writer: MarkdownWriter, sheet: string, rows: ReadonlyArray<SheetRow>): void => {
-  const placed = rows.map(({ cells, first }): Row => ({
-    cells,
-    place: { locator: { _tag: "Sheet", sheet, cell: first } }
-  }))
-  if (placed[0] === undefined) return
-  writer.at(placed[0].place)
+  const placeOf = ({ first }: SheetRow): Row["place"] => ({ locator: { _tag: "Sheet", sheet, cell: first } })
+  if (rows[0] === undefined) return
+  writer.at(placeOf(rows[0]))
   writer.heading(2, sheet)
-  writeRows(writer, placed)
+  const table = new RowWriter(writer)
+  for (const row of rows) table.add({ cells: row.cells, place: placeOf(row) })
+  table.end()
 }
 
 /** An Excel workbook: its sheets, formulas by their last value. */
