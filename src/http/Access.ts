@@ -44,6 +44,8 @@ const readNeeds = (): ReadonlyMap<string, Need> => {
   return needs
 }
 
+const readingMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])
+
 const ofRaw: Need = { right: "read", allCollections: false }
 
 /** The collections that a request names in its address. */
@@ -173,6 +175,9 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
               reason: "Without an API key this server only accepts the host localhost; use that name, or set a key"
             })
       },
+      /** Whether a route of the contract only reads; others, as that of MCP, may write. */
+      isReading: (method: string, route: string | undefined): boolean =>
+        readingMethods.has(method) || needs.get(`${method} ${route}`)?.right === "read",
       /** Without a key, no page of another site may change or follow the index. */
       checkOrigin: (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, Forbidden> =>
         isKeyless() && isForeign(request)

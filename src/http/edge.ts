@@ -138,9 +138,6 @@ const rawBodies = new Set(["/files", "/import"])
 
 const bodied = new Set(["POST", "DELETE"])
 
-/** Methods that change nothing. */
-const readingMethods = new Set(["GET", "HEAD", "OPTIONS"])
-
 const requestId = ({ headers }: HttpServerRequest.HttpServerRequest): string => {
   const given = headers["x-request-id"]
   return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
@@ -206,7 +203,7 @@ const make = (served: ReadonlySet<string> | undefined) =>
           ? Effect.void
           : Effect.zipRight(
               access.checkHost(request),
-              readingMethods.has(request.method) ? Effect.void : access.checkOrigin(request)
+              access.isReading(request.method, route?.template) ? Effect.void : access.checkOrigin(request)
             ),
         route !== undefined && unlimited.has(route.template)
           ? Effect.void
