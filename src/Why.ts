@@ -3,7 +3,7 @@ import { Search } from "./Search.ts"
 import { Store } from "./Store.ts"
 import { citation } from "./citations/prompt.ts"
 import { way } from "./citations/remarks.ts"
-import { filterHint } from "./filterHint.ts"
+import { asGlob, documentsLike, filterHint } from "./filterHint.ts"
 import type { Wanted } from "./find.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import { limits } from "./model/Limits.ts"
@@ -125,9 +125,17 @@ export const recorded = Effect.fnUntraced(function* (names: ReadonlyArray<Collec
   for (const name of names) {
     const [known] = yield* store.knownFiles(name, [file])
     if (known === undefined) continue
-    return known.outcome === "indexed"
+    if (known.outcome !== "indexed") {
+      return `${known.outcome} in collection ${name}${known.reason === undefined ? "" : `: ${known.reason}`}`
+    }
+    const parts = yield* documentsLike(name, `${asGlob(file)}#*`, 3)
+    return parts.length === 0
       ? `read for collection ${name}, but it contains nothing to index`
-      : `${known.outcome} in collection ${name}${known.reason === undefined ? "" : `: ${known.reason}`}`
+      : `each of its parts is a document of its own in collection ${name}: end the name in ` +
+          [
+            ...parts.slice(0, 2).map(({ source }) => source.slice(file.length)),
+            ...(parts.length > 2 ? ["…"] : [])
+          ].join(", ")
   }
   return undefined
 })

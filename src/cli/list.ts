@@ -52,7 +52,7 @@ const orders = {
 /** A glob, or a file or folder of that name, as stored or relative to the working directory. */
 const globs = (cwd: string, glob: string): ReadonlyArray<string> =>
   [...new Set([glob, path.resolve(cwd, glob)])].flatMap((each) =>
-    /[*?]/.test(glob) ? [each] : [each, `${each.replace(/\/$/, "")}/*`]
+    /[*?]/.test(glob) ? [each] : [each, `${each.replace(/\/$/, "")}/*`, `${each}#*`]
   )
 
 const formatOf = (row: Row): string => extension(row.origin ?? nameOf(row)) ?? "text"

@@ -129,6 +129,16 @@ describe("show", () => {
     }
   })
 
+  it("says of a file of records how they are named, and lists them", async () => {
+    box.write({ "more/birds.jsonl": '{"id":1,"text":"a wren"}\n{"id":2,"text":"a gull"}\n{"id":3,"text":"a crane"}\n' })
+    await box.ends(0, ["index", "more", "-c", "more"])
+    const said = "each of its parts is a document of its own in collection more: end the name in #1, #2, …"
+    for (const command of [["show"], ["why", "wren"]]) await box.ends(3, [...command, "more/birds.jsonl"], said)
+    await box.ends(0, ["show", "more/birds.jsonl#2"])
+    assert.lengthOf((await box.json(ListReport, ["list", "more/birds.jsonl"])).documents, 3)
+    await box.ends(0, ["collections", "drop", "more", "--yes"])
+  })
+
   it("says why it cannot show a folder, or a file that is not in the index", async () => {
     for (const folder of [".", "..", "docs", "docs/"]) {
       const said = `${folder} is not indexed: it is a folder; clew list ${folder} names the documents in it`
