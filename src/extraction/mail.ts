@@ -71,12 +71,15 @@ export const mail = async (bytes: Uint8Array): Promise<Extracted> => {
   const text = asWestern(parsed.text?.trim() ?? "")
   if (text !== "") writeText(writer, text)
   else if (parsed.html !== undefined) writer.block(withoutPlumbing(html(asWestern(parsed.html)).text))
+  const title = oneLine(asWestern(parsed.subject ?? ""))
+  // A mail with only a subject can be found by it.
+  if (writer.text === "") writer.paragraph(title)
   const [from] = addresses(parsed.from === undefined ? [] : [parsed.from])
   const to = addresses(parsed.to)
   const cc = addresses(parsed.cc)
   return {
     text: writer.text,
-    title: oneLine(asWestern(parsed.subject ?? "")) || undefined,
+    title: title || undefined,
     metadata: {
       ...(from === undefined ? {} : { from }),
       ...(to.length === 0 ? {} : { to }),

@@ -97,7 +97,9 @@ export const format = (
   ): Effect.Effect<Stream.Stream<Loaded, Unreadable>, Unreadable | Unsupported> =>
     Effect.map(extract(path, "mail", bytes), (read) =>
       Stream.concat(
-        Stream.make<[Loaded]>({ ...toDocument(read), record: place.record, line: place.line }),
+        read.text === ""
+          ? Stream.empty
+          : Stream.make<[Loaded]>({ ...toDocument(read), record: place.record, line: place.line }),
         Stream.flatMap(Stream.fromIterable(attachmentsOf(read)), (attachment) => attached(path, place, attachment))
       )
     )
@@ -136,7 +138,7 @@ export const format = (
     )
   return {
     name: "mail",
-    version: 8,
+    version: 9,
     accepts,
     load: (file) =>
       Stream.unwrap(
@@ -157,7 +159,8 @@ export const format = (
                           _tag: "Rejected",
                           line,
                           reason: error.reason,
-                          isLimit: error.isLimit
+                          isLimit: error.isLimit,
+                          isEmpty: error.reason === "it holds no text"
                         })
                       )
                 )

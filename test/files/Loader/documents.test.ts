@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { strToU8, zipSync } from "fflate"
-import type { LoadedDocument } from "../../../src/files/Loader.ts"
+import type { Loaded, LoadedDocument } from "../../../src/files/Loader.ts"
 import { MarkdownWriter } from "../../../src/extraction/MarkdownWriter.ts"
 import * as Extractor from "../../../src/files/Loader/Extractor.ts"
 import { whyNot } from "../../../src/files/Loader/failure.ts"
@@ -745,6 +745,30 @@ it.layer(layer)("what stands around the text", (it) => {
       for (let n = 0; n < 12; n++) writer.block(block)
       assert.throws(() => writer.block(block), "it holds more than 300000000 characters of text")
     })
+  )
+
+  it.effect(
+    "a mail without words is found by its subject, or else skipped, in a mailbox too; its attachments are read",
+    () =>
+      Effect.gen(function* () {
+        const scan = (subject: string, name: string) =>
+          `From: a@b.c\n${subject}Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Disposition: attachment; filename="${name}"\nContent-Transfer-Encoding: base64\n\n${name.endsWith("png") ? "iVBORw0KGgoAAAANSUhEUg==" : "VGhlIGxlYXNlLg=="}\n--b--\n`
+        const subjectOnly = "From: a@b.c\nSubject: Scan of the lease\n\n"
+        const told = (loaded: ReadonlyArray<Loaded>) =>
+          loaded.map((each) => (each._tag === "Rejected" ? each.isEmpty : each.content.trim()))
+        assert.deepStrictEqual(told(yield* load("a.eml", strToU8(subjectOnly))), ["Scan of the lease"])
+        assert.deepStrictEqual(told(yield* load("a.eml", strToU8(scan("", "lease.txt")))), ["The lease."])
+        assert.deepStrictEqual(told(yield* load("a.eml", strToU8(scan("", "lease.png")))), [])
+        const from = "From a@b.c Mon Nov 23 10:00:00 2026\n"
+        const mails = [
+          subjectOnly,
+          "From: a@b.c\n\n",
+          scan("Subject: Photo\n", "lease.png"),
+          "From: a@b.c\n\nWords.\n\n"
+        ]
+        const loaded = yield* load("a.mbox", strToU8(mails.map((mail) => `${from}${mail}\n`).join("")))
+        assert.deepStrictEqual(told(loaded), ["Scan of the lease", true, "Photo", "Words."])
+      })
   )
 
   it.effect("a mail that begins with a mailbox's line is one mail", () =>
