@@ -112,7 +112,7 @@ export const toWhyReport = (
   vector: vector.mode === "keyword" ? {} : vector.leg,
   keyword: keyword.leg,
   ...(hybrid.degraded === undefined ? {} : { degraded: hybrid.degraded }),
-  ...(keyword.into === undefined ? { terms } : {}),
+  ...(keyword.into === undefined && !filteredOut ? { terms } : {}),
   ...(hybrid.own?.relevance === undefined ? {} : { relevance: hybrid.own.relevance }),
   ...(hybrid.own?.via === undefined ? {} : { via: way(hybrid.own.via) }),
   ...(hybrid.into === undefined ? {} : { folded_into: citation(hybrid.into) }),

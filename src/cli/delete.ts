@@ -5,7 +5,8 @@ import * as path from "node:path"
 import * as Either from "effect/Either"
 import { DocumentId } from "../model/Document.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import { pruneAll } from "../files/Pruner.ts"
+import { isBelow } from "../files/below.ts"
+import { add, none, pruneAll } from "../files/Pruner.ts"
 import type { Deleted } from "../model/Stored.ts"
 import { Store, StoreUnavailable, UpkeepStore, isOfFullDisk } from "../Store.ts"
 import { confirmed, count, printResult } from "./output.ts"
@@ -34,8 +35,6 @@ export const freeing = <S extends Step, A>(steps: () => Generator<S, A, never>) 
     (error) => error instanceof StoreUnavailable && isOfFullDisk(error),
     () => inIndex("shrink", steps)
   )
-
-const nothing: Deleted = { documents: 0, passages: 0 }
 
 export const deleteDocuments = Cli.define(
   {
@@ -67,7 +66,7 @@ export const deleteDocuments = Cli.define(
     const wanted = sources.length + flags.id.length
     if (wanted === 0) return yield* usage("SOURCE or --id is missing")
 
-    const done: Array<readonly [name: string, deleted: Deleted]> = []
+    const done: Array<readonly [name: string, deleted: Deleted, isFound: boolean]> = []
     let isConfirmed = flags.yes
     yield* freeing(function* () {
       const store = yield* Store
@@ -78,21 +77,28 @@ export const deleteDocuments = Cli.define(
       isConfirmed = true
 
       const bySource = Effect.fnUntraced(function* (source: string) {
-        const deleted = yield* store.deleteSource(collection, source)
         const absolute = path.resolve(cwd, source)
-        if (deleted.documents > 0) return deleted
-        const renamed = absolute === source ? nothing : yield* store.deleteSource(collection, absolute)
+        const deleted = yield* store.deleteSource(collection, source)
+        if (deleted.documents > 0 && absolute !== source) return [deleted, true] as const
+        const renamed = absolute === source ? deleted : yield* store.deleteSource(collection, absolute)
+        // What `clew update` would index again, or miss each time.
+        const isRemembered = (yield* store.roots(collection)).some((root) => isBelow(root.path, [absolute]))
+        if (renamed.documents > 0 && !isRemembered) return [renamed, true] as const
         // A folder, or a file of many documents: everything from there.
-        return renamed.documents > 0 ? renamed : yield* pruneAll(store, collection, [absolute])
+        const sum = add(renamed, yield* pruneAll(store, collection, [absolute]))
+        return [sum, isRemembered || sum.documents > 0] as const
       })
       const byId = (id: DocumentId) =>
-        Effect.catchTag(store.deleteDocument(collection, id), "DocumentNotFound", () => Effect.succeed(nothing))
+        store.deleteDocument(collection, id).pipe(
+          Effect.map((deleted) => [deleted, true] as const),
+          Effect.catchTag("DocumentNotFound", () => Effect.succeed([none, false] as const))
+        )
       const steps = [
         ...sources.map((source) => [source, bySource(source)] as const),
         ...flags.id.map((id) => [id, byId(id)] as const)
       ]
-      for (const [name, step] of steps.slice(done.length)) done.push([name, yield* step])
-      const missing = done.filter(([, { documents }]) => documents === 0).map(([name]) => name)
+      for (const [name, step] of steps.slice(done.length)) done.push([name, ...(yield* step)])
+      const missing = done.filter(([, , isFound]) => !isFound).map(([name]) => name)
       const documents = done.reduce((sum, [, deleted]) => sum + deleted.documents, 0)
       const passages = done.reduce((sum, [, deleted]) => sum + deleted.passages, 0)
       // No later process may come to do it.

@@ -133,11 +133,12 @@ export const App = () => {
     field.focus()
     field.select()
   }
-  const isJudging = view === "compare"
+  // Where passages are judged, digits are grades.
+  const toView = (view: View) => () => void (document.querySelector(".judge") === null && go(href(view)))
   useKeys({
     "/": toSearch,
     "?": () => openHelp(true),
-    ...(isJudging ? {} : Object.fromEntries(views.map((each, at) => [String(at + 1), () => go(href(each))])))
+    ...Object.fromEntries(views.map((each, at) => [String(at + 1), toView(each)]))
   })
 
   const shell = useMemo(() => ({ pulse, who: who ?? unknownCaller, announce }), [pulse, who])

@@ -13,7 +13,7 @@ import type { Citation } from "./wire.ts"
 type Verdict = Citation["verdict"]
 
 const verdicts: Readonly<Record<Verdict, readonly [sign: string, text: string]>> = {
-  mentioned: ["✓", "The passage says it"],
+  mentioned: ["=", "The passage says it, nearly word for word"],
   unclear: ["~", "Neither words nor meaning decide"],
   not_found: ["?", "The passage does not say it"],
   contradicted: ["✕", "The passage says otherwise"]

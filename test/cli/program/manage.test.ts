@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { CollectionsReport, DropReport } from "../../../src/cli/collections.ts"
+import { ListReport } from "../../../src/cli/list.ts"
 import { DeleteReport } from "../../../src/cli/delete.ts"
 import { SearchResponse } from "../../../src/model/SearchResult.ts"
 import { Stats } from "../../../src/model/Stats.ts"
@@ -59,6 +60,20 @@ describe("delete", () => {
     assert.strictEqual((await box.json(DeleteReport, ["delete", "docs", "-y"])).deleted_documents, 5)
     assert.strictEqual((await box.json(Stats, ["info"])).documents, 1)
     await box.ends(1, ["delete", "doc", "-y"])
+  })
+
+  it("forgets a file that was indexed by itself, also one that has no document any more", async () => {
+    box.write({ "a.md": "One.", "b.md": "Two." })
+    await box.ends(0, ["index", "a.md", "b.md"])
+    const report = await box.json(DeleteReport, ["delete", "a.md", "-y"])
+    assert.deepStrictEqual(report, { deleted_documents: 1, deleted_chunks: 1, not_found: [] })
+    await box.ends(0, ["delete", "--id", (await box.json(ListReport, ["list", "b.md"])).documents[0]!.doc_id, "-y"])
+    fs.rmSync(box.path("b.md"))
+    await box.ends(1, ["update"], "if it is gone for good, remove them with clew delete")
+    assert.deepInclude(await box.json(DeleteReport, ["delete", "b.md", "-y"]), { deleted_documents: 0, not_found: [] })
+    await box.ends(0, ["update"])
+    assert.strictEqual((await box.json(Stats, ["info"])).documents, 5)
+    await box.ends(1, ["delete", "a.md", "-y"], "a.md is not in collection default")
   })
 
   it("leaves no byte of what it deletes in the index's files, and what is left is found", async () => {
