@@ -265,11 +265,15 @@ export const nothingFound = Effect.fn("mcp.nothingFound")(function* (
   request: SearchArguments,
   { overview, tools }: Settings
 ) {
-  const all = (yield* (yield* Store).collections).filter(({ documents }) => documents > 0)
+  const every = yield* (yield* Store).collections
+  const all = every.filter(({ documents }) => documents > 0)
   if (all.length === 0) {
     if (overview.watched.length > 0) return "Nothing found: files are being indexed right now. Ask again in a moment."
     const adding = tools.includes("index_documents") ? ", or with index_documents" : ""
-    const why = overview.missing === undefined ? "the index is empty" : `there is no index at ${overview.missing}`
+    const why =
+      overview.missing === undefined || every.length > 0
+        ? "the index is empty"
+        : `there is no index at ${overview.missing}`
     return `Nothing found: ${why}. Add documents with \`clew index PATH\` on the command line${adding}.`
   }
   const searched = all.filter(({ name }) => request.collection === undefined || name === request.collection)

@@ -58,14 +58,17 @@ const notLoaded = (error: unknown): string | undefined => {
   if (!isUnbuilt && code !== "ERR_DLOPEN_FAILED" && !message.includes("did not self-register")) return undefined
   const at = message.search(/[/\\]node_modules[/\\]better-sqlite3[/\\]/)
   const folder = at === -1 ? undefined : message.slice(0, at).split(/'|→ /).at(-1)
-  const where = `in ${folder ?? "the folder where Clew is installed"}`
   if (Number(process.versions.napi) >= 10) {
-    return `SQLite is missing: better-sqlite3-napi, an optional dependency, is not installed, or does not run here (glibc is older than 2.34). Run \`npm install --include=optional\`, or on such a system install Python 3, make and g++ and run \`npm rebuild better-sqlite3\`, ${where}`
+    return "SQLite is missing: better-sqlite3-napi, an optional dependency, is not installed, or does not run here (glibc is older than 2.34). On such a system first install Python 3, make and g++. Then install Clew again as you did (with npm: add --include=optional)"
   }
-  const rebuild = `\`npm ${isMissing ? "install --include=optional" : "rebuild better-sqlite3"}\` ${where}`
+  // What could not be built is left out of the installation, where npm would install what Clew is developed with.
+  const rebuild =
+    folder === undefined
+      ? "install Clew again as you did (with npm: add --include=optional)"
+      : `run \`npm rebuild better-sqlite3\` in ${folder}`
   return isUnbuilt
-    ? `SQLite was not built: the install script of better-sqlite3 did not run (pnpm, Bun and --ignore-scripts hold such scripts back), or found no C++ compiler. Node 22.14 and later need neither. Else allow it (\`pnpm approve-builds\`, \`bun pm trust better-sqlite3\`), install Python 3, make and g++, and run ${rebuild}`
-    : `SQLite does not load in Node ${process.versions.node}: it was built for another Node. Run ${rebuild}, or start Clew with the Node that installed it`
+    ? `SQLite was not built: the install script of better-sqlite3 did not run (pnpm, Bun and --ignore-scripts hold such scripts back), or found no C++ compiler. Node 22.14 and later need neither. Else allow it (\`pnpm approve-builds\`, \`bun pm trust better-sqlite3\`), install Python 3, make and g++, and ${rebuild}`
+    : `SQLite does not load in Node ${process.versions.node}: it was built for another Node. To mend it, ${rebuild}, or start Clew with the Node that installed it`
 }
 
 /** The error for a WAL that does not belong to its file. */
