@@ -34,7 +34,9 @@ const reasonOf = ({ reason }: { readonly reason: string }) => reason
 const placed = ({ message, path }: FieldError): string => {
   if (message.startsWith(path)) return message
   const name = path.slice(path.lastIndexOf(".") + 1)
-  return message.startsWith(`${name} `) ? path + message.slice(name.length) : `${path}: ${message}`
+  // Of a filter's keys one may be `a`, as in `a list`.
+  const isNamed = message.startsWith(`${name} `) && !(name === "a" && path !== name)
+  return isNamed ? path + message.slice(name.length) : `${path}: ${message}`
 }
 
 /** A field is missing, unknown or out of range. */

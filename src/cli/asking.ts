@@ -2,10 +2,11 @@ import * as Cli from "./command.ts"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
 import { type Comparison, type Condition, Filter, type Operators, type Scalar } from "../model/Filter.ts"
-import { isObject } from "../model/kinds.ts"
+import { isObject, pathText } from "../model/kinds.ts"
 import type { Found } from "../model/SearchResult.ts"
 import { asRead, besides, outdated, shortfall, weakOnly } from "../citations/remarks.ts"
 import { limits } from "../model/Limits.ts"
@@ -141,7 +142,10 @@ export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.E
   }
   const only = whole.length === 1 && filter.size === 0 ? whole[0] : undefined
   const all = only ?? filterOf([...filter, ...(whole.length === 0 ? [] : [["and", whole as never] as const])])
-  return Either.mapLeft(Schema.decodeUnknownEither(Filter)(all), (error) => `--filter: ${error.message}`)
+  return Either.mapLeft(Schema.decodeUnknownEither(Filter)(all), (error) => {
+    const { message, path } = ParseResult.ArrayFormatter.formatErrorSync(error)[0]!
+    return `--filter${path.length === 0 ? "" : ` ${pathText(path)}`}: ${message}`
+  })
 }
 
 /** What people are told of a search beside its results, a sentence each. */

@@ -157,7 +157,7 @@ const checkType = (headers: HttpServerRequest.HttpServerRequest["headers"]) => {
   if (type.trim() !== "application/json")
     return refuse(`The body must be application/json, not ${type.trim() || "nothing"}`)
   const charset = parameters.map((it) => it.trim()).find((it) => it.startsWith("charset="))
-  if (charset !== undefined && !/^charset="?utf-8"?$/.test(charset)) return refuse("JSON must be in UTF-8")
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) return refuse("JSON must be in UTF-8")
   return undefined
 }
 

@@ -132,6 +132,12 @@ it.scopedLive("names every wrong field, and says of it what it must be", () =>
         /Expected|actual|item\(s\)|readonly|Encoded|Struct|NonEmpty|ReadonlyArray|minLength|maxLength/
       )
     }
+    const listed = yield* ask(port, "POST", "/query", { body: { query: "x", filter: { a: ["x", ["y"]] } } })
+    assert.include(listed.json.detail, "filter.a: a list in a filter must hold")
+    const inAddress = yield* ask(port, "GET", "/why?query=x&source=a&alpha=2")
+    assert.include(inAddress.json.detail, 'alpha must be a number from 0 to 1, got "2"')
+    const utf8 = { body: '{"query":"x"}', headers: { "content-type": "application/json;charset=UTF8" } }
+    assert.strictEqual((yield* ask(port, "POST", "/query", utf8)).status, 200)
     assert.strictEqual((yield* ask(port, "GET", "/health")).status, 200)
   })
 )

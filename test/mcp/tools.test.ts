@@ -791,7 +791,10 @@ describe("list_sources", () => {
       ["moon"]
     )
     const { message } = await client.callError("list_sources", { cursor: "%" })
-    assert.strictEqual(message, "cursor: its document is gone; start again without a cursor")
+    assert.strictEqual(
+      message,
+      "cursor: it is not from list_sources, or its document is gone; start again without a cursor"
+    )
   })
 
   it("says once that nothing matches a filter, and why if there is more to say", async () => {

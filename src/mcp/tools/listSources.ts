@@ -82,7 +82,10 @@ export const listSources = make({
       const after = cursor === undefined ? undefined : Option.getOrUndefined(decodeCursor(cursor))
       const last = after && (yield* orEmpty(collection, undefined)(find([collection], { docId: after })))
       if (cursor !== undefined && last === undefined) {
-        return yield* refuse("cursor", "cursor: its document is gone; start again without a cursor")
+        return yield* refuse(
+          "cursor",
+          "cursor: it is not from list_sources, or its document is gone; start again without a cursor"
+        )
       }
       const found = yield* orEmpty(
         collection,

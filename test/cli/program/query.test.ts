@@ -173,6 +173,8 @@ describe("query", () => {
       "nothing found: the best match has a relevance of 0."
     )
     await box.ends(2, ["query", "spring tide", "--min-relevance", "2"])
+    const filter = ["--filter", '{"lang":null}']
+    await box.ends(2, ["query", "tide", ...filter], /^clew query: --filter lang: a condition must be .*, got null\n/m)
   })
 
   it("explains each leg's rank and score", async () => {
