@@ -1,4 +1,5 @@
 import { assert, describe, it } from "vitest"
+import { embeddedText } from "../../src/chunking/embedded.ts"
 import { assertLaws, countTokens, options, sentences, words } from "./chunkLaws.ts"
 
 const passages = (content: string, size = 64, overlap = 0) => assertLaws(content, options({ size, overlap }))
@@ -244,6 +245,17 @@ describe("chunk, Markdown: size", () => {
     const found = passages(content)
     assert.isAtMost(found.length, 5)
     for (const { text } of found) assert.match(text, /^(# A|P\d).*\.$/s)
+  })
+  it("holds of a table as embedded, without what aligns its columns", () => {
+    const rule = `| ${"-".repeat(120)} | ${"-".repeat(80)} |`
+    const rows = Array.from({ length: 30 }, (_, n) => `| way ${n}${" ".repeat(110)} | ${words(5)}${" ".repeat(60)} |`)
+    for (const passage of passages(
+      `# Ways\n\n| Way${" ".repeat(118)} | Meaning |\n${rule}\n${rows.join("\n")}\n`,
+      60
+    )) {
+      assert.isAtMost(countTokens(embeddedText(undefined, { ...passage, heading: [], tableHeader: undefined })), 60)
+      assert.include(passage.text, "    |")
+    }
   })
   it("makes passages of like size rather than a full one and a rest", () => {
     const sizes = passages(sentences(11, 8), 80).map(({ text }) => countTokens(text))
