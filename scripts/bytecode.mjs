@@ -9,10 +9,13 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import v8 from "node:v8"
 import vm from "node:vm"
 import { isMainThread, parentPort } from "node:worker_threads"
+import { maker } from "./compiled.mjs"
 
 const here = fileURLToPath(import.meta.url)
 const target = "BYTECODE_FILE"
 const threadTarget = "THREAD_BYTECODE_FILE"
+
+const write = (file, script) => writeFileSync(file, Buffer.concat([maker, script.createCachedData()]))
 
 /** In a program started by `writeBytecode`: adds the bytecode of the code that ran to that of earlier runs, at exit. */
 const record = (file) => {
@@ -24,7 +27,7 @@ const record = (file) => {
     setFlagsFromString("--no-flush-bytecode")
     process.on("exit", () => {
       setFlagsFromString("--flush-bytecode")
-      writeFileSync(file, script.createCachedData())
+      write(file, script)
     })
   })
 }
@@ -34,7 +37,7 @@ const recordThread = (file) =>
   recorded((script) => {
     const { postMessage } = parentPort
     parentPort.postMessage = (...given) => {
-      writeFileSync(file, script.createCachedData())
+      write(file, script)
       postMessage.apply(parentPort, given)
     }
   })
@@ -46,6 +49,8 @@ const recorded = (compiled) => {
       super(...args)
       if (this.cachedDataRejected) throw new Error("V8 takes no bytecode that an earlier run has written")
       compiled(this)
+      // This keeps it, and the launcher must not.
+      Object.defineProperty(this, "cachedDataRejected", { value: false })
     }
   }
   syncBuiltinESMExports()

@@ -3,9 +3,22 @@ import { cachedDataVersionTag } from "node:v8"
 import { Script } from "node:vm"
 import { threadId } from "node:worker_threads"
 
+const { variables } = process.config
+const ofV8 = Object.entries(variables).filter(([name]) => name.startsWith("v8_"))
+
+/**
+ * The first line of a file of bytecode: which Node made it. V8 tells its own version, but Node changes V8 and keeps that
+ * version, and bytecode of another Node 20 ends the process by a segmentation fault.
+ */
+export const maker = Buffer.from(
+  `${JSON.stringify([process.version, process.platform, process.arch, process.versions.v8, ofV8])}\n`
+)
+
+/** The bytecode in a file that this Node has made. */
 const read = (file) => {
   try {
-    return readFileSync(file)
+    const bytes = readFileSync(file)
+    return bytes.subarray(0, maker.length).equals(maker) ? bytes.subarray(maker.length) : undefined
   } catch {
     return undefined
   }
@@ -15,7 +28,7 @@ const read = (file) => {
 const write = (file, bytes) => {
   const part = `${file}.${process.pid}-${threadId}`
   try {
-    writeFileSync(part, bytes, { flush: true })
+    writeFileSync(part, Buffer.concat([maker, bytes]), { flush: true })
     renameSync(part, file)
   } catch {
     rmSync(part, { force: true })
@@ -24,8 +37,8 @@ const write = (file, bytes) => {
 
 /**
  * A script of the build. Compiling takes half of the startup time, so bytecode lies beside it: the build's, or, where
- * another version of Node runs or other flags hold, what `keep` left in an earlier run; `keep` is undefined if V8 takes
- * it. The script is ASCII only (scripts/ascii.mjs), so latin1 reads it correctly, one byte a character.
+ * another Node runs or other flags hold, what `keep` left in an earlier run; `keep` is undefined if V8 takes it. The script
+ * is ASCII only (scripts/ascii.mjs), so latin1 reads it correctly, one byte a character.
  */
 export const compiled = (filename) => {
   // V8 tells another script only by its length, hence the build's name.
@@ -37,5 +50,5 @@ export const compiled = (filename) => {
     // Under flags that the program has set meanwhile, the next start would not take it.
     if (cachedDataVersionTag() === tag) write(own, script.createCachedData())
   }
-  return { script, keep: script.cachedDataRejected ? keep : undefined }
+  return { script, keep: script.cachedDataRejected === false ? undefined : keep }
 }
