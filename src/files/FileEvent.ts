@@ -13,7 +13,8 @@ export type FileEvent =
   | { readonly _tag: "Indexed"; readonly document: IndexedDocument; readonly characters: number }
   | { readonly _tag: "FileDone"; readonly path: string; readonly size: number }
   | { readonly _tag: "Unchanged"; readonly path: string; readonly size: number; readonly documents: number }
-  | { readonly _tag: "Skipped"; readonly path: string; readonly reason: string }
+  /** What was stored under `source` is gone: it holds nothing to index any more. */
+  | { readonly _tag: "Skipped"; readonly path: string; readonly reason: string; readonly source?: string | undefined }
   | { readonly _tag: "Failed"; readonly path: string; readonly line?: number | undefined; readonly reason: string }
   /** A file that is lost, or that holds nothing to index any more. */
   | { readonly _tag: "Lost"; readonly path: string; readonly reason: string; readonly documents: number }

@@ -7,9 +7,9 @@ import * as path from "node:path"
 import { Indexer } from "../Indexer.ts"
 import { Store, type StoreUnavailable } from "../Store.ts"
 import type { CollectionName } from "../model/Collection.ts"
-import type { DocumentId } from "../model/Document.ts"
+import { DocumentId } from "../model/Document.ts"
 import type { Compared, Draft, IndexedDocument } from "../model/Draft.ts"
-import type { DocumentSummary } from "../model/Stored.ts"
+import type { Deleted, DocumentSummary } from "../model/Stored.ts"
 import { letOthersWrite } from "../runtime/EventLoop.ts"
 import type { FileEvent } from "./FileEvent.ts"
 import { type Lost, Numbers, holdingLosses, lost } from "./FileIndexer/lost.ts"
@@ -64,6 +64,9 @@ const isPlain = ({ file }: Known, run: FileRun): boolean =>
   file.outcome === "indexed" && !run.nameUnchanged && !(run.prune && file.many)
 
 const pageSize = 1000
+
+/** The id of no document: what is looked for has a source. */
+const noId = DocumentId.make("-")
 
 /** Indexes files and folders. An interruption keeps what was indexed, and the next run continues from there. */
 export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer", {
@@ -148,6 +151,28 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           return [...named.map(unchanged), { _tag: "FileDone", path, size } satisfies FileEvent, ...pruned]
         })
 
+      /** Deletes what an earlier run stored under the source of a record or a text that says nothing any more. */
+      const emptied = Effect.fnUntraced(function* (name: CollectionName, source: string, isRecord: boolean) {
+        const found = yield* store
+          .lookup(name, [{ source, derivedId: noId }])
+          .pipe(Effect.catchTag("DocumentConflict", () => Effect.succeed([])))
+        let sum: Deleted = none
+        for (const stored of found) {
+          if (Option.isNone(stored) || (seenBy !== undefined && stored.value.seenBy === seenBy)) continue
+          sum = yield* Effect.catchTag(store.deleteDocument(name, stored.value.docId), "DocumentNotFound", () =>
+            Effect.succeed(none)
+          )
+        }
+        // A text's records. A name that is itself a glob would match others.
+        while (!isRecord && !/[*?[\]\\]/.test(source)) {
+          const step = yield* store.deleteMatching(name, { source: `${source}#*` }, pageSize)
+          if (step.documents === 0) break
+          sum = add(sum, step)
+          yield* letOthersWrite
+        }
+        return { _tag: "Pruned", ...sum } satisfies FileEvent
+      })
+
       /** Reports and drops drafts whose id occurred earlier in their file. */
       const toBatch = Effect.fnUntraced(function* (collected: Chunk.Chunk<Step>) {
         const { changed, done, drafts, events, missing: away, owners } = gather(collected, underWay)
@@ -157,6 +182,11 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           // For ten thousand unchanged files, an effect each would cost more than checking them.
           if (isPlain(known, run)) events.push(unread(known))
           else events.push(...(yield* knownEvents(known)))
+        }
+        for (const event of [...events]) {
+          if (event._tag !== "Skipped" || event.source === undefined || collection === undefined) continue
+          const pruned = yield* emptied(collection.name, event.source, event.source !== event.path)
+          if (pruned.documents > 0) events.push(pruned)
         }
         const left = done.filter((file) => file.hasLeftovers(run.prune))
         const compared = drafts.length === 0 ? [] : yield* indexer.compare(run.collection, drafts)
@@ -277,7 +307,15 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
     const runTexts = <R>(inputs: Stream.Stream<Text, never, R>, run: Pick<FileRun, "collection" | "dryRun">) => {
       const stepsOf = ({ bytes, name }: Text) => {
         const path = name ?? "stdin"
-        const file = new Reading(path, bytes.length, run.dryRun ? new Set() : undefined, true)
+        const file = new Reading(
+          path,
+          bytes.length,
+          run.dryRun ? new Set() : undefined,
+          true,
+          undefined,
+          undefined,
+          name
+        )
         return toSteps(file, loader.fromText({ name: path, bytes }), (loaded) => toDraft(name, undefined, loaded))
       }
       return Stream.unwrap(start({ ...run, paths: [], prune: false }, () => Stream.flatMap(inputs, stepsOf)))

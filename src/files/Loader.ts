@@ -54,8 +54,9 @@ export interface RejectedRecord {
   readonly reason: string
   /** It could be read with higher limits. */
   readonly isLimit?: boolean | undefined
-  /** It is only skipped: there is nothing to read in it. */
+  /** It is only skipped: there is nothing to read in it. What was stored of this record before is gone, too. */
   readonly isEmpty?: boolean | undefined
+  readonly record?: string | undefined
 }
 
 export type Loaded = LoadedDocument | RejectedRecord

@@ -99,6 +99,18 @@ it.scopedLive("indexes again only what changed, and refuses absolute names", () 
       ["/etc/passwd", "C:\\secrets.txt"]
     )
     assert.deepInclude((yield* send("Another sentence.")).json, { indexed: 1, unchanged: 0 })
+    // What says nothing any more leaves nothing of what it said.
+    yield* send(" \n")
+    assert.isEmpty((yield* ask(port, "GET", "/documents")).json.documents)
+    const rows = (text: string) => form([{ name: "file", file: "rows.jsonl", content: text }])
+    yield* ask(port, "POST", "/files", rows('{"id":1,"text":"one"}\n{"id":2,"text":"two"}\n'))
+    yield* ask(port, "POST", "/files", rows('{"id":1,"text":""}\n{"id":2,"text":"two"}\n'))
+    const sources = (yield* ask(port, "GET", "/documents")).json.documents.map(
+      (each: { source: string }) => each.source
+    )
+    assert.deepStrictEqual(sources, ["rows.jsonl#2"])
+    yield* ask(port, "POST", "/files", rows(""))
+    assert.isEmpty((yield* ask(port, "GET", "/documents")).json.documents)
   })
 )
 

@@ -39,7 +39,9 @@ export class Reading {
     readonly isNamed: boolean,
     /** Undefined if it proves nothing, or if there is no file. */
     public stamp?: FileStamp,
-    readonly known?: KnownFile
+    readonly known?: KnownFile,
+    /** The source of a text that is in no file. */
+    readonly source?: string
   ) {}
 
   /** The record to keep of it: complete once it is done, else marked as unfinished. */
@@ -220,7 +222,10 @@ export const loading = (
       file.isVoid = loaded.aside
       return undefined
     }
-    if (loaded.isEmpty === true) return { _tag: "Skipped", path: `${file.path}:${loaded.line}`, reason: loaded.reason }
+    if (loaded.isEmpty === true) {
+      const source = loaded.record === undefined ? undefined : `${file.path}#${loaded.record}`
+      return { _tag: "Skipped", path: `${file.path}:${loaded.line}`, reason: loaded.reason, source }
+    }
     if (loaded.isLimit === true) limit(file)
     return { _tag: "Rejected", file, line: loaded.line, reason: loaded.reason }
   }
@@ -291,12 +296,12 @@ export const repeated = (draft: Draft): FileEvent => ({
       : `the id of ${draft.source} occurs earlier in the file; the first one is kept`
 })
 
-const ended = ({ failure, isUnreadable, isVoid, path, size }: Reading): FileEvent =>
+const ended = ({ failure, isUnreadable, isVoid, path, size, source }: Reading): FileEvent =>
   isUnreadable
     ? { _tag: "Failed", path, reason: failure ?? "unreadable" }
     : isVoid === undefined
       ? { _tag: "FileDone", path, size }
-      : { _tag: "Skipped", path, reason: isVoid }
+      : { _tag: "Skipped", path, reason: isVoid, source }
 
 /** Sorts a batch of steps by kind; reports and drops drafts whose id is already in progress. */
 export const gather = (steps: Iterable<Step>, underWay: Set<DocumentId>) => {

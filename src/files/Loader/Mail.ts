@@ -160,7 +160,8 @@ export const format = (
                           line,
                           reason: error.reason,
                           isLimit: error.isLimit,
-                          isEmpty: error.reason === "it holds no text"
+                          isEmpty: error.reason === "it holds no text",
+                          record
                         })
                       )
                 )

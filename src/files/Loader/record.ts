@@ -7,15 +7,7 @@ import type { Loaded } from "../Loader.ts"
 const deepest = 64
 
 /** Thrown, with the reason, at a record that is not read. */
-class Refused extends Error {
-  constructor(
-    reason: string,
-    /** There is nothing to read in it. */
-    readonly isEmpty = false
-  ) {
-    super(reason)
-  }
-}
+class Refused extends Error {}
 
 /** TOML dates are a day, a time without a zone, or a point in time, which becomes UTC. */
 const dateText = (date: Date): string => {
@@ -89,9 +81,8 @@ const contentOf = (key: string | undefined, value: unknown, title: string | unde
   if (text.trim() !== "") return text
   // A record with only a title can be found by it.
   if (title !== undefined && title.trim() !== "") return title
-  throw key === undefined
-    ? new Refused('no text: neither "text" nor "content" is there')
-    : new Refused("it holds no text", true)
+  if (key === undefined) throw new Refused('no text: neither "text" nor "content" is there')
+  return ""
 }
 
 const present = <K extends string>(keys: ReadonlyArray<K>, record: Readonly<Record<string, unknown>>): K | undefined =>
@@ -106,6 +97,7 @@ const fromRecord = (line: number, record: Readonly<Record<string, unknown>>): Lo
   const title = titleOf(all["title"])
   const content = contentOf(textKey, textKey === undefined ? undefined : own[textKey], title)
 
+  if (content === "") return { _tag: "Rejected", line, record: id, reason: "it holds no text", isEmpty: true }
   const used = new Set<string | undefined>(["title", idKey, textKey])
   const rest = Object.fromEntries(Object.entries(all).filter(([key]) => !used.has(key)))
   const metadata = toMetadata(rest)
@@ -135,6 +127,6 @@ export const toLoaded = (line: number, text: string): Loaded | undefined => {
     return fromRecord(line, value)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
-    return { _tag: "Rejected", line, reason: error.message, ...(error.isEmpty && { isEmpty: true }) }
+    return { _tag: "Rejected", line, reason: error.message }
   }
 }

@@ -183,6 +183,28 @@ describe("index", () => {
     assert.strictEqual(await documents(), 5)
   })
 
+  it("deletes what a record, a mail or a piped text said that says nothing any more", async () => {
+    const mail = (words: string) => `From a@b.c Mon Jan 1 00:00:00 2024\nFrom: a@b.c\n\n${words}\n\n`
+    const rows = (first: string) => `{"id":1,"text":"${first}"}\n{"id":2,"text":"A gull dives."}\n`
+    box.write({ "rows.jsonl": rows("A walrus rests."), "mails.mbox": mail("A wombat digs.") + mail("Other words.") })
+    const piped = ["index", "-", "--source", "piped.md"]
+    await box.ends(0, ["index", "rows.jsonl", "mails.mbox"])
+    await box.ends(0, piped, undefined, { input: "A tapir swims." })
+    assert.strictEqual(await documents(), 5)
+    // The first of two records with one id counts.
+    box.write({
+      "rows.jsonl": `${rows("A walrus rests.")}{"id":2,"text":""}\n`,
+      "mails.mbox": mail("") + mail("Other words.")
+    })
+    await box.ends(0, ["index", "rows.jsonl", "mails.mbox"])
+    await box.ends(0, piped, undefined, { input: " " })
+    assert.strictEqual(await documents(), 3)
+    box.write({ "rows.jsonl": rows(" ") })
+    await box.ends(0, ["index", "rows.jsonl"])
+    assert.strictEqual(await documents(), 2)
+    await box.ends(3, ["query", "walrus", "--alpha", "0"])
+  })
+
   it("passes over lock files and generated ones unless they are included", async () => {
     box.write({ "docs/package-lock.json": "{}", "docs/app.min.js": "let a", "docs/app.js.map": "{}" })
     const report = await index("docs")
