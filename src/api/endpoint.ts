@@ -6,7 +6,7 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { Filter } from "../model/Filter.ts"
-import { mustBeObject, mustHaveLength, valueText } from "../model/kinds.ts"
+import { changedNumber, mustBeObject, mustHaveLength, valueText } from "../model/kinds.ts"
 import type { Right } from "../model/Key.ts"
 import * as failures from "./failures.ts"
 
@@ -106,7 +106,15 @@ export const respondInEvents =
 export const InCollection = Schema.Struct({ collection: Schema.optional(CollectionName) }).annotations(strict)
 
 /** A filter in the query string. */
-export const FilterParam = Schema.parseJson(Filter).annotations({
+export const FilterParam = Schema.String.pipe(
+  Schema.filter((text) => {
+    const changed = changedNumber(text)
+    return changed === undefined
+      ? undefined
+      : `filter: the number ${changed.slice(0, 40)} would change, being beyond 2^53; send it as a string`
+  }),
+  Schema.compose(Schema.parseJson(Filter))
+).annotations({
   jsonSchema: { type: "string", description: "A filter as in POST /query, as JSON" }
 })
 

@@ -6,7 +6,7 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
 import { type Comparison, type Condition, Filter, type Operators, type Scalar } from "../model/Filter.ts"
-import { isObject, pathText } from "../model/kinds.ts"
+import { changedNumber, isObject, pathText } from "../model/kinds.ts"
 import type { Found } from "../model/SearchResult.ts"
 import { asRead, besides, outdated, shortfall, weakOnly } from "../citations/remarks.ts"
 import { limits } from "../model/Limits.ts"
@@ -22,7 +22,11 @@ const shape = /^([^=<>!]+)(>=|<=|!=|=|>|<)(.*)$/s
 
 /** The values that a word may mean: a number or a boolean also matches as text, since metadata may hold either. */
 const meanings = (word: string): ReadonlyArray<Scalar> =>
-  Cli.decimal.test(word) ? [Number(word), word] : word === "true" || word === "false" ? [word === "true", word] : [word]
+  Cli.decimal.test(word) && changedNumber(word) === undefined
+    ? [Number(word), word]
+    : word === "true" || word === "false"
+      ? [word === "true", word]
+      : [word]
 
 /** A relative path also matches below the working directory, since files are stored with absolute paths. */
 const sources = (cwd: string, word: string): ReadonlyArray<string> =>
@@ -112,6 +116,8 @@ export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.E
   for (const text of texts) {
     const wrong = (message: string) => Either.left(`--filter ${JSON.stringify(text)}: ${message}`)
     if (text.trim().startsWith("{")) {
+      const changed = changedNumber(text)
+      if (changed !== undefined) return wrong(`${changed} would change, being beyond 2^53; write it as a string`)
       const parsed = json(text)
       if (Option.isNone(parsed) || !isObject(parsed.value)) return wrong("this is not a JSON object")
       whole.push(parsed.value)

@@ -136,6 +136,14 @@ it.scopedLive("names every wrong field, and says of it what it must be", () =>
     assert.include(listed.json.detail, "filter.a: a list in a filter must hold")
     const inAddress = yield* ask(port, "GET", "/why?query=x&source=a&alpha=2")
     assert.include(inAddress.json.detail, 'alpha must be a number from 0 to 1, got "2"')
+    for (const path of ["/documents?", "/why?query=x&source=a&"]) {
+      const filter = encodeURIComponent('{"a":"9007199254740993","b":9007199254740993}')
+      const { json, status } = yield* ask(port, "GET", `${path}filter=${filter}`)
+      assert.strictEqual(status, 400, path)
+      assert.include(json.detail, "the number 9007199254740993 would change, being beyond 2^53; send it as a string")
+      const exact = encodeURIComponent('{"a":"9007199254740993","b":9007199254740992}')
+      assert.notStrictEqual((yield* ask(port, "GET", `${path}filter=${exact}`)).status, 400)
+    }
     const utf8 = { body: '{"query":"x"}', headers: { "content-type": "application/json;charset=UTF8" } }
     assert.strictEqual((yield* ask(port, "POST", "/query", utf8)).status, 200)
     assert.strictEqual((yield* ask(port, "GET", "/health")).status, 200)

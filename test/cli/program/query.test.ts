@@ -173,6 +173,7 @@ describe("query", () => {
       "nothing found: the best match has a relevance of 0."
     )
     await box.ends(2, ["query", "spring tide", "--min-relevance", "2"])
+    await box.ends(2, ["query", "tide", "--filter", '{"n":9007199254740993}'], "would change, being beyond 2^53")
     const filter = ["--filter", '{"lang":null}']
     await box.ends(2, ["query", "tide", ...filter], /^clew query: --filter lang: a condition must be .*, got null\n/m)
   })
