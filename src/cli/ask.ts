@@ -126,7 +126,7 @@ export const ask = Cli.define(
     examples: ["clew ask how are passages ranked", "clew ask -m gemma3 --filter 'source=docs/*' \"What is a clew?\""],
     details: [
       "Each [n] of the answer is checked against passage n; what the passage does not say is marked. Ctrl-C stops at once.",
-      "Exits with 3 if no passage is found."
+      "Exits with 3 if nothing is found, or only weak matches."
     ]
   },
   function* ({ model, temperature, ...flags }, words) {
@@ -138,7 +138,7 @@ export const ask = Cli.define(
     yield* reading(function* () {
       const answer = yield* Answer
       const answering = yield* answer.ask(request)
-      const { generation, hint, hits, omitted } = answering
+      const { generation, hint, hits, omitted, weak } = answering
       if (hits.length + omitted === 0 && !globals.json) return yield* nothingFound(hint)
       yield* noteRemarks(answering)
       const { fragments, isCut, llm, usage } = yield* generation
@@ -169,7 +169,7 @@ export const ask = Cli.define(
           omitted: omitted || undefined,
           ...Struct.omit(toProvenance(answering), "mode", "fusion")
         })
-        return hits.length === 0 ? yield* stop(exitCode.nothingFound) : undefined
+        return hits.length === 0 || weak === true ? yield* stop(exitCode.nothingFound) : undefined
       }
       yield* print(`\n\n${wrapped(out, renderSources(hits, verdicts, cwd, out.colors))}`)
       for (const doubt of renderDoubts(verdicts, out.colors)) yield* print(wrapped(out, doubt))
@@ -185,6 +185,7 @@ export const ask = Cli.define(
       if (omitted > 0) {
         yield* note(`clew: ${count(omitted, "more passage")} did not fit into the model's window (llm.context_tokens)`)
       }
+      if (weak === true) yield* stop(exitCode.nothingFound)
     })
   }
 )

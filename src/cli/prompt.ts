@@ -5,7 +5,7 @@ import { toProvenance, PromptResponse } from "../model/SearchResult.ts"
 import { Prompt } from "../Prompt.ts"
 import { flags, noteRemarks, nothingFound, positional, requestOf } from "./asking.ts"
 import { Engine, Place } from "./engine.ts"
-import { usage } from "./exit.ts"
+import { exitCode, stop, usage } from "./exit.ts"
 import { count, printJson } from "./output.ts"
 import { Terminal } from "./terminal.ts"
 
@@ -26,7 +26,7 @@ export const prompt = Cli.define(
       "clew prompt how are passages ranked | ollama run llama3.2",
       "clew prompt -k 20 --max-tokens 3000 tides"
     ],
-    details: ["Exits with 3 if nothing is found: a model would have nothing to answer from."]
+    details: ["Exits with 3 if nothing is found, or only weak matches: a model would have nothing to answer from."]
   },
   function* ({ maxTokens, ...flags }, words) {
     const { globals } = yield* Place
@@ -53,5 +53,6 @@ export const prompt = Cli.define(
       if (omitted > 0) yield* note(`clew: ${count(omitted, "passage")} left out to fit --max-tokens`)
     }
     if (found.length === 0) yield* nothingFound(hint)
+    if (outcome.weak === true) yield* stop(exitCode.nothingFound)
   }
 )

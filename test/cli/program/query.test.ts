@@ -172,6 +172,10 @@ describe("query", () => {
       ["query", "spring tide", "--min-relevance", "0.99"],
       "nothing found: the best match has a relevance of 0."
     )
+    for (const command of ["prompt", "ask"]) {
+      const weak = await box.ends(3, [command, "quarterly revenue of semiconductor companies"], "weak matches only")
+      assert.isNotEmpty(weak.stdout)
+    }
     await box.ends(2, ["query", "spring tide", "--min-relevance", "2"])
     await box.ends(2, ["query", "tide", "--filter", '{"n":9007199254740993}'], "would change, being beyond 2^53")
     const filter = ["--filter", '{"lang":null}']
