@@ -129,11 +129,26 @@ describe("extract", () => {
     const glossary = hit({
       text: "[[def_neap]]neap tide::\n\tNormally the <<def_sea,sea>> rises far. However, this <<def_tide,tide>> rises little."
     })
-    const texts = extract("what is a neap tide", [page, glossary]).map(({ text }) => text)
-    assert.sameMembers(texts, [
+    const texts = [page, glossary].flatMap((it) => extract("what is a neap tide", [it])).map(({ text }) => text)
+    assert.deepStrictEqual(texts, [
       "A neap tide has a small range.",
       "neap tide: Normally the sea rises far. However, this tide rises little."
     ])
+  })
+
+  it("takes what has most of the question, and not a word of it that is rare", () => {
+    const queue = hit({
+      text: "The queue is empty at first. A queue that is empty costs nothing. An empty queue is emptied by `drain`. The clerk at the next desk works quickly, and the queue of people is short."
+    })
+    assert.include(best("how can I make the queue empty quickly", queue), "`drain`")
+  })
+
+  it("takes what has most of the question, also from a passage of less relevance", () => {
+    const first = { ...hit({ text: "A queue keeps the jobs of the day." }), relevance: 0.9 }
+    const second = { ...hit({ text: "A queue of jobs sleeps when it is empty." }), relevance: 0.1 }
+    const question = "does a queue sleep"
+    assert.strictEqual(best(question, first, second), second.passage.text)
+    assert.deepStrictEqual(extract(question, [{ ...second, relevance: 0.01 }]), [])
   })
 
   it("prefers the sentence that defines to those that mention", () => {
