@@ -121,6 +121,7 @@ const option = /(?<![\w.-])--[a-z][\w-]*/gi
 
 /** A value or a scrap of code, without what it belongs to. */
 const isBare = (text: string): boolean => text.length < 60 && /^\W*(?:default|type|values?)\b\W*:/i.test(text)
+const asks = /[?\uff1f]["'”’)\]*_]{0,3}$/
 /** A heading without its id, `{#like-this}`. */
 const withoutId = (heading: string): string => {
   const at = heading.lastIndexOf("{#")
@@ -135,12 +136,13 @@ const beginsWithin = /^[\p{Ll},;)]/u
 
 /**
  * Statements that can be read by themselves: a sentence that points back follows the one before it, or its heading, and
- * is left out if there is neither.
+ * is left out if there is neither. A question is no answer, but goes before the sentence that follows it.
  */
-const readable = (statements: ReadonlyArray<Statement>, nearest: string): ReadonlyArray<Statement> => {
+const readable = (statements: ReadonlyArray<Statement>, nearest: string, passage: string): ReadonlyArray<Statement> => {
+  const flat = (text: string): string => text.replace(/\s+/g, " ")
   let before: Statement | undefined
   return statements.flatMap((statement): ReadonlyArray<Statement> => {
-    const { at, heading, isFirst, kind, term, text } = statement
+    const { heading, isFirst, kind, term, text } = statement
     const previous = before
     before = statement
     if (term !== undefined) return [{ ...statement, kind: "definition", text: `${term}: ${text}` }]
@@ -152,13 +154,14 @@ const readable = (statements: ReadonlyArray<Statement>, nearest: string): Readon
     const isOfName =
       isFirst && kind === "sentence" && nameOnly.test(under) && !text.includes(under.replace(/[`()]/g, ""))
     if (isOfName) return [{ ...headed, kind: "definition" }]
-    if (!pointsBack.test(text)) return [statement]
-    const follows =
-      previous?.kind === "sentence" && previous.heading === heading && at - previous.at < previous.text.length + 40
-    if (follows && !pointsBack.test(previous.text) && previous.text.length + text.length <= longestPair) {
-      return [{ ...statement, at: previous.at, text: `${previous.text} ${text}` }]
+    if (kind === "sentence" && asks.test(text)) return []
+    const isTorn = pointsBack.test(text)
+    if (previous?.kind === "sentence" && (asks.test(previous.text) || (isTorn && !pointsBack.test(previous.text)))) {
+      const both = `${previous.text} ${text}`
+      if (both.length <= longestPair && flat(passage).includes(flat(both)))
+        return [{ ...statement, at: previous.at, text: both }]
     }
-    return isFirst && heading !== "" ? [headed] : []
+    return isTorn ? (isFirst && heading !== "" ? [headed] : []) : [statement]
   })
 }
 
@@ -197,7 +200,7 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     const [first] = stated
     const begins = capitalised(passage.text.slice(0, 200)).trimStart()
     const isCut = passage.ordinal > 0 && first?.kind === "sentence" && first.at === 0 && beginsWithin.test(begins)
-    const candidates = readable(stated, nearest).map((statement): Candidate => ({
+    const candidates = readable(stated, nearest, passage.text).map((statement): Candidate => ({
       ...statement,
       n: index + 1,
       // The rest of a sentence is no quote, but has what the passage is about.

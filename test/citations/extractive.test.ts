@@ -151,6 +151,17 @@ describe("extract", () => {
     assert.deepStrictEqual(extract(question, [{ ...second, relevance: 0.01 }]), [])
   })
 
+  it("quotes no question, but with the sentence after it", () => {
+    const text = "Which type of number should you take? If in doubt, take `i32`, which is fast."
+    const apart = text.replace("?", "? Ah.")
+    assert.deepStrictEqual(extract("which type of number should I take", [hit({ text })]), [
+      { n: 1, text, isVerbatim: true }
+    ])
+    assert.include(best("take which type of number in doubt", hit({ text: apart })), "If in doubt, take `i32`")
+    const alone = hit({ text: "Which type of number should you take?" })
+    assert.deepStrictEqual(extract("which type of number should I take", [alone]), [])
+  })
+
   it("prefers the sentence that defines to those that mention", () => {
     const text =
       "A spring tide was seen in the bay. The spring tide of May was high. A spring tide is a tide of great range."
