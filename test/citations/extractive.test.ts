@@ -107,6 +107,9 @@ describe("extract", () => {
       extract("how do I stop and run the restore", [steps]).map(({ text }) => text),
       "1. Stop the server.\n2. Run `clew restore FILE`."
     )
+    const wide =
+      "\u8fd9\u4e2a\u547d\u4ee4\u5feb\u901f\u68c0\u67e5\u4ee3\u7801\u786e\u4fdd\u5176\u53ef\u4ee5\u7f16\u8bd1\uff0c\u4f46\u5e76\u4e0d\u4ea7\u751f\u6587\u4ef6\uff1a\n```sh\ncargo check\n```"
+    assert.strictEqual(best("\u68c0\u67e5\u4ee3\u7801", hit({ text: wide })), wide)
   })
 
   it("takes a definition with its article, and not a condition or a passing mention, for what something is", () => {
@@ -134,6 +137,13 @@ describe("extract", () => {
       "A neap tide has a small range.",
       "neap tide: Normally the sea rises far. However, this tide rises little."
     ])
+    const drawn = hit({
+      text: "## Neap tides\n\n<!-- neap-tide.png: a neap tide -->\n![Drawing of a neap tide, small](neap.png)\nA neap tide is small."
+    })
+    assert.deepStrictEqual(
+      extract("what is a neap tide", [drawn]).map(({ text }) => text),
+      ["A neap tide is small."]
+    )
   })
 
   it("takes what has most of the question, and not a word of it that is rare", () => {
