@@ -13,18 +13,14 @@ interface Candidate extends Statement {
   readonly context: ReadonlySet<string>
   /** How well it fits the kind of answer that the question asks for. */
   readonly fit: number
-  /** What its passage weighs. */
+  /** What it weighs by the rank of its passage. */
   readonly weight: number
 }
 
 /** The weight of a term in the headings, relative to one in the statement. */
-const ofHeading = 0.5
-/** The same for the first statement of a section. */
-const ofNearHeading = 0.7
-/** If the best statement has a smaller share of the question's terms, by weight, there is no answer. */
-const leastShare = 0.45
-/** The same for this share by the weight of its passage. */
-const leastWeight = 0.3
+const ofHeading = 0.6
+/** If the best statement has a smaller share of the question's terms, by how likely its passage answers, there is no answer. */
+const leastShare = 0.35
 
 const isDefinition =
   /^\s*(?:what(?:'s| is| are| was| were)|who(?:'s| is| are)|define|what (?:does|do) .{1,200} (?:do|mean)\b)(?!.*\b(?:default|port|size|limit|maximum|difference)\b)/i
@@ -41,8 +37,6 @@ const names =
   /\b(?:called|known as|referred to as|said to be)\s(?:an?\s|the\s)?["'*_`\u201c]{0,3}([^"'*_`\u201c\u201d.,;:()]{1,60})/i
 /** Begins a condition, which says what else holds and not what something is. */
 const conditional = /^\W{0,4}(?:if|when|whether|unless|while|where|that|which|as|because|since)\b/i
-/** A default with its value: "(default: 900)", "The default is `simple`", "defaults to 32". */
-const statesDefault = /\bdefaults?\b(?: value)?[^.;]{0,30}(?:\d|`|"|'|\b(?:true|false|none|on|off|yes|no|unset)\b)/i
 
 /** Words that say how the question is asked, not what it is about: they are rare in the answer. */
 const asking = new Set(
@@ -57,11 +51,7 @@ const asking = new Set(
 const ofAsking = 0.3
 
 /** How much a statement says what the subject is: 0 if it does not, 1 if all that it defines is the subject. */
-const definesSubject = (
-  { heading, isFirst, kind, text }: Statement,
-  above: string,
-  subject: ReadonlySet<string>
-): number => {
+const definesSubject = ({ isFirst, kind, text }: Statement, above: string, subject: ReadonlySet<string>): number => {
   const of = (name: string): number => {
     const named = new Set(splitQuery(name).content)
     return named.size === 0 ? 0 : [...named].filter((term) => subject.has(term)).length / named.size
@@ -83,10 +73,7 @@ const definesSubject = (
     return named * (/^\s(?:(?:is|are|was|were) (?:an?|the)|means?)\s/.test(text.slice(verb?.index ?? 0)) ? 1 : 0.7)
   }
   const given = names.exec(text)?.[1] ?? ""
-  if (given !== "" && isAllIn(given) && of(given) >= 0.5) return 0.9 * of(given)
-  // The beginning of a section explains its heading without repeating it.
-  const headed = heading === "" ? above : heading
-  return isFirst && kind === "sentence" && isAllIn(headed) ? 0.8 * of(headed) : 0
+  return given !== "" && isAllIn(given) && of(given) >= 0.5 ? 0.9 * of(given) : 0
 }
 
 /** How much more than others a statement counts that defines the subject, and nothing but it. */
@@ -103,10 +90,7 @@ const fitting = (query: string, subject: ReadonlySet<string>) => {
     const hasNumber = /\d/.test(text)
     if (counts) fit *= hasNumber ? 1.5 : 0.7
     else if (values && (kind === "row" || hasNumber || text.includes("`"))) fit *= 1.25
-    // A row is about what its first cell names.
-    if (values && kind === "row" && terms(text.slice(0, text.indexOf("; "))).some((term) => subject.has(term)))
-      fit *= 1.5
-    if (wantsDefault) fit *= statesDefault.test(text) ? 1.8 : /\bdefault/i.test(text) ? 1.3 : 1
+    if (wantsDefault && /\bdefault/i.test(text)) fit *= 1.6
     if (steps && (kind === "steps" || text.includes("`"))) fit *= 1.3
     return fit
   }
@@ -137,6 +121,7 @@ const option = /(?<![\w.-])--[a-z][\w-]*/gi
 
 /** A value or a scrap of code, without what it belongs to. */
 const isBare = (text: string): boolean => text.length < 60 && /^\W*(?:default|type|values?)\b\W*:/i.test(text)
+const asks = /[?\uff1f]["'”’)\]*_]{0,3}$/
 /** A heading without its id, `{#like-this}`. */
 const withoutId = (heading: string): string => {
   const at = heading.lastIndexOf("{#")
@@ -151,12 +136,13 @@ const beginsWithin = /^[\p{Ll},;)]/u
 
 /**
  * Statements that can be read by themselves: a sentence that points back follows the one before it, or its heading, and
- * is left out if there is neither.
+ * is left out if there is neither. A question is no answer, but goes before the sentence that follows it.
  */
-const readable = (statements: ReadonlyArray<Statement>, nearest: string): ReadonlyArray<Statement> => {
+const readable = (statements: ReadonlyArray<Statement>, nearest: string, passage: string): ReadonlyArray<Statement> => {
+  const flat = (text: string): string => text.replace(/\s+/g, " ")
   let before: Statement | undefined
   return statements.flatMap((statement): ReadonlyArray<Statement> => {
-    const { at, heading, isFirst, kind, term, text } = statement
+    const { heading, isFirst, kind, term, text } = statement
     const previous = before
     before = statement
     if (term !== undefined) return [{ ...statement, kind: "definition", text: `${term}: ${text}` }]
@@ -168,19 +154,16 @@ const readable = (statements: ReadonlyArray<Statement>, nearest: string): Readon
     const isOfName =
       isFirst && kind === "sentence" && nameOnly.test(under) && !text.includes(under.replace(/[`()]/g, ""))
     if (isOfName) return [{ ...headed, kind: "definition" }]
-    if (!pointsBack.test(text)) return [statement]
-    const follows =
-      previous?.kind === "sentence" && previous.heading === heading && at - previous.at < previous.text.length + 40
-    if (follows && !pointsBack.test(previous.text) && previous.text.length + text.length <= longestPair) {
-      return [{ ...statement, at: previous.at, text: `${previous.text} ${text}` }]
+    if (kind === "sentence" && asks.test(text)) return []
+    const isTorn = pointsBack.test(text)
+    if (previous?.kind === "sentence" && (asks.test(previous.text) || (isTorn && !pointsBack.test(previous.text)))) {
+      const both = `${previous.text} ${text}`
+      if (both.length <= longestPair && flat(passage).includes(flat(both)))
+        return [{ ...statement, at: previous.at, text: both }]
     }
-    return isFirst && heading !== "" ? [headed] : []
+    return isTorn ? (isFirst && heading !== "" ? [headed] : []) : [statement]
   })
 }
-
-/** The best first: how much a passage weighs, by its rank and by how likely it is to answer. */
-const weightOf = (n: number, relevance: number | undefined): number =>
-  (relevance === undefined ? 1 : 0.3 + relevance) / (1 + (relevance === undefined ? 0.15 : 0.05) * (n - 1))
 
 /** What is within a line of HTML, outside of code: `<a href="x">`, `</sup>`. */
 const tag = /`[^`\n]*`|<\/?(?:a|abbr|b|br|code|em|i|img|kbd|mark|s|small|span|strong|sub|sup|u)\b[^<>`]{0,500}>/gi
@@ -200,15 +183,15 @@ const quoteOf = ({ kind, n, text }: Candidate): Quote => {
 
 /**
  * The best answers, at most `count`, in the order of the passages: sentences, rows with their columns' names, steps.
- * Each choice is the statement that adds most: the weight of the query's terms that no chosen one has, counting half in
- * its headings. Rarer terms weigh more, statements of the kind that the question asks for count more, and passages
- * further down or of less relevance count less. None if the best one has too little of the query.
+ * Each choice is the statement that adds most: the query's terms that no chosen one has, counting less in its headings.
+ * Statements of the kind that the question asks for count more, and those of passages further down less. None if the best
+ * one has too little of the query.
  */
 export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): ReadonlyArray<Quote> => {
   const query = message(asked)
   const wanted = new Set(splitQuery(query).content)
   const fit = fitting(query, wanted)
-  const passages = hits.map(({ document, fence, passage, relevance }, index) => {
+  const passages = hits.map(({ document, fence, passage }, index) => {
     const above = [document.title ?? "", ...passage.heading]
     const nearest = passage.heading.at(-1) ?? document.title ?? ""
     // Of code that begins in a passage before, only what follows is a statement.
@@ -217,11 +200,11 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     const [first] = stated
     const begins = capitalised(passage.text.slice(0, 200)).trimStart()
     const isCut = passage.ordinal > 0 && first?.kind === "sentence" && first.at === 0 && beginsWithin.test(begins)
-    const candidates = readable(stated, nearest).map((statement): Candidate => ({
+    const candidates = readable(stated, nearest, passage.text).map((statement): Candidate => ({
       ...statement,
       n: index + 1,
       // The rest of a sentence is no quote, but has what the passage is about.
-      weight: isCut && statement.at === 0 ? 0 : weightOf(index + 1, relevance),
+      weight: isCut && statement.at === 0 ? 0 : 1 / (1 + 0.05 * index),
       terms: new Set(terms(statement.text)),
       context: new Set(terms([...above, statement.heading].join("\n"))),
       fit: fit(statement, nearest)
@@ -231,14 +214,12 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
   // The question is about its names: passages without them only share its other words.
   const named = namesIn(query)
   const names = named.names.filter((term) => wanted.has(term))
-  const naming = passages.filter(({ has }) => names.every((name) => has.has(name)))
   // What all documents are about, few of their passages name.
   const isCommon = (name: string) => passages.filter(({ has }) => has.has(name)).length > 0.45 * passages.length
   const required = names.filter((name) => !isCommon(name))
   const candidates = passages
     .filter(({ has }) => required.every((name) => has.has(name)))
     .flatMap((passage) => passage.candidates)
-  if (names.length > 0 && naming.length === 0) return []
   const isUnknown = (of: ReadonlyArray<string>) =>
     of.some((term) => wanted.has(term)) && !of.some((term) => passages.some(({ has }) => has.has(term)))
   if (named.capitals.some(isUnknown)) return []
@@ -249,35 +230,25 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     const texts = hits.map(({ document, passage }) => written([document.title ?? "", ...passage.heading, passage.text]))
     if (!options.some((name) => texts.some((text) => text.includes(written([name]))))) return []
   }
-  const has = (term: string) => (candidate: Candidate) => candidate.terms.has(term) || candidate.context.has(term)
-  const weights = new Map<string, number>()
-  for (const term of wanted) {
-    const holding = candidates.filter(has(term)).length
-    const weight = asking.has(term) ? ofAsking : 1
-    if (holding > 0) weights.set(term, weight * Math.log(1 + candidates.length / holding))
-  }
-  const missing = [...wanted].filter((term) => !weights.has(term) && !asking.has(term)).length
+  const isUnheld = (term: string) =>
+    !asking.has(term) && !candidates.some((it) => it.terms.has(term) || it.context.has(term))
   // Nothing defines what no passage names.
-  if (missing > 0 && isDefinition.test(query)) return []
-  // A term in no statement counts as much as the rarest one.
-  const all =
-    [...weights.values()].reduce((sum, weight) => sum + weight, 0) + missing * Math.max(0, ...weights.values())
+  if (isDefinition.test(query) && [...wanted].some(isUnheld)) return []
+  // All alike: what is rare among passages that were found for the question is seldom what it is about.
+  const weights = new Map([...wanted].map((term) => [term, asking.has(term) ? ofAsking : 1]))
+  const all = [...weights.values()].reduce((sum, weight) => sum + weight, 0)
   const covered = new Map<string, number>()
   const share = (candidate: Candidate, discount: (term: string) => number): number => {
     let sum = 0
     for (const [term, weight] of weights) {
       if (candidate.terms.has(term)) sum += weight * discount(term)
-      else if (candidate.context.has(term)) {
-        sum += weight * (candidate.isFirst ? ofNearHeading : ofHeading) * discount(term)
-      }
+      else if (candidate.context.has(term)) sum += weight * ofHeading * discount(term)
     }
     return sum
   }
   // Repeated terms count less, not nothing: another statement may say it better, or say more.
   const gain = (candidate: Candidate): number =>
-    [...weights.keys()].some((term) => candidate.terms.has(term)) || candidate.fit > 1
-      ? candidate.fit * candidate.weight * share(candidate, (term) => 0.4 ** (covered.get(term) ?? 0))
-      : 0
+    candidate.fit * candidate.weight * share(candidate, (term) => 0.7 ** (covered.get(term) ?? 0))
   const chosen: Array<Candidate> = []
   let first = 0
   while (chosen.length < count) {
@@ -288,13 +259,13 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
       const value = gain(candidate)
       if (value > most) [best, most] = [candidate, value]
     }
-    if (best === undefined || most < first / 5) break
+    if (best === undefined || most < 0.45 * first) break
     if (chosen.length === 0) {
-      const part = share(best, () => 1) / all
-      if (part < leastShare || part * best.weight < leastWeight) break
+      const { relevance } = hits[best.n - 1]!
+      const likely = best.weight * (relevance === undefined ? 1 : 0.3 + relevance)
+      if ((likely * share(best, () => 1)) / all < leastShare) break
     }
-    // A definition outweighs others, and does not silence them.
-    first ||= best.fit > 3 ? (3 * most) / best.fit : most
+    first ||= most
     chosen.push(best)
     for (const term of new Set([...best.terms, ...best.context])) {
       if (weights.has(term)) covered.set(term, (covered.get(term) ?? 0) + 1)

@@ -21,6 +21,8 @@ const bounds = { min: 20, max: 600 }
 /** Points to a sentence before it. */
 export const pointsBack =
   /^(?:this|these|those|that|such|it|its|they|them|their|he|she|but|however|otherwise|then|thus|therefore|hence|instead|so|and|or|also|in (?:this|that|which|such) |as a result|for (?:this|that) |note that (?:this|that|these|it|they) )\b/i
+/** Ends a sentence that announces code or a list. */
+const announces = /[:\uff1a]$/
 /** The longest sentence that is quoted with the one before it. */
 export const longestPair = 400
 
@@ -91,9 +93,9 @@ const linesOf = (text: string): ReadonlyArray<Line> => {
   return lines
 }
 
-/** What tools of AsciiDoc and of Markdown read, and no reader sees: anchors, attributes, directives, containers. */
+/** What tools of AsciiDoc and of Markdown read, and no reader sees: anchors, attributes, directives, comments, images. */
 const unseen =
-  /^(?:\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|:{3,}.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
+  /^(?:\s*<!--.*-->|\s*!\[[^\]]{0,500}\]\([^()]{0,500}\)|\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|:{3,}.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
 /** The line below a title of the length of that line. */
 const underline = /^(?:={4,}|-{4,}|~{4,}|\^{4,}|\+{4,})\s*$/
 
@@ -247,7 +249,7 @@ export const statementsOf = (
       const before = found.at(-1)
       const code = lines.slice(at, to).map(({ text }) => text)
       const whole = before === undefined ? "" : `${before.text}\n${code.join("\n")}`
-      if (before?.text.endsWith(":") && before.kind === "sentence" && whole.length <= bounds.max) {
+      if (before?.kind === "sentence" && announces.test(before.text) && whole.length <= bounds.max) {
         found[found.length - 1] = { ...before, kind: "steps", text: whole }
       }
     } else if (kind === "table") {
@@ -263,7 +265,7 @@ export const statementsOf = (
       const isNumbered = /^\s*(?:\d|\.)/.test(line.text)
       const items = itemsOf(block.map(({ text }) => text.trimEnd()))
       const before = found.at(-1)
-      const isIntroduced = before?.kind === "sentence" && before.text.endsWith(":") && before.at === lastText
+      const isIntroduced = before?.kind === "sentence" && announces.test(before.text) && before.at === lastText
       const introduced = isIntroduced ? introducedBy(before.text, items) : ""
       // What only announces a list is quoted with it.
       if (introduced !== "") found[found.length - 1] = { ...before!, kind: "list", text: introduced }

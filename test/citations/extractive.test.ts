@@ -107,6 +107,9 @@ describe("extract", () => {
       extract("how do I stop and run the restore", [steps]).map(({ text }) => text),
       "1. Stop the server.\n2. Run `clew restore FILE`."
     )
+    const wide =
+      "\u8fd9\u4e2a\u547d\u4ee4\u5feb\u901f\u68c0\u67e5\u4ee3\u7801\u786e\u4fdd\u5176\u53ef\u4ee5\u7f16\u8bd1\uff0c\u4f46\u5e76\u4e0d\u4ea7\u751f\u6587\u4ef6\uff1a\n```sh\ncargo check\n```"
+    assert.strictEqual(best("\u68c0\u67e5\u4ee3\u7801", hit({ text: wide })), wide)
   })
 
   it("takes a definition with its article, and not a condition or a passing mention, for what something is", () => {
@@ -129,11 +132,44 @@ describe("extract", () => {
     const glossary = hit({
       text: "[[def_neap]]neap tide::\n\tNormally the <<def_sea,sea>> rises far. However, this <<def_tide,tide>> rises little."
     })
-    const texts = extract("what is a neap tide", [page, glossary]).map(({ text }) => text)
-    assert.sameMembers(texts, [
+    const texts = [page, glossary].flatMap((it) => extract("what is a neap tide", [it])).map(({ text }) => text)
+    assert.deepStrictEqual(texts, [
       "A neap tide has a small range.",
       "neap tide: Normally the sea rises far. However, this tide rises little."
     ])
+    const drawn = hit({
+      text: "## Neap tides\n\n<!-- neap-tide.png: a neap tide -->\n![Drawing of a neap tide, small](neap.png)\nA neap tide is small."
+    })
+    assert.deepStrictEqual(
+      extract("what is a neap tide", [drawn]).map(({ text }) => text),
+      ["A neap tide is small."]
+    )
+  })
+
+  it("takes what has most of the question, and not a word of it that is rare", () => {
+    const queue = hit({
+      text: "The queue is empty at first. A queue that is empty costs nothing. An empty queue is emptied by `drain`. The clerk at the next desk works quickly, and the queue of people is short."
+    })
+    assert.include(best("how can I make the queue empty quickly", queue), "`drain`")
+  })
+
+  it("takes what has most of the question, also from a passage of less relevance", () => {
+    const first = { ...hit({ text: "A queue keeps the jobs of the day." }), relevance: 0.9 }
+    const second = { ...hit({ text: "A queue of jobs sleeps when it is empty." }), relevance: 0.1 }
+    const question = "does a queue sleep"
+    assert.strictEqual(best(question, first, second), second.passage.text)
+    assert.deepStrictEqual(extract(question, [{ ...second, relevance: 0.01 }]), [])
+  })
+
+  it("quotes no question, but with the sentence after it", () => {
+    const text = "Which type of number should you take? If in doubt, take `i32`, which is fast."
+    const apart = text.replace("?", "? Ah.")
+    assert.deepStrictEqual(extract("which type of number should I take", [hit({ text })]), [
+      { n: 1, text, isVerbatim: true }
+    ])
+    assert.include(best("take which type of number in doubt", hit({ text: apart })), "If in doubt, take `i32`")
+    const alone = hit({ text: "Which type of number should you take?" })
+    assert.deepStrictEqual(extract("which type of number should I take", [alone]), [])
   })
 
   it("prefers the sentence that defines to those that mention", () => {
