@@ -27,8 +27,8 @@ export const valueText = (value: unknown): string => {
 /** The first whole number of a JSON text, outside of strings, that is beyond 2^53 and would change; undefined if none is. */
 export const changedNumber = (json: string): string | undefined =>
   json
-    .match(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/gs)
-    ?.find((token) => !token.startsWith('"') && BigInt(token) !== BigInt(Number(token)))
+    .match(/"(?:[^"\\]|\\.)*"?|-?\d[\d.eE+-]*/gs)
+    ?.find((token) => /^-?\d{16,300}$/.test(token) && BigInt(token) !== BigInt(Number(token)))
 
 /** A place in a JSON value, such as `documents[57].content`; a key may be as long as the body, and is cut. */
 export const pathText = (path: ReadonlyArray<PropertyKey>): string =>
