@@ -287,7 +287,9 @@ export const indexPaths = Cli.define(
       const tally = new Tally()
       const started = yield* Clock.currentTimeMillis
       const text =
-        bytes === undefined ? Stream.empty : files.runTexts(Stream.succeed({ name: flags.source, bytes }), run)
+        bytes === undefined
+          ? Stream.empty
+          : files.runTexts(Stream.succeed({ name: flags.source, bytes, isPiped: true }), run)
       const events = run.paths.length === 0 ? text : Stream.concat(text, files.run({ ...run, dryRun: isPreview }))
 
       const work = Stream.runForEach(events, (event) => {

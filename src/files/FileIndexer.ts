@@ -40,6 +40,8 @@ export interface FileRun extends WalkOptions {
 interface Text {
   readonly name: string | undefined
   readonly bytes: Uint8Array
+  /** The program before may have failed: nothing, or half of a document, does not take the place of what is stored. */
+  readonly isPiped?: boolean
 }
 
 const isRecord = (draft: Draft): boolean => draft.line !== undefined
@@ -64,6 +66,10 @@ const isPlain = ({ file }: Known, run: FileRun): boolean =>
   file.outcome === "indexed" && !run.nameUnchanged && !(run.prune && file.many)
 
 const pageSize = 1000
+
+/** Whether there is something, but no more than white space. */
+const isBlank = (bytes: Uint8Array): boolean =>
+  bytes.length > 0 && bytes.every((byte) => byte === 32 || (byte >= 9 && byte <= 13))
 
 /** The id of no document: what is looked for has a source. */
 const noId = DocumentId.make("-")
@@ -158,13 +164,14 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           .pipe(Effect.catchTag("DocumentConflict", () => Effect.succeed([])))
         let sum: Deleted = none
         for (const stored of found) {
-          if (Option.isNone(stored) || (seenBy !== undefined && stored.value.seenBy === seenBy)) continue
+          if (Option.isNone(stored) || underWay.has(stored.value.docId)) continue
+          if (seenBy !== undefined && stored.value.seenBy === seenBy) continue
           sum = yield* Effect.catchTag(store.deleteDocument(name, stored.value.docId), "DocumentNotFound", () =>
             Effect.succeed(none)
           )
         }
-        // A text's records. A name that is itself a glob would match others.
-        while (!isRecord && !/[*?[\]\\]/.test(source)) {
+        // A text's records; what is named by a glob, or `C` beside `C#basics`, may have none, and must not match others.
+        while (!isRecord && /^[^*?[\]\\]{1,4096}\.(?:jsonl?|ndjson|ya?ml|xml|mbox)$/i.test(source)) {
           const step = yield* store.deleteMatching(name, { source: `${source}#*` }, pageSize)
           if (step.documents === 0) break
           sum = add(sum, step)
@@ -305,17 +312,10 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
 
     /** Indexes texts that are in no file, each read when its turn comes; without a name, its content identifies it. */
     const runTexts = <R>(inputs: Stream.Stream<Text, never, R>, run: Pick<FileRun, "collection" | "dryRun">) => {
-      const stepsOf = ({ bytes, name }: Text) => {
+      const stepsOf = ({ bytes, isPiped = false, name }: Text) => {
         const path = name ?? "stdin"
-        const file = new Reading(
-          path,
-          bytes.length,
-          run.dryRun ? new Set() : undefined,
-          true,
-          undefined,
-          undefined,
-          name
-        )
+        const file = new Reading(path, bytes.length, run.dryRun ? new Set() : undefined, true)
+        if (!isPiped || isBlank(bytes)) file.source = name
         return toSteps(file, loader.fromText({ name: path, bytes }), (loaded) => toDraft(name, undefined, loaded))
       }
       return Stream.unwrap(start({ ...run, paths: [], prune: false }, () => Stream.flatMap(inputs, stepsOf)))

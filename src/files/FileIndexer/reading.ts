@@ -29,6 +29,8 @@ export class Reading {
   isLimited = false
   /** Why none of it is read. */
   isVoid: string | undefined
+  /** The source of a text that is in no file; what is stored under it goes if the text is void. */
+  source: string | undefined
 
   constructor(
     readonly path: string,
@@ -39,9 +41,7 @@ export class Reading {
     readonly isNamed: boolean,
     /** Undefined if it proves nothing, or if there is no file. */
     public stamp?: FileStamp,
-    readonly known?: KnownFile,
-    /** The source of a text that is in no file. */
-    readonly source?: string
+    readonly known?: KnownFile
   ) {}
 
   /** The record to keep of it: complete once it is done, else marked as unfinished. */
