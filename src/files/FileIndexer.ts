@@ -71,6 +71,9 @@ const pageSize = 1000
 const isBlank = (bytes: Uint8Array): boolean =>
   bytes.length > 0 && bytes.every((byte) => byte === 32 || (byte >= 9 && byte <= 13))
 
+/** Of what is damaged or encrypted, nobody knows what it says. */
+const saysNothing: ReadonlySet<string> = new Set(["empty", "binary", "it holds no text"])
+
 /** The id of no document: what is looked for has a source. */
 const noId = DocumentId.make("-")
 
@@ -171,7 +174,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           )
         }
         // A text's records; what is named by a glob, or `C` beside `C#basics`, may have none, and must not match others.
-        while (!isRecord && /^[^*?[\]\\]{1,4096}\.(?:jsonl?|ndjson|ya?ml|xml|mbox)$/i.test(source)) {
+        while (!isRecord && /^[^*?[\]\\]{1,4096}\.(?:jsonl?|ndjson|ya?ml|xml|eml|mbox)$/i.test(source)) {
           const step = yield* store.deleteMatching(name, { source: `${source}#*` }, pageSize)
           if (step.documents === 0) break
           sum = add(sum, step)
@@ -192,6 +195,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         }
         for (const event of [...events]) {
           if (event._tag !== "Skipped" || event.source === undefined || collection === undefined) continue
+          if (!saysNothing.has(event.reason)) continue
           const pruned = yield* emptied(collection.name, event.source, event.source !== event.path)
           if (pruned.documents > 0) events.push(pruned)
         }

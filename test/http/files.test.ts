@@ -99,6 +99,13 @@ it.scopedLive("indexes again only what changed, and refuses absolute names", () 
       ["/etc/passwd", "C:\\secrets.txt"]
     )
     assert.deepInclude((yield* send("Another sentence.")).json, { indexed: 1, unchanged: 0 })
+    // Of what is damaged, nobody knows what it says.
+    const pdf = (content: string) => ask(port, "POST", "/files", form([{ name: "file", file: "a.pdf", content }]))
+    const plain = form([{ name: "file", file: "a.pdf", content: "Not a PDF, but words." }])
+    assert.deepInclude((yield* ask(port, "POST", "/files", plain)).json, { indexed: 1 })
+    assert.match((yield* pdf("%PDF-1.4\n1 0 obj")).json.skipped[0].reason, /not a valid PDF/)
+    assert.lengthOf((yield* ask(port, "GET", "/documents")).json.documents, 2)
+    yield* pdf("")
     // What says nothing any more leaves nothing of what it said.
     yield* send(" \n")
     assert.isEmpty((yield* ask(port, "GET", "/documents")).json.documents)
