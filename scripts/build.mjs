@@ -19,6 +19,8 @@ await buildKernels()
 // Built beside the old output and swapped in at the end: running programs continue, and a failed build breaks nothing.
 const outdir = mkdtempSync(`${root}node_modules/.dist-`)
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }))
+// Below node_modules, the package's own does not count: an older Node 20 would take the modules for CommonJS.
+writeFileSync(`${outdir}/package.json`, '{"type":"module"}')
 
 /** Packages that are bundled with the library, too: users install none of them. */
 const within = {
@@ -202,6 +204,7 @@ if (!process.argv.includes("--no-types")) {
     stdio: "inherit"
   })
 }
+rmSync(`${outdir}/package.json`)
 rmSync("dist", { recursive: true, force: true })
 renameSync(outdir, "dist")
 if (process.argv.includes("--analyze")) console.log(analyze(metafile))

@@ -18,6 +18,18 @@ const complaints = (project: string): ReadonlyArray<string> => {
   return stdout.split("\n").filter((line) => line.startsWith("program.ts"))
 }
 
+describe("the versions of Effect's packages to install beside Clew", () => {
+  it("are those that it has", () => {
+    const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+    for (const page of ["library.md", "client.md"]) {
+      const named = readFileSync(join(root, "docs", page), "utf8").matchAll(/(effect|@effect\/platform)@([\d.]*\d)/g)
+      const found = [...named]
+      assert.isNotEmpty(found, page)
+      for (const [, name, version] of found) assert.strictEqual(version, dependencies[name!], page)
+    }
+  })
+})
+
 describe("docs/library.md", () => {
   beforeAll(() => {
     // As a program that has installed both packages sees them.

@@ -6,6 +6,7 @@ import { BlockCache } from "../codes/BlockCache.ts"
 import { isEmptyFilter } from "../model/Filter.ts"
 import type { FindRequest } from "../model/Stored.ts"
 import { holding } from "../runtime/afterwards.ts"
+import { replaced } from "../runtime/installation.ts"
 import { spanning } from "../runtime/tracing.ts"
 import * as Sqlite from "./Sqlite.ts"
 import * as Pool from "./threads/Pool.ts"
@@ -19,6 +20,12 @@ const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Whole>
       (...args: ReadonlyArray<unknown>) => spanning(pool(method, args), `Store.${method}`)
     ])
   )
+
+/** Why a call got no answer of its thread. */
+const broken =
+  (what: string) =>
+  (reason: string): StoreUnavailable =>
+    new StoreUnavailable({ reason: replaced() ?? `${what} was interrupted: ${reason}; try again` })
 
 /** The characters of documents that a call stores. */
 const weigh = (method: Method, args: ReadonlyArray<unknown>): number =>
@@ -35,8 +42,7 @@ const writing = (options: Sqlite.DatabaseOptions) =>
     attempts: 1,
     weigh,
     start: Thread.start({ ...options, cache: undefined, mode: options.mode === "shrink" ? "shrink" : "existing" }),
-    broken: (reason) =>
-      new StoreUnavailable({ reason: `Writing to ${options.filename} was interrupted: ${reason}; try again` })
+    broken: broken(`Writing to ${options.filename}`)
   })
 
 /** A thread that shares the vectors' codes in memory with the others for as long as it lives. */
@@ -55,8 +61,7 @@ const reading = (options: Sqlite.DatabaseOptions, size: number, eager: boolean, 
     eager,
     attempts: 2,
     start: sharing(options, cache),
-    broken: (reason) =>
-      new StoreUnavailable({ reason: `Reading ${options.filename} was interrupted: ${reason}; try again` })
+    broken: broken(`Reading ${options.filename}`)
   })
 
 /** Reads on the caller's thread and writes in one other thread, which starts with the first write. */

@@ -1,6 +1,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { replaced } from "../runtime/installation.ts"
 import { Place } from "./engine.ts"
 import { exitCode, type ExitCode, Stop, UsageError } from "./exit.ts"
 import { escaped, printable, Terminal } from "./terminal.ts"
@@ -48,7 +49,7 @@ export const report = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) 
     const isUsage = error instanceof UsageError
     yield* note(`${err.colors.red(`${isUsage ? command : "clew"}:`)} ${printable(problem.detail)}`)
     if (isUsage) yield* note(`See ${command} --help`)
-    if (isDefect) yield* note("This is a bug in Clew; --log-level debug shows where it happened")
+    if (isDefect) yield* note(replaced() ?? "This is a bug in Clew; --log-level debug shows where it happened")
   }
   if (isDefect && detailed.has(globals.logLevel)) yield* note(Cause.pretty(cause, { renderErrorCause: true }))
   return codes[problem._tag] ?? exitCode.failed

@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import { fromIssues, InternalError, type Issue, RouteNotFound } from "../api/errors.ts"
 import { type FieldError, type ProblemBody, problemBody, problemType, type OpenAiError } from "../api/Problem.ts"
+import { replaced } from "../runtime/installation.ts"
 import { didYouMean } from "../terms/nearest.ts"
 
 /** An error whose class declares its HTTP status. */
@@ -73,7 +74,9 @@ export const render = (error: unknown, id: string): Rendered => {
   const body = problemBody({
     _tag: ours._tag,
     status: statusOf(ours),
-    detail: (statusOf(ours) < 500 ? withoutPaths : withoutInside)(ours.message),
+    detail: (statusOf(ours) < 500 ? withoutPaths : withoutInside)(
+      (ours === known ? undefined : replaced()) ?? ours.message
+    ),
     errors: ours.errors
   })
   const shown = { body, headers: ours.headers ?? {} }

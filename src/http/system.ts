@@ -14,6 +14,7 @@ import { Graph } from "../Graph.ts"
 import { CollectionName, type CollectionSummary, defaultCollection } from "../model/Collection.ts"
 import { toEmbedding, toStats } from "../model/Stats.ts"
 import { Reranker } from "../Reranker.ts"
+import { replaced } from "../runtime/installation.ts"
 import { Store } from "../Store.ts"
 import { version } from "../version.ts"
 import { Access } from "./Access.ts"
@@ -78,6 +79,12 @@ export const makeState = Effect.gen(function* () {
   /** Uses the threads that answer queries, as queries do. */
   const readable = orEmpty(defaultCollection, [])(store.lookup(defaultCollection, []))
 
+  /** It will not be for long without Clew's files, even if it still is. */
+  const intact = Effect.suspend(() => {
+    const message = replaced()
+    return message === undefined ? readable : Effect.fail({ message })
+  })
+
   /** Open to everyone, so checked at most once a second; it continues when the first caller goes away. */
   const asking = yield* Effect.cachedWithTTL(
     Effect.forkDaemon(
@@ -85,7 +92,7 @@ export const makeState = Effect.gen(function* () {
         Effect.all(
           {
             about: Effect.option(Effect.timeout(Effect.disconnect(store.about()), patience)),
-            store: check(readable),
+            store: check(intact),
             embedder: check(embedder),
             ...(Option.isSome(reranker) ? { reranker: check(reranker.value.rerank("ready?", ["ready"])) } : {})
           },

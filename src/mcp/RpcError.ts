@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import { randomUUID } from "node:crypto"
 import type { FieldError } from "../api/Problem.ts"
 import { NotPermitted } from "../Caller.ts"
+import { replaced } from "../runtime/installation.ts"
 
 /** JSON-RPC's codes, and MCP's own for a missing resource. */
 export const code = {
@@ -60,7 +61,7 @@ export const toRpcError = (cause: Cause.Cause<unknown>): Effect.Effect<RpcError>
       Effect.logError(`Internal error ${id}`, cause),
       new RpcError({
         code: code.internal,
-        message: `Internal error; see id ${id} in the server's log`,
+        message: replaced() ?? `Internal error; see id ${id} in the server's log`,
         data: { id }
       })
     )

@@ -1,5 +1,6 @@
 import { isatty } from "node:tty"
 import { readJsonAtOnce } from "../model/readJson.ts"
+import { replaced } from "../runtime/installation.ts"
 import { makeSplitter, maxBatch, maxMessageBytes } from "./lines.ts"
 import { claim, join, type Meeting, nameOf, socketOf, valueOf, workingDirectory } from "./meeting.ts"
 import { isId, listenedTo, subscriptionKey } from "./wire.ts"
@@ -353,7 +354,12 @@ export const start = async (run: (meeting?: Meeting) => void): Promise<void> => 
     clearTimeout(ending)
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, stop)
     let left = () => {}
-    run({ ...next, left: new Promise<void>((resolve) => (left = resolve)) })
+    try {
+      run({ ...next, left: new Promise<void>((resolve) => (left = resolve)) })
+    } catch (error) {
+      process.stderr.write(`clew: ${replaced() ?? String(error)}\n`)
+      process.exit(1)
+    }
     leave = left
     const joined = await join(next.address, hello)
     if (typeof joined === "object") return joined

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import { availableParallelism } from "node:os"
 import { normalize, sep } from "node:path"
+import { replaced } from "../runtime/installation.ts"
 import { once } from "../runtime/once.ts"
 import { inPackage } from "../runtime/packaged.ts"
 import { makeTurns } from "../runtime/Turn.ts"
@@ -109,7 +110,9 @@ export const make = (options: ModelOptions): Effect.Effect<Effect.Effect<Model, 
         const run = yield* oneByOne<Job, Answer>({
           spawn: () => startWorker(entry, spec),
           broken: (why) => ({
-            failed: `${folder.onnx}: its thread ended with ${typeof why === "number" ? `code ${why}` : why.message}`
+            failed:
+              replaced() ??
+              `${folder.onnx}: its thread ended with ${typeof why === "number" ? `code ${why}` : why.message}`
           })
         })
         const turns = makeTurns(1)

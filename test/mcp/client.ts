@@ -177,14 +177,18 @@ export const sourcesOf = (answer: Json): Array<string> => answer.results.map(({ 
 export class Program extends Client {
   readonly child: ChildProcessWithoutNullStreams
 
-  constructor(options: StartOptions & { readonly nodeArgs?: ReadonlyArray<string> } = {}) {
+  constructor(options: StartOptions & { readonly nodeArgs?: ReadonlyArray<string>; readonly program?: string } = {}) {
     let child: ChildProcessWithoutNullStreams
     super(options, ({ argv, cwd, env }) => {
-      const { stderr, stdin, stdout } = (child = spawn(process.execPath, [...(options.nodeArgs ?? []), bin, ...argv], {
-        cwd,
-        env,
-        stdio: "pipe"
-      }))
+      const { stderr, stdin, stdout } = (child = spawn(
+        process.execPath,
+        [...(options.nodeArgs ?? []), options.program ?? bin, ...argv],
+        {
+          cwd,
+          env,
+          stdio: "pipe"
+        }
+      ))
       const ended = new Promise<Awaited<Running["ended"]>>((resolve) =>
         child.once("close", (code, signal) => resolve({ code, signal }))
       )

@@ -1,3 +1,5 @@
+import { replaced } from "../../runtime/installation.ts"
+
 /** Why a file's text is not extracted. */
 export type Failure =
   | { readonly reason: string; readonly isLimit?: boolean }
@@ -17,6 +19,8 @@ export const whyNot = (error: unknown): Failure => {
   const words = String(message ?? error)
     .replace(/\s+/g, " ")
     .slice(0, 300)
+  const gone = replaced()
+  if (gone !== undefined) return { fault: gone }
   return typeof code === "string" && faults.has(code)
     ? { fault: `its reader cannot run (${words}); try again` }
     : { reason: `damaged: ${words}` }

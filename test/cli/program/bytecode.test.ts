@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process"
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { ended, program, Sandbox } from "./sandbox.ts"
+import { endClients, Program } from "../../mcp/client.ts"
+import { ended, listening, program, Sandbox } from "./sandbox.ts"
 
 const built = dirname(program)
 const own = /^(?:bin|compiled|program|storeWorker)\./
@@ -31,6 +32,42 @@ const left = () =>
   readdirSync(box.path("dist"))
     .filter((name) => /^program\..+\.bytecode/.test(name))
     .map((name) => `${name} ${statSync(box.path("dist", name)).ino}`)
+
+describe("the program whose files are removed while it runs", () => {
+  const gone = "Clew was updated or removed while this process ran; start it again"
+  const remove = () => ["dist", "node_modules"].forEach((name) => rmSync(box.path(name), { recursive: true }))
+  const moon = [{ content: "The moon pulls the sea.", metadata: { source: "moon.md" } }]
+  const bin = () => box.path("dist/bin.js")
+
+  it("says so over MCP, before its first use and after", async () => {
+    const [used, unused] = [new Program({ program: bin() }), new Program({ program: bin() })]
+    for (const client of [used, unused]) await client.initialize()
+    await used.call("collection_info")
+    remove()
+    for (const client of [used, unused]) {
+      const { message } = await client.callError("index_documents", { documents: moon })
+      assert.strictEqual(message, gone)
+    }
+    await endClients()
+  })
+
+  it("says so over HTTP, and is not ready", async () => {
+    const child = spawn(process.execPath, [bin(), "serve", "--port", "0"], { env: box.env() })
+    const url = await listening(child)
+    remove()
+    const ready = await fetch(`${url}/ready`)
+    assert.strictEqual(ready.status, 503)
+    const { checks } = (await ready.json()) as Record<string, any>
+    assert.strictEqual(checks["store"].reason, gone)
+    const body = JSON.stringify({ documents: moon })
+    const headers = { "content-type": "application/json" }
+    const refused = await fetch(`${url}/index`, { method: "POST", headers, body })
+    assert.strictEqual(refused.status, 503)
+    assert.strictEqual(((await refused.json()) as Record<string, any>)["detail"], gone)
+    child.kill()
+    await ended(child)
+  })
+})
 
 describe("the program in another version of Node than the build's", () => {
   it("takes no bytecode of that one, which V8 may crash of, and leaves its own, which it takes the next time", async () => {

@@ -15,6 +15,7 @@ import {
   statOf
 } from "./place.ts"
 import { StoreUnavailable } from "../../../Store.ts"
+import { replaced } from "../../../runtime/installation.ts"
 import { belongs, markSql, walSalt, wasOverwritten } from "./marks.ts"
 import { retryBusy } from "../errors.ts"
 import { schemaVersion } from "../schema.ts"
@@ -56,6 +57,8 @@ const notLoaded = (error: unknown): string | undefined => {
   const isMissing = code === "MODULE_NOT_FOUND" && message.includes("better-sqlite3")
   const isUnbuilt = isMissing || message.startsWith("Could not locate the bindings file")
   if (!isUnbuilt && code !== "ERR_DLOPEN_FAILED" && !message.includes("did not self-register")) return undefined
+  const gone = replaced()
+  if (gone !== undefined) return gone
   const at = message.search(/[/\\]node_modules[/\\]better-sqlite3[/\\]/)
   const folder = at === -1 ? undefined : message.slice(0, at).split(/'|→ /).at(-1)
   if (Number(process.versions.napi) >= 10) {
@@ -210,7 +213,7 @@ interface Guard {
 
 export const unguarded: Guard = { reading: Effect.void, writing: Effect.void, written: () => Effect.void }
 
-const replaced = (filename: string): string =>
+const moved = (filename: string): string =>
   `The index ${filename} was removed or replaced while it was open, and the write was not stored; try again`
 
 const logGone = (filename: string): string =>
@@ -234,7 +237,7 @@ export const guarding = (sql: Sql, filename: string, file: RawFile): Guard => {
   const attempt = <A>(use: () => A) => trying(filename, use)
 
   const atItsPlace = Effect.flatMap(stated(filename), (stat) =>
-    stat === undefined || !isSamePlace(stat, file) ? fail(replaced(filename)) : Effect.succeed(stat)
+    stat === undefined || !isSamePlace(stat, file) ? fail(moved(filename)) : Effect.succeed(stat)
   )
 
   // The file only changes when a WAL is copied back, so this check is rare.
