@@ -174,13 +174,13 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           )
         }
         // A text's records; what is named by a glob, or `C` beside `C#basics`, may have none, and must not match others.
-        while (!isRecord && /^[^*?[\]\\]{1,4096}\.(?:jsonl?|ndjson|ya?ml|xml|eml|mbox)$/i.test(source)) {
+        if (isRecord || !/^[^*?[\]\\]{1,4096}\.(?:jsonl?|ndjson|ya?ml|xml|eml|mbox)$/i.test(source)) return sum
+        for (;;) {
           const step = yield* store.deleteMatching(name, { source: `${source}#*` }, pageSize)
-          if (step.documents === 0) break
+          if (step.documents === 0) return sum
           sum = add(sum, step)
           yield* letOthersWrite
         }
-        return { _tag: "Pruned", ...sum } satisfies FileEvent
       })
 
       /** Reports and drops drafts whose id occurred earlier in their file. */
@@ -193,11 +193,14 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           if (isPlain(known, run)) events.push(unread(known))
           else events.push(...(yield* knownEvents(known)))
         }
-        for (const event of [...events]) {
-          if (event._tag !== "Skipped" || event.source === undefined || collection === undefined) continue
-          if (!saysNothing.has(event.reason)) continue
-          const pruned = yield* emptied(collection.name, event.source, event.source !== event.path)
-          if (pruned.documents > 0) events.push(pruned)
+        const silent = events.flatMap((event) =>
+          event._tag === "Skipped" && event.source !== undefined && saysNothing.has(event.reason)
+            ? [{ source: event.source, isRecord: event.source !== event.path }]
+            : []
+        )
+        for (const { isRecord, source } of collection === undefined ? [] : silent) {
+          const pruned = yield* emptied(collection!.name, source, isRecord)
+          if (pruned.documents > 0) events.push({ _tag: "Pruned", ...pruned })
         }
         const left = done.filter((file) => file.hasLeftovers(run.prune))
         const compared = drafts.length === 0 ? [] : yield* indexer.compare(run.collection, drafts)
