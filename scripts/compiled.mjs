@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
 import { cachedDataVersionTag } from "node:v8"
 import { Script } from "node:vm"
 import { threadId } from "node:worker_threads"
@@ -24,11 +25,21 @@ const read = (file) => {
   }
 }
 
-/** Whole or not at all; not where the installation belongs to somebody else: there, each start compiles. */
-const write = (file, bytes) => {
-  const part = `${file}.${process.pid}-${threadId}`
+/** Whether an installation is one's own: in that of somebody else each start compiles. */
+const isWritable = (folder) => {
   try {
-    writeFileSync(part, Buffer.concat([maker, bytes]), { flush: true })
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whole or not at all. */
+const write = (file, bytes) => {
+  const part = `${file}.${process.pid}-${threadId}-${Date.now()}`
+  try {
+    writeFileSync(part, Buffer.concat([maker, bytes]), { flag: "wx", flush: true })
     renameSync(part, file)
   } catch {
     rmSync(part, { force: true })
@@ -37,8 +48,8 @@ const write = (file, bytes) => {
 
 /**
  * A script of the build. Compiling takes half of the startup time, so bytecode lies beside it: the build's, or, where
- * another Node runs or other flags hold, what `keep` left in an earlier run; `keep` is undefined if V8 takes it. The script
- * is ASCII only (scripts/ascii.mjs), so latin1 reads it correctly, one byte a character.
+ * another Node runs or other flags hold, what `keep` left in an earlier run; `keep` is undefined if V8 takes it, or
+ * nobody may keep it. The script is ASCII only (scripts/ascii.mjs), so latin1 reads it correctly, one byte a character.
  */
 export const compiled = (filename) => {
   // V8 tells another script only by its length, hence the build's name.
@@ -50,5 +61,6 @@ export const compiled = (filename) => {
     // Under flags that the program has set meanwhile, the next start would not take it.
     if (cachedDataVersionTag() === tag) write(own, script.createCachedData())
   }
-  return { script, keep: script.cachedDataRejected === false ? undefined : keep }
+  const isKept = script.cachedDataRejected === false || !isWritable(dirname(filename))
+  return { script, keep: isKept ? undefined : keep }
 }

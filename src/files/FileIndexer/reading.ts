@@ -223,7 +223,7 @@ export const loading = (
       return undefined
     }
     if (loaded.isEmpty === true) {
-      const source = loaded.record === undefined ? undefined : `${file.path}#${loaded.record}`
+      const source = loaded.record === undefined ? file.path : `${file.path}#${loaded.record}`
       return { _tag: "Skipped", path: `${file.path}:${loaded.line}`, reason: loaded.reason, source }
     }
     if (loaded.isLimit === true) limit(file)

@@ -98,7 +98,13 @@ export const format = (
     Effect.map(extract(path, "mail", bytes), (read) =>
       Stream.concat(
         read.text === ""
-          ? Stream.empty
+          ? Stream.make<[Loaded]>({
+              _tag: "Rejected",
+              line: place.line ?? 1,
+              record: place.record,
+              reason: "it holds no text",
+              isEmpty: true
+            })
           : Stream.make<[Loaded]>({ ...toDocument(read), record: place.record, line: place.line }),
         Stream.flatMap(Stream.fromIterable(attachmentsOf(read)), (attachment) => attached(path, place, attachment))
       )

@@ -757,8 +757,8 @@ it.layer(layer)("what stands around the text", (it) => {
         const told = (loaded: ReadonlyArray<Loaded>) =>
           loaded.map((each) => (each._tag === "Rejected" ? each.isEmpty : each.content.trim()))
         assert.deepStrictEqual(told(yield* load("a.eml", strToU8(subjectOnly))), ["Scan of the lease"])
-        assert.deepStrictEqual(told(yield* load("a.eml", strToU8(scan("", "lease.txt")))), ["The lease."])
-        assert.deepStrictEqual(told(yield* load("a.eml", strToU8(scan("", "lease.png")))), [])
+        assert.deepStrictEqual(told(yield* load("a.eml", strToU8(scan("", "lease.txt")))), [true, "The lease."])
+        assert.deepStrictEqual(told(yield* load("a.eml", strToU8(scan("", "lease.png")))), [true])
         const from = "From a@b.c Mon Nov 23 10:00:00 2026\n"
         const mails = [
           subjectOnly,
