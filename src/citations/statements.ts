@@ -95,7 +95,7 @@ const linesOf = (text: string): ReadonlyArray<Line> => {
 
 /** What tools of AsciiDoc and of Markdown read, and no reader sees: anchors, attributes, directives, comments, images. */
 const unseen =
-  /^(?:\s*<!--.*-->|\s*!\[[^\]]{0,500}\]\([^()]{0,500}\)|\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|:{3,}.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
+  /^(?:\s*<!--(?:[^-]|-(?!->))*-->|\s*!\[[^\]]{0,500}\]\([^()]{0,500}\)|\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|:{3,}.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
 /** The line below a title of the length of that line. */
 const underline = /^(?:={4,}|-{4,}|~{4,}|\^{4,}|\+{4,})\s*$/
 

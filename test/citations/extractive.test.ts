@@ -144,6 +144,8 @@ describe("extract", () => {
       extract("what is a neap tide", [drawn]).map(({ text }) => text),
       ["A neap tide is small."]
     )
+    const between = hit({ text: "## Neap tides\n\n<!-- a --> A neap tide is small. <!-- b -->" })
+    assert.include(best("what is a neap tide", between), "A neap tide is small.")
   })
 
   it("takes what has most of the question, and not a word of it that is rare", () => {
