@@ -1,7 +1,7 @@
 import Database from "better-sqlite3"
 import type { KeywordRow } from "../src/postings/build.ts"
 import { isLoneCharacter } from "../src/terms/scan.ts"
-import { salient, splitQuery, terms } from "../src/terms/terms.ts"
+import { rankedTerms, salient, terms } from "../src/terms/terms.ts"
 
 /** The ASCII punctuation that terms may contain: `tokenchars` of FTS5's `ascii` tokenizer. */
 const termPunctuation = "+#.-/"
@@ -10,9 +10,7 @@ const phrase = (term: string): string => `"${term.replaceAll('"', '""')}"${isLon
 
 /** FTS5's expression for any of a query's terms; empty without terms, which FTS5 refuses. */
 export const expression = (query: string): string =>
-  [...salient(splitQuery(query).content)]
-    .flatMap(([term, count]) => new Array<string>(count).fill(phrase(term)))
-    .join(" OR ")
+  [...salient(rankedTerms(query))].flatMap(([term, count]) => new Array<string>(count).fill(phrase(term))).join(" OR ")
 
 /** FTS5 over the same terms, with the same weights: what our postings are held against. */
 export const fts5 = (rows: Iterable<KeywordRow>) => {

@@ -1,5 +1,5 @@
 import { fold, isAscii } from "./fold.ts"
-import { splitQuery } from "./terms.ts"
+import { contentTerms } from "./terms.ts"
 
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
@@ -39,7 +39,7 @@ const flat = (text: string, of: RegExp): string => {
 
 /** The terms of all words of a text, without those of compounds, which another spelling would not have. */
 export const plainTerms = (text: string): ReadonlyArray<string> => [
-  ...new Set(splitQuery(wordsOf(text).join(" ").toLowerCase(), true).content)
+  ...new Set(contentTerms(wordsOf(text).join(" ").toLowerCase()))
 ]
 
 const testOf = (phrase: string, of: RegExp): ((text: string) => boolean) | undefined => {

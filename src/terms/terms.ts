@@ -28,25 +28,45 @@ interface QueryTerms {
   readonly function: ReadonlyArray<string>
 }
 
-/**
- * Chinese words that ask, and particles, but not what is part of a word: 目的, 的士, 终了, 吗啡, 酒吧. Japanese has kana
- * beside them.
- */
+/** Chinese words that ask, and particles, but not what is part of a word: 目的, 的士, 终了, 吗啡, 酒吧. */
 const chineseGrammar =
   /[为為]什[么麼]|怎[么麼]?[样樣办辦]?|如何|什[么麼]|哪[里裡个個些]|多少[个個]?|[几幾][个個]|[应應][该該]|可以|(?<=\p{Script=Han})(?<![目标標])的(?![确確士])|(?:[吗嗎呢]|(?<![酒网網])吧|(?<![终終完])了)(?!\p{Script=Han})/gu
-const kana = /[\p{Script=Hiragana}\p{Script=Katakana}]/u
 
-/** Splits a query's terms; the content is never empty: a query of only function words is about them. */
-export const splitQuery = (text: string, isUncut = false): QueryTerms => {
+/**
+ * What Japanese writes in hiragana: particles, endings, words that ask. One character after Han stays, since it may be its
+ * word's (消す, 書き込み), unless it is a particle or begins a form of する.
+ */
+const japaneseGrammar =
+  /(?<=\p{Script=Han})(?:[のはがをにでともへや](?!\p{Script=Hiragana})|(?:[のはがをにでともへや]|す[るれ]|し[たてなま]|さ[せれ]|でき)\p{Script=Hiragana}*)|(?<=\p{Script=Han}\p{Script=Hiragana})\p{Script=Hiragana}+|(?<![\p{Script=Han}\p{Script=Hiragana}])\p{Script=Hiragana}+|何故|何/gu
+
+/** Korean words that ask or want, particles after nouns and Latin words, and endings of verbs. */
+const koreanGrammar =
+  /(?<!\p{Script=Hangul})(?:왜(?!\p{Script=Hangul})|(?:어떻게|어떤|무엇|무슨|언제|어디|얼마|싶|있|없|해야|하나요|되나요|하려면|하면)\p{Script=Hangul}{0,8})|(?<=\p{Script=Hangul}{2}|[\p{Script=Latin}\p{N}])(?:에서|에게|으로|까지|부터|보다|처럼|이나|에|로|와|과|도|만|은|는|이|가|을|를|의)(?:는|도|만|의)?(?!\p{Script=Hangul})|(?<=\p{Script=Hangul})(?:하|되|시키|으|인)?(?:려면|려고|나요|가요|까요|는지|지만|어야|도록|습니까|습니다|합니다|됩니다|입니다|해야|해서|하기|하는|하게|하여|하지|하면|[아어해]요)(?!\p{Script=Hangul})/gu
+
+const kana = /[\p{Script=Hiragana}\p{Script=Katakana}]/u
+const hangul = /\p{Script=Hangul}/u
+
+const split = (text: string, grammar: RegExp | undefined): QueryTerms => {
   const all = queryTerms(text)
   // Without them, since the pairs that they begin and end say nothing either.
-  const telling = isUncut || kana.test(text) ? text : text.replace(chineseGrammar, " ")
+  const telling = grammar === undefined ? text : text.replace(grammar, " ")
   const content = (telling === text ? all : queryTerms(telling)).filter((term) => !functionWords.has(term))
   const known = new Set(content)
   return content.length === 0
     ? { content: all, function: [] }
     : { content, function: all.filter((term) => !known.has(term)) }
 }
+
+/** Splits a query's terms; the content is never empty: a query of only function words is about them. */
+export const splitQuery = (text: string): QueryTerms =>
+  split(text, kana.test(text) ? japaneseGrammar : hangul.test(text) ? koreanGrammar : chineseGrammar)
+
+/** The content of a query to rank by, which is no worse with Japanese and Korean grammar. */
+export const rankedTerms = (text: string): ReadonlyArray<string> =>
+  split(text, kana.test(text) || hangul.test(text) ? undefined : chineseGrammar).content
+
+/** The content of the words of a text, whatever the pairs around them. */
+export const contentTerms = (text: string): ReadonlyArray<string> => split(text, undefined).content
 
 /** More did not rank better, and a query's time grows with its terms. */
 const maxRepeats = 4
@@ -113,7 +133,7 @@ const namesAsOne = (query: string, counts: ReadonlyMap<string, number>): Readonl
 
 /** The terms to rank by in a language, with their weights: the English terms, and the words' stems. */
 export const weighted = (query: string, language: Language): ReadonlyMap<string, number> => {
-  const counts = namesAsOne(query, balanced(salient(splitQuery(query).content)))
+  const counts = namesAsOne(query, balanced(salient(rankedTerms(query))))
   if (language === "en") return counts
   const stems = stemsOf(query, language)
   const weights = new Map<string, number>()

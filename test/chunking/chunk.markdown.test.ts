@@ -45,6 +45,7 @@ describe("chunk, Markdown: headings", () => {
   it("takes markup out of headings", () => {
     const head = "# **The** `fs_x*` [module](a.html) &amp; ~~all~~ its C# {#id} "
     assert.deepStrictEqual(headings(`${head}\n\n${words(20)}`), ["The fs_x* module & all its C#"])
+    assert.deepStrictEqual(headings(`# A key {/*a-key*/}\n\n${words(20)}`), ["A key"])
     assert.deepStrictEqual(headings(`# &constructor; &copy;\n\n${words(20)}`), ["&constructor; &copy;"])
   })
   it("knows what is no heading", () => {

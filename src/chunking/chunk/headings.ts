@@ -53,7 +53,7 @@ export const plainHeading = (raw: string): string => {
     .replaceAll("\u0000", " ")
     .trim()
     .replace(/(^|\s)#+$/, "")
-    .replace(/\s*\{\s*[#.:][^{}]*\}\s*$/, "")
+    .replace(/\s*\{\s*(?:[#.:][^{}]*|\/\*[^{}]*\*\/\s*)\}\s*$/, "")
     .replace(roles, (_, role?: string, link = "") => keep(ofRole(role ?? link)))
     .replace(/(`+)([^`]|[^`].*?[^`])\1(?!`)/g, (_, _ticks, code: string) => keep(code.trim()))
     .replace(/\\([!-/:-@[-`{-~])/g, (_, char: string) => keep(char))
