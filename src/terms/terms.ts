@@ -45,6 +45,7 @@ const koreanGrammar =
 
 const kana = /[\p{Script=Hiragana}\p{Script=Katakana}]/u
 const hangul = /\p{Script=Hangul}/u
+const kanaOrHangul = /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
 const split = (text: string, grammar: RegExp | undefined): QueryTerms => {
   const all = queryTerms(text)
@@ -61,9 +62,9 @@ const split = (text: string, grammar: RegExp | undefined): QueryTerms => {
 export const splitQuery = (text: string): QueryTerms =>
   split(text, kana.test(text) ? japaneseGrammar : hangul.test(text) ? koreanGrammar : chineseGrammar)
 
-/** The content of a query to rank by, which is no worse with Japanese and Korean grammar. */
+/** The terms of a query to rank by, with Japanese and Korean grammar. */
 export const rankedTerms = (text: string): ReadonlyArray<string> =>
-  split(text, kana.test(text) || hangul.test(text) ? undefined : chineseGrammar).content
+  split(text, kanaOrHangul.test(text) ? undefined : chineseGrammar).content
 
 /** The content of the words of a text, whatever the pairs around them. */
 export const contentTerms = (text: string): ReadonlyArray<string> => split(text, undefined).content
@@ -115,6 +116,15 @@ const balanced = (counts: ReadonlyMap<string, number>): ReadonlyMap<string, numb
 export const joinedTerms = (query: string): ReadonlyArray<ReadonlyArray<string>> =>
   joinedIn(query).map((name) => [...new Set(queryTerms(name))].sort((a, b) => b.length - a.length))
 
+/** The share of its weight that a term of Japanese or Korean grammar keeps, since it may be part of a word. */
+const grammarShare = 0.5
+
+const lessGrammar = (query: string, counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+  if (!kanaOrHangul.test(query)) return counts
+  const content = new Set(splitQuery(query).content)
+  return new Map([...counts].map(([term, count]) => [term, content.has(term) ? count : grammarShare * count]))
+}
+
 /**
  * The terms and their weights, those of a name in code (`get_user`) lower: whole and parts together weigh like one word, else
  * passages with nothing but the name come before those that also have the query's other words.
@@ -133,7 +143,7 @@ const namesAsOne = (query: string, counts: ReadonlyMap<string, number>): Readonl
 
 /** The terms to rank by in a language, with their weights: the English terms, and the words' stems. */
 export const weighted = (query: string, language: Language): ReadonlyMap<string, number> => {
-  const counts = namesAsOne(query, balanced(salient(rankedTerms(query))))
+  const counts = namesAsOne(query, lessGrammar(query, balanced(salient(rankedTerms(query)))))
   if (language === "en") return counts
   const stems = stemsOf(query, language)
   const weights = new Map<string, number>()

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { queryTerms, rankedTerms, salient, splitQuery, terms } from "../../src/terms/terms.ts"
+import { queryTerms, rankedTerms, salient, splitQuery, terms, weighted } from "../../src/terms/terms.ts"
 import { maxTermLength } from "../../src/terms/word.ts"
 import { fts5 } from "../fts5.ts"
 
@@ -198,7 +198,7 @@ describe("splitQuery", () => {
     }
   })
 
-  it("sets Japanese and Korean endings, particles and words that ask apart, but ranks by them", () => {
+  it("sets Japanese and Korean endings, particles and words that ask apart, and ranks by half of them", () => {
     for (const [query, content] of [
       ["ファイルの名前を変更するにはどうすればいいですか", "ファ ァイ イル 名前 変更"],
       ["接続が切れたときは何を書き換えますか", "接続 切れ 書き き換 換え"],
@@ -211,6 +211,8 @@ describe("splitQuery", () => {
       assert.strictEqual(splitQuery(query).content.join(" "), content)
       assert.deepStrictEqual(rankedTerms(query), queryTerms(query))
     }
+    const weights = Object.fromEntries(weighted("名前は何ですか", "en"))
+    assert.deepStrictEqual(weights, { 名前: 1, 前は: 0.5, は何: 0.5, 何で: 0.5, です: 0.5, すか: 0.5 })
   })
 
   it("takes a query of function words at its word", () =>
