@@ -14,7 +14,11 @@ const pure = {
   "citations/": ["terms/*.ts", "chunking/*.ts"]
 }
 /** The packages that they import; all others import none but effect. */
-const packages = { "terms/": ["npm:porter2"], "tokenizer/": ["npm:node:v8"], "citations/": ["npm:porter2"] }
+const packages = {
+  "terms/": ["npm:porter2"],
+  "tokenizer/": ["npm:node:v8", "npm:node:vm"],
+  "citations/": ["npm:porter2"]
+}
 const words = ["model/", ...Object.keys(pure).map((room) => `${room}*.ts`)]
 /** Ports that others may import for their errors. */
 const ports = ["Embedder.ts", "Embedders.ts", "Llm.ts", "Reranker.ts", "Store.ts", "version.ts"].concat(

@@ -9,6 +9,7 @@ import type { Vector } from "../model/Passage.ts"
 import { once } from "../runtime/once.ts"
 import { packagedDimensions, packagedModel, packagedModelFolder } from "../packaged/model.ts"
 import { packagedTokenizer } from "../packaged/Tokenizer.ts"
+import { UnsupportedTokenizer } from "../tokenizer/TokenizerJson.ts"
 import { open, openWith } from "../packaged/model2vec/folder.ts"
 import type { StaticModel } from "../packaged/model2vec/staticModel.ts"
 
@@ -70,6 +71,15 @@ export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedde
     const { making, passagePrefix = "", queryPrefix = "" } = options
     const load = options.folder === undefined ? loadPackaged(making) : loadFolder(path.resolve(options.folder), making)
     const loading = once<Loaded, EmbedderUnavailable, never>(load)
+    /** Uses the model; the rules of a folder's tokenizer may fail on a text. */
+    const using = <A>(work: (model: StaticModel) => Effect.Effect<A>) =>
+      Effect.catchSomeDefect(
+        Effect.flatMap(loading, ({ model }) => work(model)),
+        (error) =>
+          error instanceof UnsupportedTokenizer
+            ? Option.some(new EmbedderUnavailable({ reason: `${options.folder}: ${error.reason}` }))
+            : Option.none()
+      )
     const identityOf = (model: string, dimensions: number): EmbedderIdentity => ({
       backend: "builtin",
       model,
@@ -84,10 +94,10 @@ export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedde
           ? Effect.succeed(identityOf(packagedModel, packagedDimensions))
           : Effect.map(loading, ({ model, name }) => identityOf(name, model.dimensions)),
       ...(options.folder === undefined && { languages: Effect.succeed(["en"]) }),
-      embedQuery: (text) => Effect.map(loading, ({ model }) => Option.fromNullable(model.embed(queryPrefix + text))),
-      knownShare: (text) => Effect.map(loading, ({ model }) => model.knownShare(text)),
-      likeness: (words, texts) => Effect.map(loading, ({ model }) => model.likeness(words, texts)),
-      embedPassages: (texts) => Effect.flatMap(loading, ({ model }) => embedAll(model, passagePrefix, texts))
+      embedQuery: (text) => using((model) => Effect.sync(() => Option.fromNullable(model.embed(queryPrefix + text)))),
+      knownShare: (text) => using((model) => Effect.sync(() => model.knownShare(text))),
+      likeness: (words, texts) => using((model) => Effect.sync(() => model.likeness(words, texts))),
+      embedPassages: (texts) => using((model) => embedAll(model, passagePrefix, texts))
     }
   })
 

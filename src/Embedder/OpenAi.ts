@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
-import { type OpenAiError, type OpenAiServer, answerOf, endpoint, post } from "../vendors/OpenAi.ts"
+import { type OpenAiError, type OpenAiServer, answerOf, endpoint, post, shown } from "../vendors/OpenAi.ts"
 import { Numbers, type ServerOptions, makeRemote } from "./remote.ts"
 
 export interface OpenAiOptions extends OpenAiServer, ServerOptions {}
@@ -21,7 +21,7 @@ export const make = (
   Effect.flatMap(HttpClient.HttpClient, (http) => {
     const { dimensions, model, url } = options
     const answer = answerOf(
-      endpoint(url, "embeddings"),
+      shown(endpoint(url, "embeddings")),
       Embeddings,
       "sent something that is not a list of embeddings; check embedding.url"
     )

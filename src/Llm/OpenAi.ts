@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Struct from "effect/Struct"
 import { type Llm, LlmUnavailable, type Question } from "../Llm.ts"
-import { endpoint, type OpenAiError, type OpenAiServer, post, refusalIn } from "../vendors/OpenAi.ts"
+import { endpoint, type OpenAiError, type OpenAiServer, post, refusalIn, shown } from "../vendors/OpenAi.ts"
 import {
   generation,
   type Part,
@@ -151,7 +151,7 @@ export const make = (
             onNone: () => `sent ${type} instead of a stream of events; check llm.url, and that the server can stream`,
             onSome: (own) => `answered: ${own}`
           })
-          return Effect.fail(unavailable(`${endpoint(url, path)} ${words}`))
+          return Effect.fail(unavailable(`${shown(endpoint(url, path))} ${words}`))
         }
       )
     }

@@ -4,7 +4,7 @@ import * as Redacted from "effect/Redacted"
 import type { LlmConfig } from "../Config.ts"
 import { type Check, fail, ok as isOk } from "../model/Check.ts"
 import { choose } from "../vendors/Ollama.ts"
-import { endpoint } from "../vendors/OpenAi.ts"
+import { endpoint, shown } from "../vendors/OpenAi.ts"
 import { redirectOf } from "../vendors/redirect.ts"
 
 const name = "model"
@@ -54,13 +54,14 @@ export const reachable = ({
       ).pipe(
         Effect.timeout(within),
         Effect.match({
-          onFailure: () => fail(name, `no server answers at ${url}`, "start it, or set llm.url"),
+          onFailure: () => fail(name, `no server answers at ${shown(url)}`, "start it, or set llm.url"),
           onSuccess: ({ headers, status }) => {
             const redirect = redirectOf(status, headers.get("location"), endpoint(url, "models"), "/models")
-            if (redirect !== undefined) return fail(name, `${url} answered ${status}: ${redirect}`, "set llm.url")
+            if (redirect !== undefined)
+              return fail(name, `${shown(url)} answered ${status}: ${redirect}`, "set llm.url")
             return status === 401 || status === 403
-              ? fail(name, `${url} refuses the key (${status})`, "set CLEW_LLM_API_KEY")
-              : ok(`a server answers at ${url}`)
+              ? fail(name, `${shown(url)} refuses the key (${status})`, "set CLEW_LLM_API_KEY")
+              : ok(`a server answers at ${shown(url)}`)
           }
         })
       )

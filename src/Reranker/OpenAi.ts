@@ -4,7 +4,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type Reranker, RerankerUnavailable } from "../Reranker.ts"
-import { answerOf, endpoint, type OpenAiServer, post } from "../vendors/OpenAi.ts"
+import { answerOf, endpoint, type OpenAiServer, post, shown } from "../vendors/OpenAi.ts"
 
 interface RerankerOptions extends OpenAiServer {
   /** Undefined: the server's only model. */
@@ -27,7 +27,7 @@ const pauses = { firstMs: 1000, longestMs: 30_000 }
 export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Service, never, HttpClient.HttpClient> =>
   Effect.map(HttpClient.HttpClient, (http) => {
     const { model, timeoutMs, top } = options
-    const address = endpoint(options.url, "rerank")
+    const address = shown(endpoint(options.url, "rerank"))
     const answer = answerOf(address, Ranking, "did not send a ranking; check rerank.url")
     let down: { readonly reason: string; readonly until: number; readonly pauseMs: number } | undefined
 

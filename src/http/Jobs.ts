@@ -97,9 +97,10 @@ export class Jobs extends Effect.Service<Jobs>()("clew/http/Jobs", {
         yield* change(entry, { ...outcome, ended_at: yield* Clock.currentTimeMillis })
       })
 
-    const room = Effect.suspend(() =>
-      turns.size() >= bounds.waiting ? new JobsBusy({ limit: bounds.waiting }) : Effect.void
-    )
+    let received = 0
+    const roomBeside = (others: number) =>
+      turns.size() + others >= bounds.waiting ? new JobsBusy({ limit: bounds.waiting }) : Effect.void
+    const room = Effect.suspend(() => roomBeside(0))
 
     /** In its turn, but for POST /index, which has its own. */
     const waiting = <A, E, R>({ kind }: Work, work: Effect.Effect<A, E, R>) =>
@@ -157,8 +158,13 @@ export class Jobs extends Effect.Service<Jobs>()("clew/http/Jobs", {
       collections === undefined || (collection !== undefined && collections.has(collection))
 
     return {
-      /** Fails if no job may be added now. */
-      room,
+      /** Receives the files of a job if one may be added beside those that are received: each takes that much of the disk. */
+      receive: <A, E, R>(files: Effect.Effect<A, E, R>): Effect.Effect<A, E | JobsBusy, R> =>
+        Effect.acquireUseRelease(
+          Effect.suspend(() => Effect.map(roomBeside(received), () => void received++)),
+          () => files,
+          () => Effect.sync(() => void received--)
+        ),
 
       /**
        * Answers a request when its work is done, or at once with a job that does it, if the client prefers that. What a

@@ -215,7 +215,6 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
     const withFiles = Effect.provideService(FileSystem.FileSystem, fs)
 
     const upload = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-      yield* jobs.room
       const receive = Effect.gen(function* () {
         const form = yield* readForm(request, {
           folder: yield* folder("clew-files-"),
@@ -224,13 +223,12 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
         })
         return { files: form.files, ...(yield* checked(form)) }
       })
-      return yield* receiving(receive, ({ collection, files, prefix }, release) =>
+      return yield* receiving(jobs.receive(receive), ({ collection, files, prefix }, release) =>
         jobs.answer(request, { kind: "files", collection, release }, (told) => index(files, collection, prefix, told))
       )
     })
 
     const importing = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-      yield* jobs.room
       const receive = Effect.gen(function* () {
         const path = join(yield* folder("clew-import-"), "export")
         const file = yield* opened(path, "wx", 0o600)
@@ -240,7 +238,7 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
         )
         return path
       })
-      return yield* receiving(receive, (path, release) =>
+      return yield* receiving(jobs.receive(receive), (path, release) =>
         jobs.answer(request, { kind: "import", release }, (told) => take(path, told))
       )
     })

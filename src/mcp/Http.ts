@@ -176,10 +176,10 @@ export const make = (options: Options) =>
         sessionIdGenerator: randomUUID,
         onsessioninitialized: (id) => {
           sessions.set(id, session)
-          for (const oldest of sessions.keys()) {
-            if (sessions.size <= (options.mostSessions ?? 1000)) break
-            forget(oldest)
-          }
+          if (sessions.size <= (options.mostSessions ?? 1000)) return
+          // Whoever begins very many ends their own before those of others.
+          const all = [...sessions]
+          forget((all.find(([other, its]) => its.owner === owner && other !== id) ?? all[0]!)[0])
         },
         onsessionclosed: (id) => void sessions.delete(id)
       })

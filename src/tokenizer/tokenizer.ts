@@ -1,6 +1,8 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import { createContext, Script } from "node:vm"
+import { lazily } from "../model/lazily.ts"
 import { addedTokens, scanBert, scanPieces } from "./scan.ts"
 import { type Model, type Scan, TokenIds } from "./model.ts"
 import { normalizer } from "./normalize.ts"
@@ -81,6 +83,27 @@ const templatesOf = (spec: PostProcessor): Pick<WholeTokenizer, "single" | "pair
   }
 }
 
+/** A script, since V8 has a time limit for nothing else that also ends a regular expression. */
+const limits = lazily(() => ({ context: createContext({}), script: new Script("work()") }))
+
+/** Longest time for a text: the rules of somebody else's tokenizer can be made never to end. */
+const longestMs = 3000
+
+/** What a tokenizer's rules make of a text; throws UnsupportedTokenizer if that takes too long, or too much memory. */
+const limited = <A>(work: () => A): A => {
+  const { context, script } = limits()
+  context["work"] = work
+  try {
+    return script.runInContext(context, { timeout: longestMs }) as A
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === "ERR_SCRIPT_EXECUTION_TIMEOUT" ? `they take more than ${longestMs / 1000} s` : message
+    throw new UnsupportedTokenizer({
+      reason: `the normalizer and pre_tokenizer of its tokenizer.json fail on a text (${why}): use another model`
+    })
+  }
+}
+
 const build = (spec: TokenizerJson, vocabulary: Vocabulary, whole: boolean): Tokenizer => {
   const model = models(spec.model, vocabulary, whole)
   const omitted = whole ? undefined : model.unknownId
@@ -91,14 +114,13 @@ const build = (spec: TokenizerJson, vocabulary: Vocabulary, whole: boolean): Tok
     spec.added_tokens.flatMap((token) => (token.normalized ? [{ ...token, content: normalize(token.content) }] : []))
   )
 
-  const scan: Scan =
-    spec.normalizer?.type === "BertNormalizer" &&
-    spec.pre_tokenizer?.type === "BertPreTokenizer" &&
-    findNormalized === undefined
-      ? scanBert(spec.normalizer, normalize, preTokenize, model)
-      : scanPieces(normalize, findNormalized, preTokenize, model, omitted)
+  const bert = spec.pre_tokenizer?.type === "BertPreTokenizer" && findNormalized === undefined ? spec.normalizer : null
+  const isBert = bert?.type === "BertNormalizer"
+  const scan: Scan = isBert
+    ? scanBert(bert, normalize, preTokenize, model)
+    : scanPieces(normalize, findNormalized, preTokenize, model, omitted)
 
-  const run = (text: string, out?: TokenIds): number => {
+  const scanAll = (text: string, out?: TokenIds): number => {
     let size = 0
     let at = 0
     if (findRaw !== undefined) {
@@ -110,6 +132,8 @@ const build = (spec: TokenizerJson, vocabulary: Vocabulary, whole: boolean): Tok
     }
     return size + scan(text, at, text.length, out)
   }
+  // The rules of BERT take a time that only grows with the text.
+  const run: typeof scanAll = isBert ? scanAll : (text, out) => limited(() => scanAll(text, out))
 
   return {
     unknownId: model.unknownId,

@@ -173,9 +173,14 @@ const readAt = (bytes: Buffer, json: string, place: number): readonly [Contents,
   return [{ kind, size, scores, table, wordless, longest }, at]
 }
 
+/** A tokenizer.json has one vocabulary, or one more in another part. */
+const mostVocabularies = 100
+
 /** Where the model's vocabulary begins in a tokenizer.json; undefined: it has none. */
 const placeOf = (json: string): number | undefined => {
+  let seen = 0
   for (const { 0: key, index } of json.matchAll(/"vocab"\s*:\s*(?=[[{])/g)) {
+    if (++seen > mostVocabularies) return undefined
     const place = index + key.length
     try {
       const { model } = JSON.parse(`${json.slice(0, place)}null}}`) as { readonly model?: { readonly vocab?: unknown } }

@@ -44,6 +44,9 @@ export const endpoint = (url: string, path: string): string => {
   return `${origin}${base === "" ? "/v1" : base}/${path}${search}`
 }
 
+/** An address as it is told: its query may have a key or a signature. */
+export const shown = (url: string): string => url.split("?", 1)[0]!
+
 const Refusal = Schema.Struct({ error: Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })) })
 
 /** The server's own reason in a body that has one. */
@@ -69,11 +72,11 @@ const adviceOn = (status: number, { apiKey, keyVariable }: OpenAiServer): string
 /** Shorter header values are versions, names and the like. */
 const shortest = 16
 
-/** Some servers repeat the key that they refuse. */
-const withoutSecrets = (text: string, { apiKey, headers = {} }: OpenAiServer): string =>
+/** Some servers repeat the key that they refuse, or the address. */
+const withoutSecrets = (text: string, { apiKey, headers = {}, url }: OpenAiServer): string =>
   [
     ...Option.toArray(Option.map(apiKey, Redacted.value)),
-    ...Object.values(headers)
+    ...[...Object.values(headers), ...new URL(url).search.split("&").flatMap((part) => part.split("="))]
       .map((value) => value.replace(/^bearer +/i, ""))
       .filter((value) => value.length >= shortest && !/^\d{4}-\d\d/.test(value))
   ].reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "…")), text)
@@ -86,7 +89,7 @@ const refused = (server: OpenAiServer, path: string, response: HttpClientRespons
     ),
     (body) => {
       const { headers, status } = response
-      const address = endpoint(server.url, path)
+      const address = shown(endpoint(server.url, path))
       const words =
         redirectOf(status, headers["location"], address, `/${path}`) ??
         Option.getOrElse(refusalIn(body), () => body.slice(0, 300)) + adviceOn(status, server)
@@ -133,12 +136,13 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
     // Nothing was answered yet, so the request can be repeated.
     Effect.retry({ times: 1, while: (error) => isStale(causeOf(error)?.cause?.code) }),
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-    Effect.mapError(unreachable(server.url))
+    Effect.locally(HttpClient.currentTracerDisabledWhen, ({ url }) => url.includes("?")),
+    Effect.mapError(unreachable(shown(server.url)))
   )
   return response.status >= 200 && response.status < 300 ? response : yield* refused(server, path, response)
 })
 
-/** The answer of an address as the schema has it; `wrong` is what to say of it if it is something else. */
+/** The answer of an address as the schema has it; `wrong` is what to say of it, as it is shown, if it is something else. */
 export const answerOf = <A, I>(
   address: string,
   schema: Schema.Schema<A, I>,

@@ -10,7 +10,7 @@ import * as Builtin from "../../src/Embedder/Builtin.ts"
 import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
 import vectors from "../fixtures/clew-static-en-v1/vectors.json" with { type: "json" }
-import { writeModel } from "./modelFolder.ts"
+import { compassTokens, wordPieceJson, writeModel } from "./modelFolder.ts"
 
 embedderContract("the packaged model", Builtin.layer, { unknown: "漢字 мир 😀" })
 
@@ -138,6 +138,21 @@ it.layer(NodeFileSystem.layer)("a model in a folder", (it) => {
         const { identity } = yield* embedder(folder)
         assert.match((yield* Effect.flip(identity)).reason, /cannot be read: it is not a regular file$/)
       }
+    })
+  )
+
+  it.scoped("ends rules of a tokenizer that would never end, and goes on with the next text", () =>
+    Effect.gen(function* () {
+      const regex = { type: "Split", pattern: { Regex: "(n+)+$| " }, behavior: "Isolated" }
+      const tokenizer = wordPieceJson(compassTokens, { pre_tokenizer: regex })
+      const { embedPassages, embedQuery } = yield* Builtin.make({ folder: yield* writeModel({ tokenizer }) })
+      const failed = yield* Effect.flip(embedPassages([`${"n".repeat(50)}!`]))
+      assert.match(failed.reason, /^.*clew-model-.*: the normalizer and pre_tokenizer .* \(they take more than 3 s\)/)
+      assert.isTrue(Option.isSome(yield* embedQuery("north")))
+      const replaced = { type: "Replace", pattern: { String: "n" }, content: "n".repeat(2 ** 20) }
+      const grown = wordPieceJson(compassTokens, { normalizer: replaced })
+      const { embedQuery: fill } = yield* Builtin.make({ folder: yield* writeModel({ tokenizer: grown }) })
+      assert.include((yield* Effect.flip(fill("n".repeat(1000)))).reason, "(Invalid string length)")
     })
   )
 

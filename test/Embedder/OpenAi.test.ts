@@ -1,12 +1,16 @@
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Tracer from "effect/Tracer"
 import * as TestClock from "effect/TestClock"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { inspect } from "node:util"
 import { Embedder } from "../../src/Embedder.ts"
 import * as OpenAi from "../../src/Embedder/OpenAi.ts"
 import { truncated } from "../../src/Embedder/remote.ts"
@@ -220,6 +224,45 @@ it.scopedLive("follows no redirect, which would have its texts and keys, and say
       `a redirect to ${url}/login, which is not followed; check the url`
     )
     assert.deepStrictEqual(other.asked, [])
+  })
+)
+
+it.scopedLive("tells nobody the query of the address, which may have a signature", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi()
+    const signed = `${url}/v1?sig=ab/cd-of-24-characters`
+    const spans: Array<Tracer.Span> = []
+    const native = yield* Effect.tracer
+    const tracer = Tracer.make({
+      context: native.context,
+      span: (...args) => {
+        const span = native.span(...args)
+        spans.push(span)
+        return span
+      }
+    })
+    const { embedQuery, identity } = yield* make(signed)
+    const use = Effect.withTracer(Effect.zipRight(identity, Effect.flip(embedQuery("moon"))), tracer)
+    const reasons: Array<string> = []
+    yield* identity
+    assert.strictEqual(asked.at(-1)?.path, "/v1/embeddings?sig=ab/cd-of-24-characters")
+    for (const [status, body] of [
+      [403, "no such address: /v1/embeddings?sig=ab/cd-of-24-characters"],
+      [200, "<html>"]
+    ] as const) {
+      if (status === 200) Object.assign(faults, { refuse: undefined, page: { type: "text/html", body } })
+      else faults.refuse = { status, body }
+      reasons.push((yield* use).reason)
+    }
+    const { embedQuery: lost } = yield* make("http://127.0.0.1:1/v1?sig=ab/cd-of-24-characters")
+    reasons.push((yield* Effect.flip(lost("moon"))).reason)
+    assert.include(reasons[0], `${url}/v1/embeddings answered 403: no such address: /v1/embeddings?sig=…`)
+    assert.isAbove(spans.length, 0)
+    const told = spans.map(({ attributes, status }) => [
+      ...attributes,
+      status._tag === "Ended" && Exit.isFailure(status.exit) && Cause.pretty(status.exit.cause)
+    ])
+    assert.notInclude(inspect([reasons, told], { depth: 9 }), "ab/cd")
   })
 )
 

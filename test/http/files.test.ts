@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Either from "effect/Either"
 import { readdirSync } from "node:fs"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { gzipSync } from "node:zlib"
 import { sourceOf } from "../../src/http/files.ts"
@@ -191,6 +192,25 @@ it.scopedLive("says what is wrong with a form, and goes on serving", () =>
     const long = yield* send(formBytes([file("long.txt", "word ".repeat(300)), file("good.md")]))
     assert.deepInclude(long.json, { indexed: 1 })
     assert.match(long.json.failed[0].reason, /1000|limit|larger/)
+  })
+)
+
+it.scopedLive("receives the files of no more forms than jobs may wait", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ files: true })
+    const bytes = formBytes([{ name: "file", file: "bees.md", content: "Bees make honey." }])
+    const head = `POST /files HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${formType}\r\ncontent-length: 1000000\r\n\r\n`
+    const unfinished = Array.from({ length: 16 }, () => connect(port, "127.0.0.1").on("error", () => {}))
+    for (const socket of unfinished) socket.write(Buffer.concat([Buffer.from(head), bytes]))
+    const send = ask(port, "POST", "/files", { bytes, headers: { "content-type": formType } })
+    const until = (status: number) =>
+      Effect.repeat(Effect.zipLeft(send, Effect.sleep("20 millis")), {
+        until: (answer) => answer.status === status,
+        times: 100
+      })
+    assert.strictEqual((yield* until(503)).json._tag, "JobsBusy")
+    for (const socket of unfinished) socket.destroy()
+    assert.strictEqual((yield* until(200)).status, 200)
   })
 )
 

@@ -218,6 +218,30 @@ it.scopedLive("shows a key its collections alone over a WebSocket", () =>
   })
 )
 
+it.scopedLive("ends sessions of MCP of a key that begins too many, and of no other", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ settings: { server: { keys } }, mcp: { mostSessions: 2 } })
+    const headersOf = (name: string) => ({ ...by(name).headers, accept: "application/json, text/event-stream" })
+    const initialize = rpc("initialize", {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" }
+    })
+    const begin = (name: string) =>
+      Effect.map(ask(port, "POST", "/mcp", { headers: headersOf(name), body: initialize }), ({ headers }) => ({
+        ...headersOf(name),
+        "mcp-session-id": String(headers["mcp-session-id"])
+      }))
+    const ping = (headers: Record<string, string>) =>
+      Effect.map(ask(port, "POST", "/mcp", { headers, body: rpc("ping", {}) }), ({ status }) => status)
+    const editors = yield* begin("editor")
+    const readers = yield* Effect.forEach(["reader", "reader", "reader"], begin)
+    assert.deepStrictEqual(yield* Effect.forEach([editors, ...readers], ping), [200, 404, 404, 200])
+    yield* begin("ops")
+    assert.strictEqual(yield* ping(editors), 404)
+  })
+)
+
 it.scopedLive("shows a key its collections and its tools alone over MCP", () =>
   Effect.gen(function* () {
     const { port } = yield* filled()

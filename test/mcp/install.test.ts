@@ -415,6 +415,33 @@ describe("clew mcp install", () => {
     assert.hasAllKeys(JSON.parse(readFileSync(file, "utf8")).mcpServers, ["one", "two", "three", "four"])
   })
 
+  it("follows no link out of the folder that others share, into which anyone may have put it", async () => {
+    const home = temporaryFolder()
+    const project = join(home, "project")
+    const own = put(join(home, ".claude.json"), "{}")
+    mkdirSync(join(home, "elsewhere"))
+    mkdirSync(project)
+    symlinkSync(own, join(project, ".mcp.json"))
+    symlinkSync(join("..", "elsewhere"), join(project, ".cursor"))
+    symlinkSync(join("..", "new"), join(project, ".vscode"))
+    for (const client of ["claude-code", "cursor", "vscode"]) {
+      for (const more of client === "vscode" ? [[]] : [[], ["--uninstall"]]) {
+        const argv = ["mcp", "install", "--client", client, "--scope", "project", ...more]
+        const { code, stderr } = await run({ argv, cwd: project, env: cleanEnv(home) })
+        assert.strictEqual(code, 1, stderr)
+        if (client !== "vscode") assert.include(stderr, "a link leads it out of this folder")
+      }
+    }
+    assert.deepStrictEqual(readdirSync(home).sort(), [".claude.json", "elsewhere", "project"])
+    assert.deepStrictEqual(readdirSync(join(home, "elsewhere")), [])
+    assert.strictEqual(readFileSync(own, "utf8"), "{}")
+    mkdirSync(join(project, "shared"))
+    symlinkSync("shared", join(project, ".zed"))
+    const argv = ["mcp", "install", "--client", "zed", "--scope", "project"]
+    assert.strictEqual((await run({ argv, cwd: project, env: cleanEnv(home) })).code, 0)
+    assert.deepStrictEqual(readdirSync(join(project, "shared")), ["settings.json"])
+  })
+
   it("writes no path of this machine for those who share the folder", async () => {
     const home = temporaryFolder()
     const project = join(home, "project")

@@ -417,6 +417,15 @@ const targetOf = (file: string): string => {
   return target
 }
 
+/** Whether writing a file writes in a folder, wherever links lead. */
+export const staysIn = (folder: string, file: string): Effect.Effect<boolean, Unwritable> =>
+  onDisk(file, "written", () => {
+    let made = path.dirname(targetOf(file))
+    while (!fs.existsSync(made)) made = path.dirname(made)
+    const way = path.relative(fs.realpathSync(folder), fs.realpathSync(made))
+    return !path.isAbsolute(way) && way.split(path.sep)[0] !== ".."
+  })
+
 /** Copies a file beside itself, under a name of its own; gives the copy's path. */
 const copyOf = (file: string, now: number): string => {
   for (let copy = 1; ; copy++) {

@@ -11,7 +11,7 @@ import { isLoopbackName, nameOf } from "../../http/loopback.ts"
 import { selectTools } from "../../mcp/toolNames.ts"
 import * as Cli from "../command.ts"
 import { Engine, Place } from "../engine.ts"
-import { usage } from "../exit.ts"
+import { Unwritable, usage } from "../exit.ts"
 import { printJson, printResult } from "../output.ts"
 import { Terminal } from "../terminal.ts"
 import {
@@ -24,7 +24,7 @@ import {
   scopesOf,
   sectionOf
 } from "./clients.ts"
-import { type Table, dropEntry, entryIn, hasEntry, read, replace, setEntry, unreadable } from "./formats.ts"
+import { type Table, dropEntry, entryIn, hasEntry, read, replace, setEntry, staysIn, unreadable } from "./formats.ts"
 import { serverFlags } from "./joining.ts"
 
 /** What `mcp install --json` prints. */
@@ -286,6 +286,11 @@ export const install = Cli.define(
     const { note, print } = yield* Terminal
     const home = env["HOME"] || os.homedir()
     const file = fileOf({ platform: process.platform, home, cwd, env })
+    if (scope === "project" && !(yield* staysIn(cwd, file))) {
+      return yield* new Unwritable({
+        message: `${file} was left untouched: a link leads it out of this folder, where --scope project writes. Put a file in the link's place`
+      })
+    }
     const section = sectionOf(client, scope, cwd)
     const name = given.name ?? "clew"
     if (given.uninstall) {

@@ -308,6 +308,8 @@ it.scoped("refuses what is no index, and waits for none of it", () =>
     yield* Effect.async<void>((resume) => void server.once("listening", () => resume(Effect.void)))
     fs.writeFileSync(named("empty"), "")
     fs.writeFileSync(named("empty-wal"), "something")
+    fs.writeFileSync(named("beside"), "")
+    execFileSync("mkfifo", [named("beside-wal")])
     const foreign = new Database(named("foreign"))
     foreign.exec("CREATE TABLE theirs (x)")
     foreign.pragma(`application_id = ${0x436c6577}`)
@@ -322,6 +324,7 @@ it.scoped("refuses what is no index, and waits for none of it", () =>
       ["socket", /it is a socket/],
       ["../../../dev/null", /it is a device/],
       ["empty", /is empty but .*empty-wal is not.*nothing was written/],
+      ["beside", /beside-wal is a named pipe/],
       ["foreign", /is not a Clew index/],
       ["versioned", /is not a Clew index/]
     ]

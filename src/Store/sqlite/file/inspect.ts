@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import {
   acquire,
+  besides,
   type Header,
   headerOf,
   isSamePlace,
@@ -163,9 +164,12 @@ export const inspect = (filename: string, mode: Mode): Effect.Effect<Inspected, 
     }
     const stat = yield* stated(filename)
     if (stat === undefined) return yield* noIndex(filename)
-    const kind = kindOf(stat)
-    if (kind !== undefined) {
-      return yield* fail(`The index ${filename} cannot be opened: it is ${kind}; name a file with --db`)
+    for (const file of [filename, ...besides(filename)]) {
+      const there = yield* stated(file)
+      const kind = there && kindOf(there)
+      if (kind === undefined) continue
+      const which = file === filename ? "it is" : `${file} is`
+      return yield* fail(`The index ${filename} cannot be opened: ${which} ${kind}; name a file with --db`)
     }
     const raw = yield* descriptor(filename, stat)
     if (stat.size === 0n) {
