@@ -51,6 +51,7 @@ describe("tools that write within the user's folders", () => {
       .filter(({ method }) => method === "notifications/progress")
     assert.isNotEmpty(progress)
     assert.deepInclude(progress[0].params, { progressToken: "p" })
+    assert.match(progress[0].params.message, /^Looked at \d+ documents?$/)
     const again = await client.call("index_paths", { paths: ["tide.md"] })
     assert.deepInclude(again.structuredContent, { created: 0, unchanged: 1, documents: [] })
     const found = await client.call("search", { query: "moon", top_k: 1 })
@@ -148,6 +149,21 @@ describe("tools that write within the user's folders", () => {
     const { content } = await client.call("sync")
     assert.include(content[0].text, `1 path that was indexed is not there now (${JSON.stringify(join(notes, "deep"))})`)
     assert.lengthOf(await sources(client), 2)
+    await client.call("delete_document", { source: join(notes, "tide.md") })
+    await client.call("delete_document", { source: join(notes, "deep", "bread.md") })
+    const { content: after } = await client.call("sync")
+    assert.include(after[0].text, "0 new")
+    assert.include(after[0].text, JSON.stringify(join(notes, "deep")))
+    assert.lengthOf(await sources(client), 0)
+  })
+
+  it("forget a path that was indexed by itself and is gone with its only document", async () => {
+    const { client, notes } = await setUp()
+    await client.call("index_paths", { paths: ["tide.md"] })
+    rmSync(join(notes, "tide.md"))
+    assert.include((await client.call("sync")).content[0].text, "not there now")
+    await client.call("delete_document", { source: join(notes, "tide.md") })
+    assert.include((await client.callError("sync")).message, "nothing was indexed")
   })
 
   it("bring the index up to date, and forget what is gone", async () => {
