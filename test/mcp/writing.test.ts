@@ -90,6 +90,22 @@ describe("tools that write within the user's folders", () => {
     assert.include((await client.callError("get_document", { source: "giude.pdf:3" })).message, "similar: ")
   })
 
+  it("name the lines of a page from its first to its last, and find what goes on between two passages", async () => {
+    const { client, notes } = await setUp()
+    const words = (about: string) => `<p>${`The ${about} is long,\n`.repeat(90)}and ends.</p>`
+    writeFileSync(join(notes, "page.html"), `<h1>Ebb</h1>\n${words("ebb")}\n\n\n<h2>Flow</h2>\n${words("flow")}\n`)
+    await client.call("index_paths", { paths: ["page.html"] })
+    const of = async (part: object) => {
+      const { structuredContent: found } = await client.call("get_document", { source: "page.html", ...part })
+      return [found.start_line, found.end_line, /^(?:# )?(?:Ebb|The ebb)/.test(found.text), /flow/.test(found.text)]
+    }
+    assert.deepStrictEqual(await of({}), [1, 186, true, true])
+    assert.deepStrictEqual(await of({ start_line: 1, end_line: 92 }), [1, 92, true, false])
+    // Line 94 is blank.
+    const [, last, isEbb] = await of({ start_line: 94, end_line: 94 })
+    assert.deepStrictEqual([last, isEbb], [92, true])
+  })
+
   it("refuse by its name whatever leads out of the folders", async () => {
     const { client, folder, notes } = await setUp()
     symlinkSync(join(folder, "secret"), join(notes, "way"))
