@@ -13,15 +13,21 @@ import type { Network } from "./entities/network.ts"
 import { isCut, weightOf } from "./entities/walk.ts"
 import { type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { Asked, Entity, GraphBuilt, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
+import { nearest } from "./terms/nearest.ts"
 
 /** The collection's graph has no entity of this name. */
 export class EntityNotFound extends Schema.TaggedError<EntityNotFound>()(
   "EntityNotFound",
-  { name: Schema.String },
+  {
+    name: Schema.String,
+    /** An entity with a similar name. */
+    near: Schema.optional(Schema.String)
+  },
   HttpApiSchema.annotations({ status: 404 })
 ) {
   override get message() {
-    return `The graph has no entity named ${JSON.stringify(this.name)}; \`clew graph build\` adds documents indexed before there was a graph`
+    const meant = this.near === undefined ? "" : ` (did you mean ${JSON.stringify(this.near)}?)`
+    return `The graph has no entity named ${JSON.stringify(this.name)}${meant}; \`clew graph build\` adds documents indexed before there was a graph`
   }
 }
 
@@ -29,6 +35,8 @@ export class EntityNotFound extends Schema.TaggedError<EntityNotFound>()(
 const buildPage = 500
 const passagesRead = 50
 const longestPath = 6
+/** Names with the same beginning among which the one that is meant is looked for. */
+const suggested = 100
 /** Most entities that a search for a path or neighbours expands at each step. */
 const widest = 200
 
@@ -67,7 +75,16 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
       const hashes = ranking.hashesOf(name)
       const known = yield* store.graphEntities(collection, hashes)
       const [found] = [...known].sort(([a], [b]) => hashes.indexOf(a) - hashes.indexOf(b))
-      if (found === undefined) return yield* new EntityNotFound({ name })
+      if (found === undefined) {
+        const alike = yield* store.suggest([collection], name.slice(0, Math.ceil(name.length / 2)), suggested)
+        const [near] = nearest(
+          name,
+          alike.map(({ text }) => text)
+        )
+        // A title may be none.
+        const isKnown = near !== undefined && (yield* store.graphEntities(collection, ranking.hashesOf(near))).size > 0
+        return yield* new EntityNotFound({ name, ...(isKnown ? { near } : {}) })
+      }
       return { hash: found[0], entity: found[1] }
     })
 

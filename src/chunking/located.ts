@@ -96,7 +96,7 @@ export interface Lines {
   readonly startOf: (line: number) => number
   /** Offset after a line's last character; where lines are known per passage, after what may stand on it. */
   readonly endOf: (line: number) => number
-  /** The line of an offset. */
+  /** The line of an offset; where lines are known per passage, its first before its last character. */
   readonly lineAt: (offset: number) => number
   /** The same if it is known exactly; for extracted text, only at the starts of passages. */
   readonly knownAt: (offset: number) => number | undefined
@@ -132,7 +132,11 @@ const originalLines = (content: string, passages: StoredDocument["passages"]): L
             : end,
         startOf(line + 1)
       ),
-    lineAt: (offset) => Math.min(at(offset).endLine, at(offset).startLine + (below(at(offset), offset) ?? 0)),
+    lineAt: (offset) => {
+      const passage = at(offset)
+      const lines = offset < passage.end - 1 ? (below(passage, offset) ?? 0) : Infinity
+      return Math.min(passage.endLine, passage.startLine + lines)
+    },
     knownAt: (offset) => {
       const passage = at(offset)
       const lines = offset >= passage.end ? undefined : below(passage, offset)

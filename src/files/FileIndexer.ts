@@ -119,13 +119,6 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         )
       )
 
-    /** The documents that deleting a file would forget, except those that were met. */
-    const wouldForget = (collection: CollectionName, file: string, met?: ReadonlySet<DocumentId>) =>
-      documentsOf(collection, file).pipe(
-        Stream.filter(({ docId }) => met?.has(docId) !== true),
-        Stream.runFold(none, (sum, { passages }) => add(sum, { documents: 1, passages }))
-      )
-
     const start = Effect.fnUntraced(function* <R>(
       run: FileRun,
       found: (met: Numbers) => Stream.Stream<Step, StoreUnavailable, R>
@@ -139,8 +132,16 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       /** Below the given paths: files that cannot be read, and folders behind a link to nothing. */
       const unreadable = new Set<string>()
       const met = new Numbers()
-      /** Prepared but not stored yet, so unknown to the store. */
+      /** Prepared but not stored yet, so unknown to the store; in a dry run all that were. */
       const underWay = new Set<DocumentId>()
+      /** What a dry run would have deleted, and what counts no more among a file's documents. */
+      const silenced = new Set<DocumentId>()
+
+      /** A file's documents in the store that were not met. */
+      const leftIn = (file: string, met?: ReadonlySet<DocumentId>) =>
+        documentsOf(run.collection, file).pipe(
+          Stream.filter(({ docId }) => met?.has(docId) !== true && !silenced.has(docId))
+        )
 
       const isRepeated = ({ draft, stored }: Compared) =>
         isRecord(draft) && Option.exists(stored, (known) => known.seenBy !== undefined && known.seenBy === seenBy)
@@ -161,20 +162,25 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         })
 
       /** Deletes what an earlier run stored under the source of a record or a text that says nothing any more. */
-      const emptied = Effect.fnUntraced(function* (name: CollectionName, source: string, isRecord: boolean) {
+      const emptied = Effect.fnUntraced(function* (source: string, isRecord: boolean) {
+        const name = run.collection
+        const nothing = () => Effect.succeed([])
         const found = yield* store
           .lookup(name, [{ source, derivedId: noId }])
-          .pipe(Effect.catchTag("DocumentConflict", () => Effect.succeed([])))
+          .pipe(Effect.catchTags({ DocumentConflict: nothing, CollectionNotFound: nothing }))
         let sum: Deleted = none
         for (const stored of found) {
-          if (Option.isNone(stored) || underWay.has(stored.value.docId)) continue
-          if (seenBy !== undefined && stored.value.seenBy === seenBy) continue
-          sum = yield* Effect.catchTag(store.deleteDocument(name, stored.value.docId), "DocumentNotFound", () =>
-            Effect.succeed(none)
-          )
+          if (Option.isNone(stored)) continue
+          const { docId, passages, seenBy: last } = stored.value
+          if (underWay.has(docId) || silenced.has(docId) || (seenBy !== undefined && last === seenBy)) continue
+          if (run.dryRun) silenced.add(docId)
+          sum = run.dryRun
+            ? { documents: 1, passages }
+            : yield* Effect.catchTag(store.deleteDocument(name, docId), "DocumentNotFound", () => Effect.succeed(none))
         }
         // A text's records; what is named by a glob, or `C` beside `C#basics`, may have none, and must not match others.
-        if (isRecord || !/^[^*?[\]\\]{1,4096}\.(?:jsonl?|ndjson|ya?ml|xml|eml|mbox)$/i.test(source)) return sum
+        if (run.dryRun || isRecord || !/^[^*?[\]\\]{1,4096}\.(?:jsonl?|ndjson|ya?ml|xml|eml|mbox)$/i.test(source))
+          return sum
         for (;;) {
           const step = yield* store.deleteMatching(name, { source: `${source}#*` }, pageSize)
           if (step.documents === 0) return sum
@@ -198,8 +204,8 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
             ? [{ source: event.source, isRecord: event.source !== event.path }]
             : []
         )
-        for (const { isRecord, source } of collection === undefined ? [] : silent) {
-          const pruned = yield* emptied(collection!.name, source, isRecord)
+        for (const { isRecord, source } of silent) {
+          const pruned = yield* emptied(source, isRecord)
           if (pruned.documents > 0) events.push({ _tag: "Pruned", ...pruned })
         }
         const left = done.filter((file) => file.hasLeftovers(run.prune))
@@ -226,7 +232,9 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       const forgetIn = (paths: ReadonlyArray<string>, met?: ReadonlySet<DocumentId>) =>
         collection === undefined || seenBy === undefined
           ? Effect.map(
-              Effect.forEach(paths, (path) => wouldForget(run.collection, path, met)),
+              Effect.forEach(paths, (path) =>
+                Stream.runFold(leftIn(path, met), none, (sum, { passages }) => add(sum, { documents: 1, passages }))
+              ),
               (each) => each.reduce(add, none)
             )
           : pruneAll(store, collection.name, paths, seenBy)
@@ -249,9 +257,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       })
 
       const keptOf = Effect.fnUntraced(function* ({ documents, met, path, repeats }: Reading) {
-        const stored = yield* Stream.runCount(
-          documentsOf(run.collection, path).pipe(Stream.filter(({ docId }) => met?.has(docId) !== true))
-        )
+        const stored = yield* Stream.runCount(leftIn(path, met))
         return {
           _tag: "Kept",
           path,
@@ -264,7 +270,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         { compared, drafts, events, keeping, left }: FileBatch,
         indexed: ReadonlyArray<IndexedDocument>
       ) {
-        for (const { derivedId } of drafts) underWay.delete(derivedId)
+        for (const { derivedId } of run.dryRun ? [] : drafts) underWay.delete(derivedId)
         const { deleted, named } = yield* cleanUp(left)
         const kept = yield* Effect.forEach(keeping, keptOf)
         return Chunk.unsafeFromArray<FileEvent>([

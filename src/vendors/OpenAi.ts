@@ -118,7 +118,10 @@ const causeOf = ({ cause }: HttpClientError.HttpClientError) => cause as Failed 
 const unreachable = (url: string) => (error: HttpClientError.HttpClientError) => {
   const cause = causeOf(error)
   const why = cause?.cause?.code ?? cause?.message ?? error.reason
-  return new OpenAiError({ reason: `no answer from ${url} (${why}); is the server running?`, retryable: true })
+  return new OpenAiError({
+    reason: `no answer from ${url} (${why}); is the server running, and is that its address?`,
+    retryable: true
+  })
 }
 
 /** Posts JSON; a status other than 2xx is an error with the server's own words. */

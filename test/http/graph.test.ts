@@ -177,6 +177,8 @@ it.scopedLive("says what is wrong with a question, and what is not there", () =>
       assert.strictEqual(answer.json._tag, "EntityNotFound", answer.text)
       assert.include(answer.json.detail, "nobody")
     }
+    const mistyped = yield* ask(port, "GET", "/graph/entities/port%20ardn")
+    assert.include(mistyped.json.detail, 'no entity named "port ardn" (did you mean "Port Arden"?)')
     for (const path of ["/graph/entities", "/graph/entities/x", "/graph/path?from=x&to=y"]) {
       const answer = yield* ask(port, "GET", `${path}${path.includes("?") ? "&" : "?"}collection=nope`)
       assert.strictEqual(answer.json._tag, "CollectionNotFound", answer.text)

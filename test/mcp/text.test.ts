@@ -95,7 +95,8 @@ describe("linesOf", () => {
     ].map(([start = 0, end = 0, startLine = 0, endLine = 0], ordinal) => {
       return { ordinal, text: content.slice(start, end), heading: [], start, end, startLine, endLine }
     })
-    const { endOf, startOf } = linesOf({ content, passages })
+    const { endOf, lineAt, startOf } = linesOf({ content, passages })
+    assert.deepStrictEqual([0, 11, 14, 20, 25, 28, 32].map(lineAt), [1, 8, 9, 9, 16, 17, 17])
     const texts = [
       [4, 4],
       [9, 11],

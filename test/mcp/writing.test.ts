@@ -51,6 +51,7 @@ describe("tools that write within the user's folders", () => {
       .filter(({ method }) => method === "notifications/progress")
     assert.isNotEmpty(progress)
     assert.deepInclude(progress[0].params, { progressToken: "p" })
+    assert.match(progress[0].params.message, /^Looked at \d+ documents?$/)
     const again = await client.call("index_paths", { paths: ["tide.md"] })
     assert.deepInclude(again.structuredContent, { created: 0, unchanged: 1, documents: [] })
     const found = await client.call("search", { query: "moon", top_k: 1 })
@@ -87,6 +88,22 @@ describe("tools that write within the user's folders", () => {
     assert.include(page.text, "Keeping bees")
     assert.include((await client.callError("get_document", { source: `${file}#page=9999` })).message, "no such place")
     assert.include((await client.callError("get_document", { source: "giude.pdf:3" })).message, "similar: ")
+  })
+
+  it("name the lines of a page from its first to its last, and find what goes on between two passages", async () => {
+    const { client, notes } = await setUp()
+    const words = (about: string) => `<p>${`The ${about} is long,\n`.repeat(90)}and ends.</p>`
+    writeFileSync(join(notes, "page.html"), `<h1>Ebb</h1>\n${words("ebb")}\n\n\n<h2>Flow</h2>\n${words("flow")}\n`)
+    await client.call("index_paths", { paths: ["page.html"] })
+    const of = async (part: object) => {
+      const { structuredContent: found } = await client.call("get_document", { source: "page.html", ...part })
+      return [found.start_line, found.end_line, /^(?:# )?(?:Ebb|The ebb)/.test(found.text), /flow/.test(found.text)]
+    }
+    assert.deepStrictEqual(await of({}), [1, 186, true, true])
+    assert.deepStrictEqual(await of({ start_line: 1, end_line: 92 }), [1, 92, true, false])
+    // Line 94 is blank.
+    const [, last, isEbb] = await of({ start_line: 94, end_line: 94 })
+    assert.deepStrictEqual([last, isEbb], [92, true])
   })
 
   it("refuse by its name whatever leads out of the folders", async () => {
@@ -148,6 +165,21 @@ describe("tools that write within the user's folders", () => {
     const { content } = await client.call("sync")
     assert.include(content[0].text, `1 path that was indexed is not there now (${JSON.stringify(join(notes, "deep"))})`)
     assert.lengthOf(await sources(client), 2)
+    await client.call("delete_document", { source: join(notes, "tide.md") })
+    await client.call("delete_document", { source: join(notes, "deep", "bread.md") })
+    const { content: after } = await client.call("sync")
+    assert.include(after[0].text, "0 new")
+    assert.include(after[0].text, JSON.stringify(join(notes, "deep")))
+    assert.lengthOf(await sources(client), 0)
+  })
+
+  it("forget a path that was indexed by itself and is gone with its only document", async () => {
+    const { client, notes } = await setUp()
+    await client.call("index_paths", { paths: ["tide.md"] })
+    rmSync(join(notes, "tide.md"))
+    assert.include((await client.call("sync")).content[0].text, "not there now")
+    await client.call("delete_document", { source: join(notes, "tide.md") })
+    assert.include((await client.callError("sync")).message, "nothing was indexed")
   })
 
   it("bring the index up to date, and forget what is gone", async () => {

@@ -216,7 +216,9 @@ const range = (args: DocumentArguments, { content, passages }: StoredDocument, l
         `start_line and end_line must be lines from ${lines.first} to ${lines.last} of this document, in order, got ${first} and ${last}`
       )
     }
-    return { start: lines.startOf(first), end: lines.endOf(last) }
+    const [start, end] = [lines.startOf(first), lines.endOf(last)]
+    // On lines of the original between those of two passages, the one before may go on.
+    return { start: start < end ? start : (passages.findLast((each) => each.start < start)?.start ?? start), end }
   })
 
 /** The start of a text that fits into the budget, in whole lines if one fits; at least one character. */

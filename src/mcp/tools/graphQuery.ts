@@ -34,10 +34,10 @@ export const graphQuery = make({
       const found = yield* (yield* Graph)
         .entity(collection, entity, { hops, kinds: kind === undefined ? undefined : new Set([kind]) })
         .pipe(
-          Effect.catchTag("EntityNotFound", () =>
+          Effect.catchTag("EntityNotFound", ({ near }) =>
             refuse(
               "entity",
-              `entity: the graph of collection ${collection} has no ${JSON.stringify(bounded(entity, nameCharacters))}; try a shorter or longer name, as in the documents`
+              `entity: the graph of collection ${collection} has no ${JSON.stringify(bounded(entity, nameCharacters))}; ${near === undefined ? "try a shorter or longer name, as in the documents" : `did you mean ${JSON.stringify(shown(near))}?`}`
             )
           )
         )

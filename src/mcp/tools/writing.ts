@@ -93,7 +93,7 @@ const running = Effect.fnUntraced(function* (runs: ReadonlyArray<FileRun>, { pro
             const now = yield* Clock.currentTimeMillis
             if (now - reportedAt < progressEvery) return
             reportedAt = now
-            yield* progress(tally.documents, undefined, `Indexed ${plural(tally.documents, "document")}`)
+            yield* progress(tally.documents, undefined, `Looked at ${plural(tally.documents, "document")}`)
           })
         ),
       { discard: true }
@@ -254,14 +254,19 @@ export const deleteDocument = make({
           `source: ${JSON.stringify(shown)} is outside the folders that may be written to the index: ${named(writePaths)}; the user deletes it with clew delete`
         )
       }
-      const deleted = yield* (yield* Store)
+      const store = yield* Store
+      const deleted = yield* store
         .deleteDocument(collection, docId)
         .pipe(
           Effect.catchTag("DocumentNotFound", () =>
             refuse("source", `source: ${JSON.stringify(shown)} has just been deleted`)
           )
         )
-      const notice = `Deleted ${JSON.stringify(shown)} with ${plural(deleted.passages, "passage")} from collection ${collection}. Its file, if it has one, stays: sync or index_paths indexes it again.`
+      // A path that was indexed by itself is forgotten with its last document, or sync would bring it back, or miss it.
+      if (place !== undefined && (yield* store.filesBelow(collection, place, { limit: 1 })).length === 0) {
+        yield* store.prune(collection, [place])
+      }
+      const notice = `Deleted ${JSON.stringify(shown)} with ${plural(deleted.passages, "passage")} from collection ${collection}. Its file, if it has one, stays: index_paths indexes it again, and sync if its folder was indexed.`
       return {
         structured: { notice, doc_id: docId, source: shown, collection, deleted_chunks: deleted.passages },
         text: [notice]

@@ -196,7 +196,11 @@ describe("index", () => {
       "rows.jsonl": `${rows("A walrus rests.")}{"id":2,"text":""}\n`,
       "mails.mbox": mail("") + mail("Other words.")
     })
+    const planned = await index("rows.jsonl", "mails.mbox", "--dry-run")
+    assert.deepInclude(planned, { deleted_documents: 1, deleted_chunks: 1, records_gone: 0 })
     await box.ends(0, ["index", "rows.jsonl", "mails.mbox"])
+    const { stdout: told } = await box.ends(0, [...piped, "--dry-run"], undefined, { input: " " })
+    assert.include(told, "Would remove 1 document ")
     await box.ends(0, piped, undefined, { input: " " })
     assert.strictEqual(await documents(), 3)
     // A pipe may have broken off, and a source may look like a record of another.
@@ -215,6 +219,10 @@ describe("index", () => {
     assert.deepInclude(await index("twice.jsonl"), { deleted_documents: 0, updated: 0 })
     await box.ends(0, ["delete", "twice.jsonl", "-y"])
     box.write({ "rows.jsonl": rows(" ") })
+    for (const prune of [[], ["--prune"]]) {
+      const told = await index("rows.jsonl", "--dry-run", ...prune)
+      assert.deepInclude(told, { deleted_documents: 1, records_gone: 0 })
+    }
     await box.ends(0, ["index", "rows.jsonl"])
     assert.strictEqual(await documents(), 2)
     await box.ends(3, ["query", "walrus", "--alpha", "0"])

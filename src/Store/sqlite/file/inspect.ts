@@ -63,7 +63,7 @@ const notLoaded = (error: unknown): string | undefined => {
   const at = message.search(/[/\\]node_modules[/\\]better-sqlite3[/\\]/)
   const folder = at === -1 ? undefined : message.slice(0, at).split(/'|→ /).at(-1)
   if (Number(process.versions.napi) >= 10) {
-    return "SQLite is missing: better-sqlite3-napi, an optional dependency, is not installed, or does not run here (glibc is older than 2.34). On such a system first install Python 3, make and g++. Then install Clew again as you did (with npm: add --include=optional)"
+    return "SQLite is missing: better-sqlite3-napi, an optional dependency, is not installed (an older Node leaves it out), or does not run here (glibc is older than 2.34: then first install Python 3, make and g++). With this Node, install Clew again as you did (with npm: add --include=optional)"
   }
   // What could not be built is left out of the installation, where npm would install what Clew is developed with.
   const rebuild =
