@@ -39,8 +39,11 @@ export const make = (cluster: Cluster): Whole => {
     next: EmbedderIdentity | undefined
   ) {
     const exists = new CollectionExists({ name })
-    const known = yield* Effect.option(records.find(cluster, name))
-    if (known._tag === "Some") return yield* exists
+    const isFree = records.find(cluster, name).pipe(
+      Effect.as(false),
+      Effect.catchTag("CollectionNotFound", () => Effect.succeed(true))
+    )
+    if (!(yield* isFree)) return yield* exists
     const { collections: id } = yield* records.take(cluster, { collections: 1 })
     const record: records.CollectionRecord = {
       id,
