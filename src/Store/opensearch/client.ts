@@ -60,9 +60,13 @@ export const patience = Schedule.exponential(Duration.millis(50), 2).pipe(
 const isUntouched = ({ kind, reason, status }: Failed): boolean =>
   (status === 429 && !/flood-stage|read-only/.test(reason)) || kind === "ECONNREFUSED"
 
+/** A node that leaves the cluster in the middle of a request, of which the cluster speaks as of its own fault. */
+const leaving = /disconnected|not.connected|closed|transport|shard_state|shard_not_found|search_context_missing/i
+
 const isPassing = (failed: Failed): boolean =>
   isUntouched(failed) ||
   (failed.status === 0 && !/CERT|TLS|SIGNATURE|EPROTO/.test(failed.kind)) ||
+  ([404, 500].includes(failed.status) && leaving.test(`${failed.kind} ${failed.reason}`)) ||
   [502, 503, 504].includes(failed.status)
 
 /** Whether to send a request again that failed so; if it is not repeatable, only if it was not carried out. */

@@ -108,7 +108,26 @@ const faults: ReadonlyArray<readonly [status: number, type: string, reason: stri
     "failed to create query: Determinizing automaton with 6000 states",
     "use fewer * and ?"
   ],
-  [400, "mapper_parsing_exception", "failed to parse field [id]", "another mapping than Clew gave it"]
+  [400, "mapper_parsing_exception", "failed to parse field [id]", "another mapping than Clew gave it"],
+  [
+    400,
+    "query_shard_exception",
+    "failed to create query: Field 'vector' is not knn_vector type.",
+    "another mapping than Clew gave it (failed to create query: Field 'vector'"
+  ],
+  [
+    400,
+    "illegal_argument_exception",
+    "Result window is too large, from + size must be less than or equal to: [1000] but was [10000].",
+    "index.max_result_window is lower than Clew needs"
+  ],
+  [
+    400,
+    "illegal_argument_exception",
+    "index template [clew-v1] has index patterns [clew-v1-*] matching patterns from existing templates [ops] with patterns (ops => [clew*]) that have the same priority [500], multiple index templates may not match",
+    "give that one another priority"
+  ],
+  [500, "null_pointer_exception", "Cannot invoke this", "some of its nodes or shards do not answer, or fail"]
 ]
 
 for (const [status, type, reason, expected] of faults) {
@@ -163,6 +182,27 @@ it.scoped("sends again what the cluster has no room for, and gives up after half
     const found = yield* Effect.fork(store.lookup(name, []))
     yield* advancing(found)
     assert.deepStrictEqual(yield* Fiber.join(found), [])
+
+    // A node that was told to end says of requests that it had begun that they failed by its own fault.
+    for (const [status, type, reason] of [
+      [500, "search_phase_execution_exception", "[n0][127.0.0.1:9300] Node not connected"],
+      [
+        500,
+        "node_disconnected_exception",
+        "[n1][127.0.0.1:9301][indices:data/read/search[phase/query/id]] disconnected"
+      ],
+      [404, "search_context_missing_exception", "No search context found for id [7]"]
+    ] as const) {
+      let failures = 2
+      const leaving = yield* opened(({ path }) =>
+        path.includes("_search") && failures-- > 0
+          ? [status, { error: { type, reason } }]
+          : [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
+      )
+      const answered = yield* Effect.fork(leaving.store.collections)
+      yield* advancing(answered)
+      assert.deepStrictEqual(yield* Fiber.join(answered), [], type)
+    }
 
     const never = yield* opened(() => busy)
     const failed = yield* Effect.fork(Effect.flip(never.store.lookup(name, [])))
