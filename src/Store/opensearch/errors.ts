@@ -10,11 +10,16 @@ const certificate = /CERT|SIGNATURE|ALTNAME|ERR_TLS|ERR_SSL|DEPTH_ZERO/
 /** Why the index cannot be used now, and what to do; undefined: it is a bug. */
 export const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   const said = reason.slice(0, 300)
-  if (kind === "page") return `another program answers in its place (${status}): ${said}; see store.urls`
+  if (status === 413)
+    return "a proxy before it refuses what is this long (413); let it pass 100 MB, as the cluster does"
+  // The cluster names the type of what it refuses.
+  const isPage = kind === "page" || (kind === "refused" && ![401, 403, 429].includes(status) && status < 500)
+  if (isPage) return `another program answers in its place (${status}): ${said}; see store.urls`
   if (status === 0) {
     if (/wrong version number/.test(reason)) return "the node has no TLS: name it with http:// in store.urls"
     if (certificate.test(kind)) {
-      return `its TLS certificate is not trusted, or is for another host (${kind}); name the authority's file as store.ca`
+      // After a colon it names hosts.
+      return `its TLS certificate is not trusted, or is for another host or time (${said.split(":")[0]}); for an authority of your own, name its file as store.ca`
     }
     return kind === "TimeoutError"
       ? "it did not answer in time; `clew doctor` may say why"

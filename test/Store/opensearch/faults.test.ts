@@ -57,7 +57,7 @@ it.scoped("names a user that is refused, and shows no password", () =>
 it.scoped("trusts a certificate that is configured, and names the setting for one that is not", () =>
   Effect.gen(function* () {
     const { asked, url } = yield* node(() => [200, { hello: "world" }], true)
-    assert.include(yield* opening(options(url)), "store.ca")
+    assert.match(yield* opening(options(url)), /\(self-signed certificate\).*store\.ca/)
     assert.lengthOf(asked, 0)
     assert.include(yield* opening(options(url, { ca: certificate })), "is not OpenSearch")
     assert.include(yield* opening(options(url, { ca: `${certificate}.gone` })), `${certificate}.gone`)
@@ -158,8 +158,14 @@ it.scoped("names a proxy that answers with a page of its own, whatever was asked
       const { message } = yield* Effect.flip(one)
       assert.include(message, "another program answers in its place (200): <html> <title>Sign in")
     }
-    const { url } = yield* node(() => [200, page])
-    assert.include(yield* opening(options(url)), "another program answers")
+    for (const [status, expected] of [
+      [200, "another program answers"],
+      [404, "another program answers in its place (404)"],
+      [413, "let it pass 100 MB"]
+    ] as const) {
+      const { url } = yield* node(() => [status, page])
+      assert.include(yield* opening(options(url)), expected)
+    }
   })
 )
 
