@@ -6,6 +6,7 @@ import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/TestClock"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import { refused } from "../../../src/Store/opensearch/client.ts"
+import { DocumentId } from "../../../src/model/Document.ts"
 import { built } from "../opened.ts"
 import { embedder } from "../../contracts/Store.ts"
 import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
@@ -189,32 +190,61 @@ it.scoped("sends again what the cluster has no room for, and gives up after half
     yield* advancing(found)
     assert.deepStrictEqual(yield* Fiber.join(found), [])
 
-    // A node that was told to end says of requests that it had begun that they failed by its own fault.
-    for (const [status, type, reason] of [
-      [500, "search_phase_execution_exception", "[n0][127.0.0.1:9300] Node not connected"],
-      [
-        500,
-        "node_disconnected_exception",
-        "[n1][127.0.0.1:9301][indices:data/read/search[phase/query/id]] disconnected"
-      ],
-      [404, "search_context_missing_exception", "No search context found for id [7]"]
-    ] as const) {
-      let failures = 2
-      const leaving = yield* opened(({ path }) =>
-        path.includes("_search") && failures-- > 0
-          ? [status, { error: { type, reason } }]
-          : [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
-      )
-      const answered = yield* Effect.fork(leaving.store.collections)
-      yield* advancing(answered)
-      assert.deepStrictEqual(yield* Fiber.join(answered), [], type)
-    }
-
     const never = yield* opened(() => busy)
     const failed = yield* Effect.fork(Effect.flip(never.store.lookup(name, [])))
     yield* advancing(failed)
     assert.include((yield* Fiber.join(failed)).message, "it is overloaded")
     assert.isBelow(never.asked.length, 60)
+  })
+)
+
+it.scoped("asks again what a node had begun that then left the cluster, whichever request it was a part of", () =>
+  Effect.gen(function* () {
+    const found = {
+      _shards: { failed: 0 },
+      hits: { hits: [], total: { value: 0 } },
+      aggregations: { passages: { value: 0 } }
+    }
+    const record = { id: 1, name, embedder, created_at: 0, generation: 1 }
+    const refusals = [
+      {
+        status: 500,
+        error: { type: "search_phase_execution_exception", reason: "[n0][127.0.0.1:9300] Node not connected" }
+      },
+      { status: 500, error: { type: "node_disconnected_exception", reason: "[n1][127.0.0.1:9301] disconnected" } },
+      {
+        status: 404,
+        error: { type: "search_context_missing_exception", reason: "No search context found for id [7]" }
+      },
+      { status: 503, error: { type: "no_shard_available_action_exception", reason: "No shard available" } }
+    ]
+    for (const refusal of refusals) {
+      let failures = 0
+      const { asked, store } = yield* opened(({ path }) => {
+        const isRefused = /search|mget/.test(path) && failures-- > 0
+        if (path.includes("_mget")) return [200, { docs: [isRefused ? refusal : { found: false }] }]
+        if (path.includes("_msearch")) return [200, { responses: [isRefused ? refusal : found] }]
+        if (path.includes("_doc")) return [200, { found: true, _source: { record } }]
+        return isRefused ? [refusal.status, refusal] : [200, found]
+      })
+      const asks: ReadonlyArray<readonly [string, Effect.Effect<unknown, unknown>]> = [
+        ["_search", store.collections],
+        ["_msearch", store.collection(name)],
+        ["_mget", store.lookup(name, [{ derivedId: DocumentId.make("d") }])]
+      ]
+      for (const [path, ask] of asks) {
+        failures = 2
+        asked.length = 0
+        const fiber = yield* Effect.fork(ask)
+        yield* advancing(fiber)
+        yield* Fiber.join(fiber)
+        assert.lengthOf(
+          asked.filter((one) => one.path.includes(path)),
+          3,
+          `${path} ${refusal.error.type}`
+        )
+      }
+    }
   })
 )
 

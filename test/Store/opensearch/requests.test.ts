@@ -170,15 +170,32 @@ it.scoped("writes nothing where an index of a collection, or the records of all,
       )
       const store = yield* built(OpenSearch.layer(options(url)))
       state.isGone = true
-      for (const write of [
+      const writes: ReadonlyArray<Effect.Effect<unknown, { readonly message: string }>> = [
         store.put(CollectionName.make("c"), [document("one", { source: "s" })]),
         ...(index === record.passages ? [] : [store.createCollection(CollectionName.make("new"), embedder)])
-      ]) {
+      ]
+      for (const write of writes) {
         const { message } = yield* Effect.flip(write)
         assert.include(message, `an index is gone (no such index [${index}])`)
       }
       assert.isFalse(asked.some(({ path }) => path.includes("_bulk") || path.includes("/_create/")))
     }
+  })
+)
+
+it.scoped("reads the record again where an index is gone: what was dropped meanwhile is not there", () =>
+  Effect.gen(function* () {
+    const gone = [404, { error: { type: "index_not_found_exception", reason: `no such index [${record.documents}]` } }]
+    const state = { reads: 0 }
+    const { url } = yield* node((asked) => {
+      if (asked.path.includes("c%3Ac") && state.reads++ > 0) return [200, { found: false }]
+      if (asked.path.includes("_msearch")) return [200, { responses: [{ status: gone[0], ...(gone[1] as object) }] }]
+      if (asked.path.includes("-records/_search")) return [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
+      return answering(undefined)(asked)
+    })
+    const store = yield* built(OpenSearch.layer(options(url)))
+    const failed = yield* Effect.flip(store.collection(CollectionName.make("c")))
+    assert.strictEqual(failed._tag, "CollectionNotFound")
   })
 )
 
