@@ -83,6 +83,10 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
       is === "true" ? [`${name} (index.blocks.${block})`] : []
     )
   )
+  const late = all.flatMap(([name, { settings }]) => {
+    const interval = settings.index.refresh_interval ?? "1s"
+    return interval === "1s" ? [] : [`${name} (${interval})`]
+  })
   const missing = [...owned].filter((name) => found[name] === undefined)
   const [lost, left] = yield* unowned(cluster, known, Object.keys(found))
   return [
@@ -122,6 +126,15 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
       undefined,
       `${blocks.some((block) => block.endsWith("allow_delete)")) ? "free space on the nodes' disks, then " : ""}set these settings to null`
     ),
+    ...(late.length === 0
+      ? []
+      : [
+          warn(
+            "refresh",
+            `writes wait until searches find them, which the index.refresh_interval of these delays: ${someOf(late)}`,
+            "set it to 1s"
+          )
+        ]),
     ...(left.length === 0
       ? []
       : [

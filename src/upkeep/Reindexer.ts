@@ -1,4 +1,5 @@
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
@@ -26,7 +27,10 @@ export interface Progress extends ReindexState {
   readonly insists: boolean
 }
 
-/** Passages in a step: the first one, and the most. A step should take about a second, which is what a kill may lose. */
+/**
+ * Passages in a step: the first one, and the most. Their embedding should take about a second, which a kill may lose; to
+ * store them takes a cluster about as long for one as for many.
+ */
 const steps = { first: 32, most: 256, ms: 1000 }
 
 /** How long another process's change must stand still before one in the background goes on with it: several steps. */
@@ -56,13 +60,15 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       size: number
     ) {
       const { passages, position } = yield* store.unembedded(name, to, size)
-      const vectors = yield* embedder.embedPassages(passages.map((passage) => embeddedText(passage.title, passage)))
+      const [took, vectors] = yield* Effect.timed(
+        embedder.embedPassages(passages.map((passage) => embeddedText(passage.title, passage)))
+      )
       yield* store.putReindexed(
         name,
         passages.map(({ id }, index) => ({ id, vector: vectors[index]! })),
         position
       )
-      return passages.length
+      return { count: passages.length, ms: Duration.toMillis(took) }
     })
 
     /** What the name means now, whatever it meant before. */
@@ -103,9 +109,8 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
         Stream.unfoldEffect(first, (before) =>
           Effect.gen(function* () {
             if (before.changed) return Option.none()
-            const began = yield* Clock.currentTimeMillis
-            const done = before.done + (yield* step(name, to, embedder, size))
-            const ms = (yield* Clock.currentTimeMillis) - began
+            const { count, ms } = yield* step(name, to, embedder, size)
+            const done = before.done + count
             size = Math.round(
               Math.min(steps.most, Math.max(1, ms > 2 * steps.ms ? size / 2 : ms < steps.ms / 2 ? 2 * size : size))
             )

@@ -186,6 +186,12 @@ it.scopedLive(
       assert.include(yield* refusal, "remove the block index.blocks.write")
       yield* block({ "index.blocks.write": null })
       yield* store.put(name, [document("there", { source: "b" })])
+      yield* block({ "index.refresh_interval": "-1" })
+      assert.deepStrictEqual(
+        (yield* examined(given)).bad.map((finding) => finding.name),
+        ["refresh"]
+      )
+      yield* block({ "index.refresh_interval": "1s" })
 
       yield* Effect.promise(() => ask("DELETE", `/${passages}`))
       assert.include((yield* Effect.flip(textsOf(store, "here"))).message, "an index is gone")
@@ -202,4 +208,28 @@ it.scopedLive(
         "mapping"
       )
     })
+)
+
+it.scopedLive("an index that was restored under another prefix is another index, which may be dropped", () =>
+  Effect.gen(function* () {
+    const { given, store } = yield* index
+    yield* store.put(name, [document("tide", { source: "a" })])
+    const copied = { ...given, prefix: `${given.prefix}-copy` }
+    yield* Effect.addFinalizer(() => Effect.promise(() => removed(copied.prefix)))
+    yield* Effect.promise(async () => {
+      await ask("PUT", `/${given.prefix}-v1-*/_settings`, { "index.blocks.write": true })
+      for (const part of ["records", "c1-documents", "c1-passages-1"]) {
+        await ask("PUT", `/${given.prefix}-v1-${part}/_clone/${copied.prefix}-v1-${part}`, {
+          settings: { "index.blocks.write": null }
+        })
+      }
+      await ask("PUT", `/${given.prefix}-v1-*/_settings`, { "index.blocks.write": null })
+    })
+    const copy = yield* Effect.provide(whole, yield* Layer.build(Layer.fresh(OpenSearch.layer(copied))))
+    yield* copy.put(name, [document("moon", { source: "b" })])
+    assert.deepStrictEqual(yield* textsOf(copy, "tide moon"), ["moon", "tide"])
+    yield* copy.dropCollection(name)
+    assert.deepStrictEqual(yield* textsOf(store, "tide moon"), ["tide"])
+    assert.deepStrictEqual((yield* examined(given)).bad, [])
+  })
 )

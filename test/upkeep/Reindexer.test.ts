@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -10,7 +11,7 @@ import * as Embedders from "../../src/Embedders.ts"
 import { defaultCollection, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { Reindexer } from "../../src/upkeep/Reindexer.ts"
 import { nextTurn } from "../../src/runtime/EventLoop.ts"
-import { whole } from "../../src/Store.ts"
+import { ReindexStore, whole } from "../../src/Store.ts"
 import { compass, embeddersLayer, makeEmbedder, chunkerOf } from "../fakes.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
@@ -20,9 +21,14 @@ const documents = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ content: `north ${index}`, metadata: { source: `s${index}` } }))
 
 /** A store with so many documents, and reindexers on it, each configured with a model of its own. */
-const setUp = Effect.fnUntraced(function* (count: number) {
+const setUp = Effect.fnUntraced(function* (count: number, storing: Effect.Effect<void> = Effect.void) {
   const { embedder } = yield* makeEmbedder()
-  const store = yield* Layer.build(layerMemory)
+  const quick = yield* Layer.build(layerMemory)
+  const reindexing = Context.get(quick, ReindexStore)
+  const store = Context.add(quick, ReindexStore, {
+    ...reindexing,
+    putReindexed: (...args) => Effect.zipRight(storing, reindexing.putReindexed(...args))
+  })
   const chunker = chunkerOf(256, 0)
   const indexer = yield* Layer.build(
     Indexer.Default.pipe(Layer.provide(Layer.mergeAll(embeddersLayer(embedder), chunker, Layer.succeedContext(store))))
@@ -112,6 +118,18 @@ it.scoped("of two changes to the same model, the one that is behind says so and 
     assert.strictEqual((yield* Effect.flip(second))._tag, "ReindexTakenOver")
     assert.strictEqual((yield* store.collection(defaultCollection)).embedder.model, "next")
     assert.deepStrictEqual(yield* along(1), [600, 600])
+  })
+)
+
+it.scoped("a store that answers slowly gets no smaller steps, which would not be quicker", () =>
+  Effect.gen(function* () {
+    const { service, along } = yield* setUp(600, TestClock.adjust("5 seconds"))
+    const calls = yield* Ref.make(0)
+    const { run } = yield* service("next", 1, Effect.void, true, calls)
+    yield* Stream.runDrain(run(defaultCollection))
+    assert.deepStrictEqual(yield* along(1), [600, 600])
+    // 32, 64, 128, 256 and the rest; then nothing is left.
+    assert.strictEqual(yield* Ref.get(calls), 6)
   })
 )
 

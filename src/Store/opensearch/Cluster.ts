@@ -95,10 +95,22 @@ const searchesAtOnce = 64
 const oldest = [2, 10] as const
 const newest = 3
 
-const isComplete = (answer: Answer): boolean => answer._shards.failed === 0 && answer.timed_out !== true
+const incomplete = ({ _shards, error, status, timed_out }: Answer): Failed | undefined =>
+  error !== undefined
+    ? refused(status, error)
+    : _shards.failed === 0 && timed_out !== true
+      ? undefined
+      : refused(503, _shards.failures?.[0]?.reason ?? "a shard did not answer in time")
 
-const incomplete = (answer: Answer): Failed =>
-  refused(503, answer._shards?.failures?.[0]?.reason ?? "a shard did not answer in time")
+// An index that is gone has no documents.
+const unread = ({ error }: Answer): Failed | undefined =>
+  error === undefined || error.type === "index_not_found_exception"
+    ? undefined
+    : refused(error.type === "no_shard_available_action_exception" ? 503 : 500, error)
+
+/** The first fault of several answers. */
+const among = (answers: ReadonlyArray<Answer>, fault: typeof unread) =>
+  answers.flatMap((answer) => fault(answer) ?? [])[0]
 
 const linesOf = ({ action, source }: Write): ReadonlyArray<string> => [
   JSON.stringify(action),
@@ -107,10 +119,7 @@ const linesOf = ({ action, source }: Write): ReadonlyArray<string> => [
 
 const requests = ({ send }: Requests) => {
   const search: Cluster["search"] = (index, body) =>
-    Effect.flatMap(
-      send("POST", `/${index}/_search`, { body, query: { allow_partial_search_results: false } }),
-      (answer) => (isComplete(answer) ? Effect.succeed(answer) : Effect.fail(incomplete(answer)))
-    )
+    send("POST", `/${index}/_search`, { body, query: { allow_partial_search_results: false }, fault: incomplete })
 
   const searches: Cluster["searches"] = Effect.fnUntraced(function* (asked) {
     const found: Array<Answer> = []
@@ -123,12 +132,8 @@ const requests = ({ send }: Requests) => {
         }),
         JSON.stringify(body)
       ])
-      const { responses } = yield* send("POST", "/_msearch", { lines })
-      for (const answer of responses) {
-        if (answer.error !== undefined) return yield* refused(answer.status, answer.error)
-        if (!isComplete(answer)) return yield* incomplete(answer)
-        found.push(answer)
-      }
+      const fault = ({ responses }: Answer) => among(responses, incomplete)
+      found.push(...(yield* send("POST", "/_msearch", { lines, fault })).responses)
     }
     return found
   })
@@ -142,14 +147,8 @@ const requests = ({ send }: Requests) => {
         ...(routing === undefined ? {} : { routing }),
         ...(fields === undefined ? {} : { _source: fields })
       }))
-      for (const answer of (yield* send("POST", "/_mget", { body: { docs } })).docs) {
-        const { error } = answer
-        // An index that is gone has no documents.
-        if (error !== undefined && error.type !== "index_not_found_exception") {
-          return yield* refused(error.type === "no_shard_available_action_exception" ? 503 : 500, error)
-        }
-        found.push(answer)
-      }
+      const fault = ({ docs }: Answer) => among(docs, unread)
+      found.push(...(yield* send("POST", "/_mget", { body: { docs }, fault })).docs)
     }
     return found
   })

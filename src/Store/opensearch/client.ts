@@ -37,6 +37,8 @@ interface Body {
   readonly query?: Readonly<Record<string, string | number | boolean>> | undefined
   /** It may be sent again although it may have been carried out; default: true. */
   readonly repeatable?: boolean | undefined
+  /** What is wrong with an answer, of which the cluster says that all is well. */
+  readonly fault?: ((answer: Answer) => Failed | undefined) | undefined
   /** Statuses that are answers. */
   readonly allow?: ReadonlyArray<number> | undefined
 }
@@ -60,9 +62,13 @@ export const patience = Schedule.exponential(Duration.millis(50), 2).pipe(
 const isUntouched = ({ kind, reason, status }: Failed): boolean =>
   (status === 429 && !/flood-stage|read-only/.test(reason)) || kind === "ECONNREFUSED"
 
+/** A node that leaves the cluster in the middle of a request, of which the cluster speaks as of its own fault. */
+const leaving = /disconnected|not_connected|closed|transport|shard_state|shard_not_found|search_context_missing/
+
 const isPassing = (failed: Failed): boolean =>
   isUntouched(failed) ||
   (failed.status === 0 && !/CERT|TLS|SIGNATURE|EPROTO/.test(failed.kind)) ||
+  ([404, 500].includes(failed.status) && (leaving.test(failed.kind) || failed.reason.endsWith("Node not connected"))) ||
   [502, 503, 504].includes(failed.status)
 
 /** Whether to send a request again that failed so; if it is not repeatable, only if it was not carried out. */
@@ -151,7 +157,7 @@ export const make = (options: ClusterOptions) =>
       (client) => Effect.promise(() => client.close())
     ),
     (client): Requests => ({
-      send: (method, path, { allow = [], body, lines, query, repeatable } = {}) => {
+      send: (method, path, { allow = [], body, fault, lines, query, repeatable } = {}) => {
         const sent = Effect.async<Answer, Failed>((resume) => {
           const request = client.transport.request(
             {
@@ -166,7 +172,8 @@ export const make = (options: ClusterOptions) =>
           )
           return Effect.sync(() => request.abort())
         })
-        return Effect.retry(sent, { schedule: patience, while: (failed) => isRepeated(failed, repeatable ?? true) })
+        const checked = Effect.flatMap(sent, (answer) => fault?.(answer) ?? Effect.succeed(answer))
+        return Effect.retry(checked, { schedule: patience, while: (failed) => isRepeated(failed, repeatable ?? true) })
       }
     })
   )

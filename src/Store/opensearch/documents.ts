@@ -178,6 +178,8 @@ export const put = Effect.fnUntraced(function* (
       first += parts.length
       return { document, before, head }
     })
+    // Of an index that is gone, a write would make one of a form that the cluster guesses.
+    yield* cluster.send("GET", `/${record.passages}`, { query: { filter_path: "*.settings.index.uuid" } })
     // Searches must find the new passages before the head lets go of the old ones.
     const refresh = cluster.refresh === "false" && replaced.length > 0 ? "wait_for" : cluster.refresh
     yield* cluster.bulk(writes, { refresh })

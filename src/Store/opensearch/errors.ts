@@ -10,14 +10,19 @@ const certificate = /CERT|SIGNATURE|ALTNAME|ERR_TLS|ERR_SSL|DEPTH_ZERO/
 /** Why the index cannot be used now, and what to do; undefined: it is a bug. */
 export const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   const said = reason.slice(0, 300)
-  if (kind === "page") return `another program answers in its place (${status}): ${said}; see store.urls`
+  if (status === 413)
+    return "a proxy before it refuses what is this long (413); let it pass 100 MB, as the cluster does"
+  // The cluster names the type of what it refuses.
+  const isPage = kind === "page" || (kind === "refused" && ![401, 403, 429].includes(status) && status < 500)
+  if (isPage) return `another program answers in its place (${status}): ${said}; see store.urls`
   if (status === 0) {
     if (/wrong version number/.test(reason)) return "the node has no TLS: name it with http:// in store.urls"
     if (certificate.test(kind)) {
-      return `its TLS certificate is not trusted, or is for another host (${kind}); name the authority's file as store.ca`
+      // After a colon it names hosts.
+      return `its TLS certificate is not trusted, or is for another host or time (${said.split(":")[0]}); for an authority of your own, name its file as store.ca`
     }
     return kind === "TimeoutError"
-      ? "it did not answer in time"
+      ? "it did not answer in time; `clew doctor` may say why"
       : `no node can be reached (${kind}); see store.urls, whether it needs https://, and whether the cluster runs`
   }
   if (status === 401) return "it refuses the user or the password; see store.username and CLEW_STORE_PASSWORD"
@@ -36,12 +41,18 @@ export const reasonOf = ({ kind, reason, status }: Failed): string | undefined =
   if (/Determinizing automaton/.test(reason)) {
     return "a filter's pattern on source is too complex for the cluster; use fewer * and ? in it, or a shorter one"
   }
-  if (kind === "index_closed_exception") return `the index ${said} is closed; open it: POST /${said}/_open`
+  if (/Result window is too large/.test(reason)) {
+    return `index.max_result_window is lower than Clew needs (${said}); set it to null on all its indexes`
+  }
+  if (/have the same priority/.test(reason)) {
+    return `another index template has the patterns and the priority of Clew's (${said}); give that one another priority`
+  }
+  if (kind === "index_closed_exception") return `the index ${said} is closed; open it: POST ${said}/_open`
   if (kind === "index_not_found_exception") return `an index is gone (${said}); restore a snapshot of it`
-  if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping|fielddata/i.test(reason)) {
+  if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping|fielddata|not knn_vector/i.test(reason)) {
     return `an index has another mapping than Clew gave it (${said}); \`clew doctor\` names it, and \`clew export | clew import\` into another prefix makes it anew`
   }
-  if (status >= 502) return `some of its nodes or shards do not answer (${said}); try again`
+  if (status >= 500) return `some of its nodes or shards do not answer, or fail (${said}); try again`
   return undefined
 }
 

@@ -107,6 +107,18 @@ export const take = (cluster: Cluster, wanted: Partial<Counters>) =>
     })
   )
 
+/** The number at the end of the name of the index that a change of embedder fills. */
+export const nextGeneration = ({ next }: CollectionRecord): number =>
+  next === undefined ? 0 : Number(next.passages.slice(next.passages.lastIndexOf("-") + 1))
+
+/** Names of this prefix: those in a snapshot that was restored under another prefix are still another index's. */
+const own = ({ names }: Cluster, record: CollectionRecord): CollectionRecord => ({
+  ...record,
+  documents: names.documents(record.id),
+  passages: names.passages(record.id, record.generation),
+  ...(record.next && { next: { ...record.next, passages: names.passages(record.id, nextGeneration(record)) } })
+})
+
 /** All collections' records, by name. */
 export const all = Effect.fnUntraced(function* (cluster: Cluster) {
   yield* cluster.latest(cluster.names.records)
@@ -115,13 +127,13 @@ export const all = Effect.fnUntraced(function* (cluster: Cluster) {
     query: { term: { kind: "collection" } }
   })
   return (hits.hits as ReadonlyArray<{ readonly _source: Kept }>)
-    .map(({ _source }) => _source.record)
+    .map(({ _source }) => own(cluster, _source.record))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 })
 
 const versioned = Effect.fnUntraced(function* (cluster: Cluster, name: CollectionName) {
   const found = yield* read<Kept>(cluster, idOf(name))
-  if (found !== undefined) return { ...found, value: found.value.record }
+  if (found !== undefined) return { ...found, value: own(cluster, found.value.record) }
   return yield* notFound(
     name,
     (yield* all(cluster)).map((each) => each.name)

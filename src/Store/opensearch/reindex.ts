@@ -5,7 +5,7 @@ import type { Reindexed, ReindexPosition, ReindexState, Unembedded } from "../..
 import type { Answer } from "./client.ts"
 import { type Cluster, type Write, makeIndex, mostHits } from "./Cluster.ts"
 import { passagesIndex } from "./mapping.ts"
-import { type CollectionRecord, change, countsOf, find } from "./records.ts"
+import { type CollectionRecord, change, countsOf, find, nextGeneration } from "./records.ts"
 import { rowsAfter } from "./rows.ts"
 import { type PassageSource, passageId, rewritten, textOf } from "./sources.ts"
 
@@ -25,7 +25,7 @@ export const begin = Effect.fnUntraced(function* (cluster: Cluster, name: Collec
   }
   const { next: abandoned } = yield* change(cluster, name, (now) =>
     Effect.gen(function* () {
-      const generation = Math.max(now.generation, generationOf(now)) + 1
+      const generation = Math.max(now.generation, nextGeneration(now)) + 1
       const passages = cluster.names.passages(now.id, generation)
       yield* cluster.send("DELETE", `/${passages}`, { allow: [404] })
       yield* makeIndex(cluster, passages, passagesIndex(embedder.dimensions))
@@ -41,10 +41,6 @@ export const cancel = Effect.fnUntraced(function* (cluster: Cluster, name: Colle
   const { next: abandoned } = yield* change(cluster, name, (now) => Effect.succeed({ ...now, next: undefined }))
   if (abandoned !== undefined) yield* cluster.send("DELETE", `/${abandoned.passages}`, { allow: [404] })
 })
-
-/** The number at the end of the new index's name. */
-const generationOf = ({ next }: CollectionRecord): number =>
-  next === undefined ? 0 : Number(next.passages.slice(next.passages.lastIndexOf("-") + 1))
 
 /** The next passages without a new vector, in order. */
 export const pending = Effect.fnUntraced(function* (
@@ -118,7 +114,7 @@ export const finish = Effect.fnUntraced(function* (cluster: Cluster, name: Colle
           ...now,
           embedder: next.embedder,
           passages: next.passages,
-          generation: generationOf(now),
+          generation: nextGeneration(now),
           next: undefined
         })
       : Effect.fail(new ReindexTakenOver({ collection: name, wanted: embedder, other: embedder }))

@@ -6,7 +6,7 @@ import type { CollectionName, EmbedderIdentity } from "../../model/Collection.ts
 import type { StoreStats } from "../../model/Stored.ts"
 import { anywhere, embeddedBy, traced } from "../core/calls.ts"
 import { makeCandidates } from "./Candidates.ts"
-import type { Failed } from "./client.ts"
+import { Failed } from "./client.ts"
 import type { Cluster } from "./Cluster.ts"
 import { written } from "./demands.ts"
 import * as documents from "./documents.ts"
@@ -19,9 +19,13 @@ import * as records from "./records.ts"
 import * as reindex from "./reindex.ts"
 import { filteredCount, find } from "./snapshot.ts"
 
+const isOfGone = (error: unknown): boolean => error instanceof Failed && error.kind === "index_not_found_exception"
+
 /** All the ports of a store on a cluster. */
 export const make = (cluster: Cluster): Whole => {
-  const call = typed(cluster.options.prefix)
+  // What was dropped or reindexed meanwhile has other indexes, or none, when its record is read again.
+  const call = <A, E>(effect: Effect.Effect<A, E>) =>
+    typed(cluster.options.prefix)(Effect.retry(effect, { times: 2, while: isOfGone }))
   /** Calls that name a collection. */
   const of =
     <Args extends ReadonlyArray<unknown>, A, E>(
@@ -39,8 +43,11 @@ export const make = (cluster: Cluster): Whole => {
     next: EmbedderIdentity | undefined
   ) {
     const exists = new CollectionExists({ name })
-    const known = yield* Effect.option(records.find(cluster, name))
-    if (known._tag === "Some") return yield* exists
+    const isFree = records.find(cluster, name).pipe(
+      Effect.as(false),
+      Effect.catchTag("CollectionNotFound", () => Effect.succeed(true))
+    )
+    if (!(yield* isFree)) return yield* exists
     const { collections: id } = yield* records.take(cluster, { collections: 1 })
     const record: records.CollectionRecord = {
       id,

@@ -6,6 +6,7 @@ import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/TestClock"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import { refused } from "../../../src/Store/opensearch/client.ts"
+import { DocumentId } from "../../../src/model/Document.ts"
 import { built } from "../opened.ts"
 import { embedder } from "../../contracts/Store.ts"
 import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
@@ -57,7 +58,7 @@ it.scoped("names a user that is refused, and shows no password", () =>
 it.scoped("trusts a certificate that is configured, and names the setting for one that is not", () =>
   Effect.gen(function* () {
     const { asked, url } = yield* node(() => [200, { hello: "world" }], true)
-    assert.include(yield* opening(options(url)), "store.ca")
+    assert.match(yield* opening(options(url)), /\(self-signed certificate\).*store\.ca/)
     assert.lengthOf(asked, 0)
     assert.include(yield* opening(options(url, { ca: certificate })), "is not OpenSearch")
     assert.include(yield* opening(options(url, { ca: `${certificate}.gone` })), `${certificate}.gone`)
@@ -108,7 +109,26 @@ const faults: ReadonlyArray<readonly [status: number, type: string, reason: stri
     "failed to create query: Determinizing automaton with 6000 states",
     "use fewer * and ?"
   ],
-  [400, "mapper_parsing_exception", "failed to parse field [id]", "another mapping than Clew gave it"]
+  [400, "mapper_parsing_exception", "failed to parse field [id]", "another mapping than Clew gave it"],
+  [
+    400,
+    "query_shard_exception",
+    "failed to create query: Field 'vector' is not knn_vector type.",
+    "another mapping than Clew gave it (failed to create query: Field 'vector'"
+  ],
+  [
+    400,
+    "illegal_argument_exception",
+    "Result window is too large, from + size must be less than or equal to: [1000] but was [10000].",
+    "index.max_result_window is lower than Clew needs"
+  ],
+  [
+    400,
+    "illegal_argument_exception",
+    "index template [clew-v1] has index patterns [clew-v1-*] matching patterns from existing templates [ops] with patterns (ops => [clew*]) that have the same priority [500], multiple index templates may not match",
+    "give that one another priority"
+  ],
+  [500, "null_pointer_exception", "Cannot invoke this", "some of its nodes or shards do not answer, or fail"]
 ]
 
 for (const [status, type, reason, expected] of faults) {
@@ -139,8 +159,14 @@ it.scoped("names a proxy that answers with a page of its own, whatever was asked
       const { message } = yield* Effect.flip(one)
       assert.include(message, "another program answers in its place (200): <html> <title>Sign in")
     }
-    const { url } = yield* node(() => [200, page])
-    assert.include(yield* opening(options(url)), "another program answers")
+    for (const [status, expected] of [
+      [200, "another program answers"],
+      [404, "another program answers in its place (404)"],
+      [413, "let it pass 100 MB"]
+    ] as const) {
+      const { url } = yield* node(() => [status, page])
+      assert.include(yield* opening(options(url)), expected)
+    }
   })
 )
 
@@ -169,6 +195,56 @@ it.scoped("sends again what the cluster has no room for, and gives up after half
     yield* advancing(failed)
     assert.include((yield* Fiber.join(failed)).message, "it is overloaded")
     assert.isBelow(never.asked.length, 60)
+  })
+)
+
+it.scoped("asks again what a node had begun that then left the cluster, whichever request it was a part of", () =>
+  Effect.gen(function* () {
+    const found = {
+      _shards: { failed: 0 },
+      hits: { hits: [], total: { value: 0 } },
+      aggregations: { passages: { value: 0 } }
+    }
+    const record = { id: 1, name, embedder, created_at: 0, generation: 1 }
+    const refusals = [
+      {
+        status: 500,
+        error: { type: "search_phase_execution_exception", reason: "[n0][127.0.0.1:9300] Node not connected" }
+      },
+      { status: 500, error: { type: "node_disconnected_exception", reason: "[n1][127.0.0.1:9301] disconnected" } },
+      {
+        status: 404,
+        error: { type: "search_context_missing_exception", reason: "No search context found for id [7]" }
+      },
+      { status: 503, error: { type: "no_shard_available_action_exception", reason: "No shard available" } }
+    ]
+    for (const refusal of refusals) {
+      let failures = 0
+      const { asked, store } = yield* opened(({ path }) => {
+        const isRefused = /search|mget/.test(path) && failures-- > 0
+        if (path.includes("_mget")) return [200, { docs: [isRefused ? refusal : { found: false }] }]
+        if (path.includes("_msearch")) return [200, { responses: [isRefused ? refusal : found] }]
+        if (path.includes("_doc")) return [200, { found: true, _source: { record } }]
+        return isRefused ? [refusal.status, refusal] : [200, found]
+      })
+      const asks: ReadonlyArray<readonly [string, Effect.Effect<unknown, unknown>]> = [
+        ["_search", store.collections],
+        ["_msearch", store.collection(name)],
+        ["_mget", store.lookup(name, [{ derivedId: DocumentId.make("d") }])]
+      ]
+      for (const [path, ask] of asks) {
+        failures = 2
+        asked.length = 0
+        const fiber = yield* Effect.fork(ask)
+        yield* advancing(fiber)
+        yield* Fiber.join(fiber)
+        assert.lengthOf(
+          asked.filter((one) => one.path.includes(path)),
+          3,
+          `${path} ${refusal.error.type}`
+        )
+      }
+    }
   })
 )
 

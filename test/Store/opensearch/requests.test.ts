@@ -158,6 +158,61 @@ it.scoped(
     })
 )
 
+/** Nothing may be written to an index that is gone: the cluster would make one. */
+it.scoped("writes nothing where an index of a collection, or the records of all, are gone", () =>
+  Effect.gen(function* () {
+    for (const index of [record.passages, "clew-v1-records"]) {
+      const state = { isGone: false }
+      const { asked, url } = yield* node((asked) =>
+        state.isGone && asked.path.startsWith(`/${index}`)
+          ? [404, { error: { type: "index_not_found_exception", reason: `no such index [${index}]` } }]
+          : answering(undefined)(asked)
+      )
+      const store = yield* built(OpenSearch.layer(options(url)))
+      state.isGone = true
+      const writes: ReadonlyArray<Effect.Effect<unknown, { readonly message: string }>> = [
+        store.put(CollectionName.make("c"), [document("one", { source: "s" })]),
+        ...(index === record.passages ? [] : [store.createCollection(CollectionName.make("new"), embedder)])
+      ]
+      for (const write of writes) {
+        const { message } = yield* Effect.flip(write)
+        assert.include(message, `an index is gone (no such index [${index}])`)
+      }
+      assert.isFalse(asked.some(({ path }) => path.includes("_bulk") || path.includes("/_create/")))
+    }
+  })
+)
+
+it.scoped("reads the record again where an index is gone: what was dropped meanwhile is not there", () =>
+  Effect.gen(function* () {
+    const gone = [404, { error: { type: "index_not_found_exception", reason: `no such index [${record.documents}]` } }]
+    const state = { reads: 0 }
+    const { url } = yield* node((asked) => {
+      if (asked.path.includes("c%3Ac") && state.reads++ > 0) return [200, { found: false }]
+      if (asked.path.includes("_msearch")) return [200, { responses: [{ status: gone[0], ...(gone[1] as object) }] }]
+      if (asked.path.includes("-records/_search")) return [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
+      return answering(undefined)(asked)
+    })
+    const store = yield* built(OpenSearch.layer(options(url)))
+    const failed = yield* Effect.flip(store.collection(CollectionName.make("c")))
+    assert.strictEqual(failed._tag, "CollectionNotFound")
+  })
+)
+
+it.scoped("leaves the indexes alone of which a snapshot was restored under another prefix", () =>
+  Effect.gen(function* () {
+    const { asked, url } = yield* node(({ path, ...more }) =>
+      path.startsWith("/copy-v1-*?")
+        ? [200, { "copy-v1-records": {} }]
+        : answering(undefined)({ ...more, path: path.replaceAll("copy-v1", "clew-v1") })
+    )
+    const store = yield* built(OpenSearch.layer(options(url, { prefix: "copy" })))
+    yield* store.put(CollectionName.make("c"), [document("one", { source: "s" })])
+    assert.isTrue(asked.some(({ body }) => body.includes("copy-v1-c1-passages-1")))
+    assert.isFalse(asked.some(({ body, path }) => `${path} ${body}`.includes("clew-v1")))
+  })
+)
+
 it.scoped("gives no number that something stored has, where the counters are lost or older", () =>
   Effect.gen(function* () {
     const older = { collections: 1, documents: 7, passages: 900, runs: 0 }
