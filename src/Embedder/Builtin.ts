@@ -42,21 +42,11 @@ const loadPackaged = Effect.fnUntraced(function* (making: number | undefined) {
 const loadFolder = (folder: string, making: number | undefined) =>
   Effect.map(open(folder, making), ({ hash, model }) => ({ model, name: `${folder}@${hash}` }))
 
-/** Vectors in one memory block. */
-const slabVectors = 1024
-
-/** Allocates vectors in shared memory, many per block, so that they reach the storing thread without a copy. */
-const embedAll = ({ dimensions, embed }: StaticModel, prefix: string, texts: ReadonlyArray<string>) =>
+const embedAll = ({ embed }: StaticModel, prefix: string, texts: ReadonlyArray<string>) =>
   inTurns(function* () {
     const vectors: Array<Option.Option<Vector>> = []
-    let slab: Vector = new Float32Array(0)
     for (const text of texts) {
-      if (slab.length === 0) {
-        const left = Math.min(slabVectors, texts.length - vectors.length)
-        slab = new Float32Array(new SharedArrayBuffer(4 * dimensions * left))
-      }
-      vectors.push(Option.fromNullable(embed(prefix + text, slab)))
-      slab = slab.subarray(dimensions)
+      vectors.push(Option.fromNullable(embed(prefix + text)))
       yield
     }
     return vectors

@@ -51,54 +51,27 @@ export const unpackPrepared = ({ passages, said, vectors, ...document }: PackedP
   }
 }
 
-/** Vectors in a few buffers. */
+/** Vectors in one buffer, since each costs as much to transfer as its bytes. */
 interface PackedVectors {
-  readonly slabs: ReadonlyArray<ArrayBufferLike>
-  /** For each vector its slab, its start there, and its length; slab -1: there is none. */
-  readonly places: Int32Array
+  readonly values: Float32Array
+  /** Each one's length; -1: there is none. */
+  readonly lengths: Int32Array
 }
 
-const width = 3
-
-/**
- * Prepares vectors for another thread. Those in shared memory stay where they are; the others are copied together,
- * since each buffer costs as much to transfer as its bytes.
- */
 const packVectors = (vectors: ReadonlyArray<Vector | undefined>): PackedVectors => {
-  const places = new Int32Array(vectors.length * width)
-  const slabs: Array<ArrayBufferLike> = []
-  const numberOf = new Map<ArrayBufferLike, number>()
-  const unshared = vectors.reduce(
-    (sum, vector) => sum + (vector === undefined || vector.buffer instanceof SharedArrayBuffer ? 0 : vector.length),
-    0
-  )
-  const copied = new Float32Array(unshared)
+  const values = new Float32Array(vectors.reduce((sum, vector) => sum + (vector?.length ?? 0), 0))
   let at = 0
-  const slabOf = (buffer: ArrayBufferLike): number => {
-    const known = numberOf.get(buffer) ?? slabs.push(buffer) - 1
-    numberOf.set(buffer, known)
-    return known
+  for (const vector of vectors) {
+    if (vector === undefined) continue
+    values.set(vector, at)
+    at += vector.length
   }
-  for (const [index, vector] of vectors.entries()) {
-    if (vector === undefined) places[index * width] = -1
-    else if (vector.buffer instanceof SharedArrayBuffer) {
-      places.set([slabOf(vector.buffer), vector.byteOffset / 4, vector.length], index * width)
-    } else {
-      copied.set(vector, at)
-      places.set([slabOf(copied.buffer), at, vector.length], index * width)
-      at += vector.length
-    }
-  }
-  return { slabs, places }
+  return { values, lengths: Int32Array.from(vectors, (vector) => vector?.length ?? -1) }
 }
 
-const unpackVectors = ({ places, slabs }: PackedVectors): Array<Vector | undefined> => {
-  const vectors: Array<Vector | undefined> = []
-  for (let at = 0; at < places.length; at += width) {
-    const slab = slabs[places[at]!]
-    vectors.push(slab === undefined ? undefined : new Float32Array(slab, places[at + 1]! * 4, places[at + 2]!))
-  }
-  return vectors
+const unpackVectors = ({ lengths, values }: PackedVectors): ReadonlyArray<Vector | undefined> => {
+  let at = 0
+  return Array.from(lengths, (length) => (length === -1 ? undefined : values.subarray(at, (at += length))))
 }
 
 /** Prepares a value for structured cloning, in steps for an argument, and restores it on the other side. */

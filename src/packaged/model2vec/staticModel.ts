@@ -111,9 +111,9 @@ export interface StaticModel {
   /**
    * Σ weight · row over the text's known tokens, L2-normalised (model2vec's mean has the same direction). Tokens of
    * punctuation and symbols are left out. Undefined if no token is left, or if they cancel out. Never truncates, whatever
-   * max_length is. With `memory`, the vector is written at its beginning.
+   * max_length is.
    */
-  readonly embed: (text: string, memory?: Float32Array) => Float32Array | undefined
+  readonly embed: (text: string) => Float32Array | undefined
   /** The share of a text's letters and digits in words with a known token, 0 to 1; 1 for a text without any. */
   readonly knownShare: (text: string) => number
   /**
@@ -232,7 +232,7 @@ export const make = (
 
     return {
       dimensions,
-      embed: (text, memory) => {
+      embed: (text) => {
         tokens.length = 0
         tokenizer.encodeInto(text, tokens)
         if (tokens.length === 0) return undefined
@@ -243,7 +243,7 @@ export const make = (
         for (let d = 0; d < dimensions; d++) square += sums[d]! * sums[d]!
         const norm = Math.sqrt(square)
         if (!(norm > 0 && norm < Infinity)) return undefined
-        const vector = memory?.subarray(0, dimensions) ?? new Float32Array(dimensions)
+        const vector = new Float32Array(dimensions)
         for (let d = 0; d < dimensions; d++) vector[d] = sums[d]! / norm
         return vector
       },

@@ -14,7 +14,7 @@ const cut = FastCheck.record({
   locator: FastCheck.constantFrom(undefined, { _tag: "Page" as const, page: 3 }),
   tableHeader: FastCheck.constantFrom(undefined, "a | b"),
   said: FastCheck.constantFrom(undefined, { model: "m", entities: ["e"], relations: [] }),
-  vector: FastCheck.constantFrom(undefined, "own" as const, "shared" as const)
+  hasVector: FastCheck.boolean()
 })
 
 interface Cut {
@@ -66,12 +66,6 @@ describe("a packed document", () => {
     "with vectors and what a model said unpacks to what it was",
     { content: FastCheck.string({ unit: "binary" }), cuts: FastCheck.array(cut) },
     ({ content, cuts }) => {
-      const shared = new Float32Array(new SharedArrayBuffer(8 * cuts.length))
-      const vectorAt = (vector: (typeof cuts)[number]["vector"], at: number) => {
-        const place = vector === "shared" ? shared.subarray(2 * at, 2 * at + 2) : new Float32Array(2)
-        place.set([at, -at])
-        return vector === undefined ? undefined : place
-      }
       const document = {
         derivedId: DocumentId.make("d"),
         fingerprint: "f",
@@ -81,7 +75,7 @@ describe("a packed document", () => {
         passages: cuts.map((cut, at) => ({
           ...passageOf(content, cut),
           ...(cut.said === undefined ? {} : { said: cut.said }),
-          vector: Option.fromNullable(vectorAt(cut.vector, at))
+          vector: cut.hasVector ? Option.some(Float32Array.of(at, -at)) : Option.none()
         }))
       }
       assert.deepStrictEqual(unpackPrepared(structuredClone(withoutPause(packingPrepared(document)))), document)
