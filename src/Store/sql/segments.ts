@@ -48,21 +48,6 @@ export const segmentsOn = (sql: Sql): SegmentStore<SqlError> => {
   return known
 }
 
-/** The same within one snapshot, in which a collection's segments are listed once. */
-export const segmentsInSnapshot = (sql: Sql): SegmentStore<SqlError> => {
-  const store = segmentsOn(sql)
-  const listed = new Map<number, ReadonlyArray<Segment>>()
-  return {
-    ...store,
-    live: (collection) => {
-      const known = listed.get(collection)
-      return known === undefined
-        ? Effect.tap(store.live(collection), (found) => Effect.sync(() => listed.set(collection, found)))
-        : Effect.succeed(known)
-    }
-  }
-}
-
 const make = (sql: Sql): SegmentStore<SqlError> => ({
   live: (collection) =>
     unchanged(

@@ -25,7 +25,7 @@ import { type CheckedRow, checkHead, checkPassage, toPassage } from "../core/pas
 import { dialectOf } from "./dialect.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { type Sql, inList, list } from "./rows.ts"
-import { segmentsInSnapshot } from "./segments.ts"
+import { segmentsOn } from "./segments.ts"
 import { unchangedOf } from "./unchanged.ts"
 import * as vectors from "./vectors.ts"
 
@@ -56,17 +56,13 @@ const toShown = (row: HitRow): Shown => {
 /** Some three thousand passages, by their characters and about what one takes besides. */
 export const shownKept = { most: 6_000_000, sizeOf: ({ hit }: Shown): number => 700 + hit.passage.text.length }
 
-const snapshotOn = (
-  sql: Sql,
-  searching: Searching,
-  segments = segmentsInSnapshot(sql)
-): Snapshot<SqlError | CollectionNotFound | EmbedderChanged> => ({
+const snapshotOn = (sql: Sql, searching: Searching): Snapshot<SqlError | CollectionNotFound | EmbedderChanged> => ({
   searched: (request) => searched(sql, searching, request),
 
   matching: (asked, query, options) =>
     Effect.flatMap(Cancelled, (isCancelled) =>
       search(
-        segments,
+        segmentsOn(sql),
         asked.map(({ id }) => id),
         query,
         {
@@ -87,7 +83,7 @@ const snapshotOn = (
 
   near: (asked, query) =>
     nearTerms(
-      segments,
+      segmentsOn(sql),
       asked.map(({ id }) => id),
       query
     ),
@@ -95,7 +91,7 @@ const snapshotOn = (
   terms: (asked, query, { most, near, passages }) =>
     Effect.flatMap(Cancelled, (isCancelled) =>
       termScores(
-        segments,
+        segmentsOn(sql),
         asked.map(({ id }) => id),
         query,
         passages,
