@@ -151,6 +151,9 @@ const node: FileTree = {
 /** The file system to walk: the machine's own, unless a test replaces it. */
 export class Disk extends Context.Reference<Disk>()("clew/files/Disk", { defaultValue: () => node }) {}
 
+/** Whether nothing has this path. */
+export const isAbsent = ({ code }: DiskFailure): boolean => code === "ENOENT" || code === "ENOTDIR"
+
 /** The reason in words. */
 export const inWords = ({ code, detail }: DiskFailure): string =>
   code === "EACCES" || code === "EPERM"
