@@ -155,7 +155,7 @@ export class Disk extends Context.Reference<Disk>()("clew/files/Disk", { default
 export const isAbsent = ({ code }: DiskFailure): boolean => code === "ENOENT" || code === "ENOTDIR"
 
 /** The reason in words. */
-export const inWords = ({ code, detail }: DiskFailure): string =>
+export const inWords = ({ code, detail }: Pick<DiskFailure, "code" | "detail">): string =>
   code === "EACCES" || code === "EPERM"
     ? "permission denied"
     : code === "ENOENT"
