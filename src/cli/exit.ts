@@ -1,4 +1,5 @@
 import * as Data from "effect/Data"
+import { inWords } from "../files/Disk.ts"
 
 /** The process's exit codes. */
 export const exitCode = {
@@ -32,8 +33,12 @@ export const notFound = (message: string) => new NotFound({ message })
 export class FileUnusable extends Data.TaggedError("FileUnusable")<{ readonly message: string }> {}
 
 /** That a file cannot be read or written, and why. */
-export const cannot = (what: "read" | "write", file: string) => (error: unknown) =>
-  new FileUnusable({ message: `cannot ${what} ${file}: ${(error as Error).message}` })
+export const cannot = (what: "read" | "write", file: string) => (error: unknown) => {
+  const { code = "", message } = error as NodeJS.ErrnoException
+  const isHomeless = what === "write" && code === "ENOENT"
+  const why = isHomeless ? "its folder does not exist; make it first" : inWords({ code, detail: message })
+  return new FileUnusable({ message: `cannot ${what} ${file}: ${why}` })
+}
 
 /** A client's configuration file was left as it is; the message says why, and what to do. */
 export class Unwritable extends Data.TaggedError("Unwritable")<{ readonly message: string }> {}

@@ -151,8 +151,11 @@ const node: FileTree = {
 /** The file system to walk: the machine's own, unless a test replaces it. */
 export class Disk extends Context.Reference<Disk>()("clew/files/Disk", { defaultValue: () => node }) {}
 
+/** Whether nothing has this path. */
+export const isAbsent = ({ code }: DiskFailure): boolean => code === "ENOENT" || code === "ENOTDIR"
+
 /** The reason in words. */
-export const inWords = ({ code, detail }: DiskFailure): string =>
+export const inWords = ({ code, detail }: Pick<DiskFailure, "code" | "detail">): string =>
   code === "EACCES" || code === "EPERM"
     ? "permission denied"
     : code === "ENOENT"

@@ -11,6 +11,7 @@ import { DocumentId } from "../model/Document.ts"
 import type { Compared, Draft, IndexedDocument } from "../model/Draft.ts"
 import type { Deleted, DocumentSummary } from "../model/Stored.ts"
 import { letOthersWrite } from "../runtime/EventLoop.ts"
+import { Disk, isAbsent } from "./Disk.ts"
 import type { FileEvent } from "./FileEvent.ts"
 import { type Lost, Numbers, holdingLosses, lost } from "./FileIndexer/lost.ts"
 import { Reading, type Step, apart, gather, loading, repeated, sorting, toBatches } from "./FileIndexer/reading.ts"
@@ -125,7 +126,12 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
     ) {
       const collection = run.dryRun ? undefined : yield* indexer.open(run.collection)
       const { exclude = [], include = [] } = run
-      const roots = run.paths.map((root) => ({ path: root, include, exclude }))
+      const disk = yield* Disk
+      // One that is not there yet, such as a mistyped one, is not remembered: `clew update` would miss it each time.
+      const there = yield* Effect.filter(run.paths, (root) =>
+        Effect.match(disk.follow(root), { onFailure: (failure) => !isAbsent(failure), onSuccess: () => true })
+      )
+      const roots = there.map((root) => ({ path: root, include, exclude }))
       const seenBy = collection === undefined ? undefined : yield* store.beginRun(collection.name, roots)
       const given = new Set(run.paths)
       const missing = new Set<string>()

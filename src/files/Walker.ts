@@ -6,7 +6,7 @@ import * as Path from "node:path"
 import { isBelow } from "./below.ts"
 import type { FileStamp } from "../model/File.ts"
 import type { SkipReason, WalkEvent, WalkOptions } from "./WalkEvent.ts"
-import { Disk, DiskFailure, type Entry, inWords, leadingOut, type FileTree } from "./Disk.ts"
+import { Disk, DiskFailure, type Entry, inWords, isAbsent, leadingOut, type FileTree } from "./Disk.ts"
 import {
   emptyScope,
   enter,
@@ -35,9 +35,7 @@ interface Roots {
 }
 
 const problem = (path: string, failure: DiskFailure): WalkEvent =>
-  failure.code === "ENOENT" || failure.code === "ENOTDIR"
-    ? { _tag: "RootMissing", path, reason: "no such file or folder" }
-    : unreadable(path, failure)
+  isAbsent(failure) ? { _tag: "RootMissing", path, reason: "no such file or folder" } : unreadable(path, failure)
 
 const outside = (path: string): WalkEvent => ({ _tag: "Unreadable", path, reason: leadingOut })
 

@@ -3,7 +3,7 @@ import ignore, { type Ignore } from "ignore"
 import * as Path from "node:path"
 import { byCodePoint } from "../../model/units.ts"
 import type { WalkEvent } from "../WalkEvent.ts"
-import { Disk, type DiskFailure, inWords, type FileTree } from "../Disk.ts"
+import { Disk, type DiskFailure, inWords, isAbsent, type FileTree } from "../Disk.ts"
 
 type Verdict = "ignored" | "included" | "none"
 
@@ -128,8 +128,6 @@ export const unreadable = (path: string, failure: DiskFailure): WalkEvent => ({
 
 const leavingOut = (event: WalkEvent): WalkEvent =>
   event._tag === "Unreadable" ? { ...event, reason: `${event.reason}, so the rest of its folder is left out` } : event
-
-const isAbsent = ({ code }: DiskFailure) => code === "ENOENT" || code === "ENOTDIR"
 
 interface Read {
   /** None, or those of the one file. */

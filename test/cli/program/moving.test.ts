@@ -45,7 +45,8 @@ it("exports and imports with the same answers and scores", async () => {
   box.write({ "cut.jsonl": text.split("\n").slice(0, -2).join("\n") })
   await box.ends(1, ["import", "cut.jsonl", "--db", "third.db"], /the file is truncated/)
   const missing = await box.run(["import", "missing.jsonl", "--db", "fourth.db"])
-  assert.match(missing.stderr, /cannot read .*missing\.jsonl/)
+  assert.match(missing.stderr, /cannot read .*missing\.jsonl: no such file or folder$/m)
+  await box.ends(1, ["export", "nowhere/x.jsonl"], "x.jsonl: its folder does not exist; make it first")
   assert.isFalse(fs.existsSync(box.path("fourth.db")))
 })
 

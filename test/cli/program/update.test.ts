@@ -74,6 +74,15 @@ describe("update", () => {
     )
   })
 
+  it("misses no path that never was there, such as a mistyped one", async () => {
+    await box.ends(1, ["index", "docs", "nots"], "nots: no such file or folder")
+    const { roots } = await update()
+    assert.deepStrictEqual(
+      roots.map(({ path }) => path),
+      [box.path("docs")]
+    )
+  })
+
   it("forgets with --prune what is gone from a folder, although it was also indexed by itself", async () => {
     await box.ends(0, ["index", "notes"])
     await box.ends(0, ["index", "notes/one.md"])
