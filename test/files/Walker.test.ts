@@ -116,6 +116,19 @@ describe("what cannot be read", () => {
     })
   )
 
+  it.scoped("leaves out a folder with a pattern that no regular expression can be made of, and goes on", () =>
+    Effect.gen(function* () {
+      const root = yield* tree({ "rules/.gitignore": `${"a*".repeat(500_000)}b`, "rules/r.md": "", "z.md": "" })
+      const events = yield* walked({ paths: [root] })
+      assert.deepStrictEqual(filesBelow(root, events), ["z.md"])
+      assert.deepInclude(events, {
+        _tag: "Unreadable",
+        path: Path.join(root, "rules/.gitignore"),
+        reason: "it has a line of more than 4096 characters, so the rest of its folder is left out"
+      })
+    })
+  )
+
   it.scoped("leaves out no more than the folder of an ignore file", () =>
     Effect.gen(function* () {
       const root = yield* tree({ "in/a.md": "", "repository/.git/info/": "", "repository/b.md": "" })

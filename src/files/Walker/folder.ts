@@ -3,7 +3,7 @@ import ignore, { type Ignore } from "ignore"
 import * as Path from "node:path"
 import { byCodePoint } from "../../model/units.ts"
 import type { WalkEvent } from "../WalkEvent.ts"
-import { Disk, type DiskFailure, inWords, isAbsent, type FileTree } from "../Disk.ts"
+import { Disk, DiskFailure, inWords, isAbsent, type FileTree } from "../Disk.ts"
 
 type Verdict = "ignored" | "included" | "none"
 
@@ -137,12 +137,19 @@ interface Read {
 
 const nothing: Read = { rules: [], events: [] }
 
+/** No path is longer. The library makes a regular expression of a pattern, which may be no longer than V8 compiles. */
+const longestPattern = 4096
+
 // Only regular files: reading a pipe of that name would never end.
 const readRules = Effect.fnUntraced(
   function* (disk: FileTree, path: string): Effect.fn.Return<Read, DiskFailure> {
     const { type } = yield* disk.follow(path)
     if (type !== "file") return nothing
-    return { rules: [{ rules: new Rules(make().add(yield* disk.text(path))), prefix: "" }], events: [] }
+    const text = yield* disk.text(path)
+    if (text.split("\n").some(({ length }) => length > longestPattern)) {
+      return yield* new DiskFailure({ code: "", detail: `it has a line of more than ${longestPattern} characters` })
+    }
+    return { rules: [{ rules: new Rules(make().add(text)), prefix: "" }], events: [] }
   },
   (effect, _, path) =>
     Effect.catchAll(effect, (failure) =>
