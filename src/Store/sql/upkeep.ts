@@ -1,16 +1,31 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import type { StoreUnavailable } from "../../Store.ts"
+import { build } from "../../codes/write.ts"
+import { codesOn } from "./codes.ts"
 import { mergeStep } from "./keyword.ts"
 import { step } from "../../postings/mergeStep.ts"
 import type { Database } from "./Database.ts"
-import * as rebuild from "./rebuild.ts"
 import { sweepStep } from "./sweep.ts"
 import { isPresent } from "./tables.ts"
+import { vectorsOf } from "./vectors.ts"
 import { type Sql, column } from "./rows.ts"
+
+/** Computes the codes of a collection's vectors again, around the centroid of the current ones. */
+const requantise = (sql: Sql, collection: number) =>
+  Effect.gen(function* () {
+    const current = vectorsOf(sql, collection)
+    const found = yield* codesOn(sql).find(current)
+    if (Option.isNone(found)) return
+    const { id, width } = found.value
+    const count = yield* current.countUpTo(Number.MAX_SAFE_INTEGER)
+    yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [id])
+    if (count > 0) yield* build(codesOn(sql), current, { count, width })
+  })
 
 type Write = Database["write"]
 
@@ -18,7 +33,7 @@ type Write = Database["write"]
 export const sweepAll = (sql: Sql, write: Write, between: Effect.Effect<unknown> = Effect.void) =>
   Effect.repeat(Effect.zipLeft(write(sweepStep(sql)), between), { while: (more) => more })
 
-/** Merges all postings, and has the codes of all collections made again, step by step; the old ones are swept. */
+/** Merges all postings, and computes the codes of all collections again. */
 export const rebuildAll = Effect.fnUntraced(function* (
   sql: Sql,
   write: Write,
@@ -26,11 +41,8 @@ export const rebuildAll = Effect.fnUntraced(function* (
 ) {
   const merge = write(mergeStep(sql, { ...step, extent: "whole" }))
   yield* Effect.repeat(Effect.zipLeft(merge, between), { while: (more) => more })
-  for (const id of yield* write(column<number>(sql, `SELECT id FROM collections WHERE ${isPresent}`))) {
-    yield* write(rebuild.drop(sql, id, "codes"))
-  }
-  yield* Effect.repeat(Effect.zipLeft(write(rebuild.step(sql)), between), { while: (made) => made !== undefined })
-  yield* sweepAll(sql, write, between)
+  const collections = yield* write(column<number>(sql, `SELECT id FROM collections WHERE ${isPresent}`))
+  for (const id of collections) yield* write(requantise(sql, id))
 })
 
 const patienceMs = 5000
