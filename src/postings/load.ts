@@ -78,7 +78,6 @@ export const loadSegments = Effect.fnUntraced(function* <E>(
         terms,
         deadAt: 0,
         version: 0,
-        used: arena.uses,
         postings: new Map()
       })
     }
@@ -101,14 +100,13 @@ export const loadSegments = Effect.fnUntraced(function* <E>(
       loaded.deadAt = arena.store(yield* tombstones(store, segment))
     }
     loaded.version = segment.version
-    loaded.used = arena.uses
     // A copy: a reader of another snapshot may change the original before this one is done.
     all.push({ ...loaded })
   }
   return all
 })
 
-const none: Postings = { at: 0, end: 0, count: 0, large: 0, living: 0, version: 0, used: 0 }
+const none: Postings = { at: 0, count: 0, large: 0, living: 0, version: 0 }
 
 /** Loads the missing postings of terms into the arena. */
 export const loadPostings = Effect.fnUntraced(function* <E>(
@@ -123,11 +121,7 @@ export const loadPostings = Effect.fnUntraced(function* <E>(
     const { firsts, postings } = loaded[index]!
     for (const needle of needles) {
       const key = needleKey(needle)
-      const known = postings.get(key)
-      if (known !== undefined) {
-        known.used = arena.uses
-        continue
-      }
+      if (postings.has(key)) continue
       const refs = blocksOf(firsts, needle).map((block) => ({ segment: segment.id, block }))
       if (refs.length === 0) postings.set(key, none)
       else wanted.push({ loaded: loaded[index]!, needle, refs })

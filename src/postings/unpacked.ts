@@ -53,15 +53,12 @@ export const unpacked = (arena: Arena, bytes: Uint8Array, count: number, passage
   const end = raw + bytes.length
   if (!arena.kernel.unpack(raw, end, list, count, passages, windowsOf(passages))) return undefined
   const large = arena.words[(list + escapedAt) / 4]!
-  const length = escapes + 8 * large
   return {
-    at: arena.allocate(length),
-    end: at + length,
+    at: arena.allocate(escapes + 8 * large),
     count,
     large,
     living: count,
-    version: 0,
-    used: arena.uses
+    version: 0
   }
 }
 

@@ -8,7 +8,7 @@ const megabyte = 1024 * 1024
 
 const hold = (arena: Arena) => Effect.sync(() => arena.store(new Uint8Array(megabyte).fill(7)))
 
-it.effect("compacts a full arena and takes its memory again, however much comes and goes", () =>
+it.effect("empties a full arena and takes its memory again, however much comes and goes", () =>
   Effect.gen(function* () {
     const seen = new Set<Arena>()
     const storeMany = Effect.gen(function* () {

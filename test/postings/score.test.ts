@@ -76,7 +76,7 @@ const loadedFrom = (
   const sum = (ordinals: Iterable<number>) => [...ordinals].reduce((all, ordinal) => all + lengths[ordinal]!, 0)
   return {
     lengths,
-    loaded: { ids, firsts: [], lengthsAt, terms: sum(lengths.keys()), deadAt, version: 1, used: 0, postings },
+    loaded: { ids, firsts: [], lengthsAt, terms: sum(lengths.keys()), deadAt, version: 1, postings },
     segment: {
       id: 1,
       collection_id: 1,
