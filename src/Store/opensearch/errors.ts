@@ -10,8 +10,9 @@ const certificate = /CERT|SIGNATURE|ALTNAME|ERR_TLS|ERR_SSL|DEPTH_ZERO/
 /** Why the index cannot be used now, and what to do; undefined: it is a bug. */
 export const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   const said = reason.slice(0, 300)
-  if (status === 413)
+  if (status === 413) {
     return "a proxy before it refuses what is this long (413); let it pass 100 MB, as the cluster does"
+  }
   // The cluster names the type of what it refuses.
   const isPage = kind === "page" || (kind === "refused" && ![401, 403, 429].includes(status) && status < 500)
   if (isPage) return `another program answers in its place (${status}): ${said}; see store.urls`
