@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
-import { type OpenAiError, type OpenAiServer, answerOf, endpoint, post, shown } from "../vendors/OpenAi.ts"
+import { type OpenAiError, type OpenAiServer, answerOf, endpoint, post } from "../vendors/OpenAi.ts"
+import { shown } from "../vendors/redirect.ts"
 import { Numbers, type ServerOptions, makeRemote } from "./remote.ts"
 
 export interface OpenAiOptions extends OpenAiServer, ServerOptions {}

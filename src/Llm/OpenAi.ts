@@ -12,7 +12,8 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Struct from "effect/Struct"
 import { type Llm, LlmUnavailable, type Question } from "../Llm.ts"
-import { endpoint, type OpenAiError, type OpenAiServer, post, refusalIn, shown } from "../vendors/OpenAi.ts"
+import { endpoint, type OpenAiError, type OpenAiServer, post, refusalIn } from "../vendors/OpenAi.ts"
+import { shown } from "../vendors/redirect.ts"
 import {
   generation,
   type Part,

@@ -4,8 +4,8 @@ import * as Redacted from "effect/Redacted"
 import type { LlmConfig } from "../Config.ts"
 import { type Check, fail, ok as isOk } from "../model/Check.ts"
 import { choose } from "../vendors/Ollama.ts"
-import { endpoint, shown } from "../vendors/OpenAi.ts"
-import { redirectOf } from "../vendors/redirect.ts"
+import { endpoint } from "../vendors/OpenAi.ts"
+import { redirectOf, shown } from "../vendors/redirect.ts"
 
 const name = "model"
 

@@ -4,7 +4,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type Reranker, RerankerUnavailable } from "../Reranker.ts"
-import { answerOf, endpoint, type OpenAiServer, post, shown } from "../vendors/OpenAi.ts"
+import { answerOf, endpoint, type OpenAiServer, post } from "../vendors/OpenAi.ts"
+import { shown } from "../vendors/redirect.ts"
 
 interface RerankerOptions extends OpenAiServer {
   /** Undefined: the server's only model. */

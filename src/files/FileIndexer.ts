@@ -167,7 +167,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           return [...named.map(unchanged), { _tag: "FileDone", path, size } satisfies FileEvent, ...pruned]
         })
 
-      /** Deletes what an earlier run stored under the source of a record or a text that says nothing any more. */
+      /** Deletes, or in a dry run counts, what an earlier run stored under the source of what says nothing any more. */
       const emptied = Effect.fnUntraced(function* (source: string, isRecord: boolean) {
         const name = run.collection
         const nothing = () => Effect.succeed([])

@@ -177,9 +177,11 @@ export const make = (options: Options) =>
         onsessioninitialized: (id) => {
           sessions.set(id, session)
           if (sessions.size <= (options.mostSessions ?? 1000)) return
-          // Whoever begins very many ends their own before those of others.
-          const all = [...sessions]
-          forget((all.find(([other, its]) => its.owner === owner && other !== id) ?? all[0]!)[0])
+          // Of whoever has most, so that nobody's many end those of others.
+          const counts = new Map<string, number>()
+          for (const { owner } of sessions.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1)
+          const most = Math.max(...counts.values())
+          forget([...sessions].find(([, each]) => counts.get(each.owner) === most)![0])
         },
         onsessionclosed: (id) => void sessions.delete(id)
       })

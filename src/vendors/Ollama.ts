@@ -8,7 +8,7 @@ import type { Ollama } from "ollama"
 import { waitOf } from "../model/retryAfter.ts"
 import { isStale } from "./again.ts"
 import { Cut, isCut, parsed } from "./json.ts"
-import { redirectOf } from "./redirect.ts"
+import { redirectOf, shown } from "./redirect.ts"
 
 export type Client = Ollama
 
@@ -176,12 +176,12 @@ export const call = <A, I>(
   const title = Option.getOrElse(SchemaAST.getTitleAnnotation(schema.ast), () => "answer")
   return Effect.scoped(
     Effect.flatMap(client(server), (ollama) =>
-      Effect.tryPromise({ try: () => use(ollama), catch: toOllamaError(url, model) })
+      Effect.tryPromise({ try: () => use(ollama), catch: toOllamaError(shown(url), model) })
     )
   ).pipe(
     Effect.flatMap((answer) =>
       Effect.mapError(decode(answer), () => {
-        const reason = `Ollama at ${url} sent something that is not a ${title}: ${String(JSON.stringify(answer)).slice(0, 200)}`
+        const reason = `Ollama at ${shown(url)} sent something that is not a ${title}: ${String(JSON.stringify(answer)).slice(0, 200)}`
         return new OllamaError({ reason, status: 200 })
       })
     )
@@ -210,7 +210,9 @@ const find = (server: OllamaServer, model: string, within: number) =>
       Effect.filterOrFail(
         ({ models }) => models.some(({ name }) => name === withTag(model)),
         () =>
-          new OllamaError({ reason: `Ollama at ${server.url} has no ${model}; get it with \`ollama pull ${model}\`` })
+          new OllamaError({
+            reason: `Ollama at ${shown(server.url)} has no ${model}; get it with \`ollama pull ${model}\``
+          })
       ),
       Effect.timeout(within)
     )
@@ -229,7 +231,7 @@ export const choose = (server: OllamaServer, model: string): Effect.Effect<void,
     Effect.catchTag("TimeoutException", () => find(server, model, 1000)),
     Effect.catchTag(
       "TimeoutException",
-      () => new OllamaError({ reason: `Ollama at ${server.url} did not answer within 1000 ms` })
+      () => new OllamaError({ reason: `Ollama at ${shown(server.url)} did not answer within 1000 ms` })
     ),
     Effect.asVoid
   )

@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import { waitOf } from "../model/retryAfter.ts"
 import { isStale } from "./again.ts"
 import { Cut, parsed } from "./json.ts"
-import { redirectOf } from "./redirect.ts"
+import { redirectOf, shown } from "./redirect.ts"
 
 /** An OpenAI-compatible server did not answer correctly; the reason says what to do. */
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
@@ -44,9 +44,6 @@ export const endpoint = (url: string, path: string): string => {
   return `${origin}${base === "" ? "/v1" : base}/${path}${search}`
 }
 
-/** An address as it is told: its query may have a key or a signature. */
-export const shown = (url: string): string => url.split("?", 1)[0]!
-
 const Refusal = Schema.Struct({ error: Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })) })
 
 /** The server's own reason in a body that has one. */
@@ -76,7 +73,7 @@ const shortest = 16
 const withoutSecrets = (text: string, { apiKey, headers = {}, url }: OpenAiServer): string =>
   [
     ...Option.toArray(Option.map(apiKey, Redacted.value)),
-    ...[...Object.values(headers), ...new URL(url).search.split("&").flatMap((part) => part.split("="))]
+    ...[new URL(url).search, ...new URL(url).searchParams.values(), ...Object.values(headers)]
       .map((value) => value.replace(/^bearer +/i, ""))
       .filter((value) => value.length >= shortest && !/^\d{4}-\d\d/.test(value))
   ].reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "…")), text)

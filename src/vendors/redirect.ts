@@ -14,3 +14,6 @@ export const redirectOf = (
   const advice = target.endsWith(path) ? `set the url to ${target.slice(0, -path.length)}` : "check the url"
   return `a redirect to ${target.slice(0, 300)}, which is not followed; ${advice}`
 }
+
+/** An address as it is told: its query may have a key or a signature. */
+export const shown = (url: string): string => url.split("?", 1)[0]!

@@ -149,6 +149,11 @@ it.layer(NodeFileSystem.layer)("a model in a folder", (it) => {
       const failed = yield* Effect.flip(embedPassages([`${"n".repeat(50)}!`]))
       assert.match(failed.reason, /^.*clew-model-.*: the normalizer and pre_tokenizer .* \(they take more than 3 s\)/)
       assert.isTrue(Option.isSome(yield* embedQuery("north")))
+      const added = [{ id: 0, content: `${"n".repeat(50)}!`, normalized: true }]
+      const endless = { type: "Replace", pattern: { Regex: "(n+)+$" }, content: "" }
+      const atLoading = wordPieceJson(compassTokens, { normalizer: endless, added_tokens: added })
+      const { embedQuery: load } = yield* Builtin.make({ folder: yield* writeModel({ tokenizer: atLoading }) })
+      assert.include((yield* Effect.flip(load("north"))).reason, "take more than 3 s")
       const replaced = { type: "Replace", pattern: { String: "n" }, content: "n".repeat(2 ** 20) }
       const grown = wordPieceJson(compassTokens, { normalizer: replaced })
       const { embedQuery: fill } = yield* Builtin.make({ folder: yield* writeModel({ tokenizer: grown }) })

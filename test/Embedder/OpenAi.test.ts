@@ -256,7 +256,7 @@ it.scopedLive("tells nobody the query of the address, which may have a signature
     }
     const { embedQuery: lost } = yield* make("http://127.0.0.1:1/v1?sig=ab/cd-of-24-characters")
     reasons.push((yield* Effect.flip(lost("moon"))).reason)
-    assert.include(reasons[0], `${url}/v1/embeddings answered 403: no such address: /v1/embeddings?sig=…`)
+    assert.include(reasons[0], `${url}/v1/embeddings answered 403: no such address: /v1/embeddings…`)
     assert.isAbove(spans.length, 0)
     const told = spans.map(({ attributes, status }) => [
       ...attributes,

@@ -11,7 +11,7 @@ const certificate = /CERT|SIGNATURE|ALTNAME|ERR_TLS|ERR_SSL|DEPTH_ZERO/
 export const reasonOf = ({ kind, reason, status }: Failed): string | undefined => {
   const said = reason.slice(0, 300)
   if (status === 413) {
-    return "a proxy before it refuses what is this long (413); let it pass 100 MB, as the cluster does"
+    return "it, or a proxy before it, refuses what is this long (413); let pass 100 MB, the cluster's default"
   }
   // The cluster names the type of what it refuses.
   const isPage = kind === "page" || (kind === "refused" && ![401, 403, 429].includes(status) && status < 500)

@@ -263,10 +263,10 @@ export const deleteDocument = make({
           )
         )
       // A path that was indexed by itself is forgotten with its last document, or sync would bring it back, or miss it.
-      if (place !== undefined && (yield* store.filesBelow(collection, place, { limit: 1 })).length === 0) {
-        yield* store.prune(collection, [place])
+      if (file !== undefined && (yield* store.filesBelow(collection, file.path, { limit: 1 })).length === 0) {
+        yield* store.prune(collection, [file.path])
       }
-      const notice = `Deleted ${JSON.stringify(shown)} with ${plural(deleted.passages, "passage")} from collection ${collection}. Its file, if it has one, stays: index_paths indexes it again, and sync if its folder was indexed.`
+      const notice = `Deleted ${JSON.stringify(shown)} with ${plural(deleted.passages, "passage")} from collection ${collection}. Its file, if it has one, stays: index_paths indexes it again, and sync if its folder, or the file that it is a record of, was indexed.`
       return {
         structured: { notice, doc_id: docId, source: shown, collection, deleted_chunks: deleted.passages },
         text: [notice]

@@ -162,7 +162,7 @@ it.scoped("names a proxy that answers with a page of its own, whatever was asked
     for (const [status, expected] of [
       [200, "another program answers"],
       [404, "another program answers in its place (404)"],
-      [413, "let it pass 100 MB"]
+      [413, "let pass 100 MB"]
     ] as const) {
       const { url } = yield* node(() => [status, page])
       assert.include(yield* opening(options(url)), expected)
