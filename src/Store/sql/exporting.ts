@@ -4,6 +4,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { crcOf } from "../crc.ts"
 import { toVector } from "./codes.ts"
+import * as graph from "./graph/edges.ts"
 import { fewEnough, toExported } from "../core/document.ts"
 import type { StoredAnswer } from "../core/graph.ts"
 import { type CheckedRow, type DocumentRow, type TextRow, checkDocument, toText } from "../core/passage.ts"
@@ -45,13 +46,16 @@ export const exported = Effect.fnUntraced(function* (
          WHERE collection_id = ? AND first_passage > ? ORDER BY first_passage LIMIT ?`,
     [collection, from.after, limit]
   )
+  const hasAnswers = yield* graph.isAnyAnswered(sql)
+  const [answers, joined] = hasAnswers
+    ? ["a.model, a.asked, a.answer", "LEFT JOIN graph_answers AS a ON a.passage_id = p.id"]
+    : ["NULL AS model", ""]
   const read = yield* Effect.forEach(rows, (row) =>
     Effect.map(
       sql.unsafe<ExportedRow>(
-        `SELECT p.*, v.vector, v.crc AS vector_crc, a.model, a.asked, a.answer,
+        `SELECT p.*, v.vector, v.crc AS vector_crc, ${answers},
            EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') AS vectorless
-         FROM passages AS p LEFT JOIN ${vectorTable(sql).of(collection)} AS v ON v.passage_id = p.id
-           LEFT JOIN graph_answers AS a ON a.passage_id = p.id
+         FROM passages AS p LEFT JOIN ${vectorTable(sql).of(collection)} AS v ON v.passage_id = p.id ${joined}
          WHERE p.document_id = ? ORDER BY p.ordinal`,
         [row.id]
       ),

@@ -36,7 +36,7 @@ export const toGraphRow = ({ heading, id, ordinal, source, text, title }: GraphT
 type Answers = ReadonlyMap<string, StoredAnswer>
 
 /** Whether a model was ever asked; if not, nothing else is looked up. */
-const isAnyAnswered = (sql: Sql) =>
+export const isAnyAnswered = (sql: Sql) =>
   Effect.map(sql.unsafe("SELECT 1 FROM graph_answers LIMIT 1"), (rows) => rows.length > 0)
 
 /** The answers about documents' passages, and those that documents bring with them, for the passages to be stored. */
