@@ -57,6 +57,8 @@ seen("every view of the console", () => {
       await complaints("start")
       await go("/console/search?q=spring+tide", ".hit")
       await page.getByRole("button", { name: "Why" }).first().click()
+      // Results are pale while others are on their way.
+      await page.locator(".results:not(.is-old) .term").first().waitFor()
       await complaints("search")
       await page.getByRole("button", { name: /^Settings/ }).click()
       await complaints("settings")
