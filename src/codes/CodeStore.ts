@@ -72,6 +72,8 @@ export interface CodeStore<E> {
 
   /** Every block of a set, by version. */
   readonly blocks: (set: number) => Effect.Effect<ReadonlyArray<Block>, E>
+  /** An epoch's blocks with fewer than `below` rows, the smallest first, then by version. */
+  readonly smallBlocks: (set: number, epoch: number, below: number) => Effect.Effect<ReadonlyArray<Block>, E>
   /** The blocks' bytes, in the order asked for. */
   readonly bodies: (
     set: Pick<CodeSet, "id" | "width">,

@@ -54,8 +54,7 @@ export const append = Effect.fnUntraced(function* <E>(store: CodeStore<E>, set: 
   if (coded.ids.length === 0) return
   let count = coded.ids.length
   const taken: Array<Block> = []
-  const own = (yield* store.blocks(set.id)).filter((block) => block.epoch === epoch && block.rows < blockRows)
-  for (const block of own.sort((a, b) => a.rows - b.rows)) {
+  for (const block of yield* store.smallBlocks(set.id, epoch, blockRows)) {
     if (block.rows > Math.max(32, count)) break
     taken.push(block)
     count += block.rows

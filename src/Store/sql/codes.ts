@@ -84,6 +84,13 @@ export const codesOn = (sql: Sql): CodeStore<SqlError> => ({
           .sort((a, b) => a.version - b.version)
     ),
 
+  smallBlocks: (set, epoch, below) =>
+    sql.unsafe<Block>(
+      `SELECT version, epoch, rows, first, last FROM code_blocks INDEXED BY code_blocks_set
+       WHERE set_id = ? AND epoch = ? AND rows < ? ORDER BY rows, version`,
+      [set, epoch, below]
+    ),
+
   bodies: (set, blocks) =>
     Effect.map(
       sql.unsafe<{ readonly version: number; readonly body: Uint8Array; readonly crc: number | null }>(
