@@ -3,7 +3,6 @@ import { assert, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Tracer from "effect/Tracer"
 import * as TestClock from "effect/TestClock"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -18,6 +17,7 @@ import { makeTurns } from "../../src/runtime/Turn.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
 import { startOpenAi } from "../openAi.ts"
 import { asleepFor, within } from "../time.ts"
+import { collected } from "../spans.ts"
 
 const make = (url: string, more: Partial<OpenAi.OpenAiOptions> = {}) =>
   Effect.flatMap(
@@ -231,16 +231,7 @@ it.scopedLive("tells nobody the query of the address, which may have a signature
   Effect.gen(function* () {
     const { asked, faults, url } = yield* startOpenAi()
     const signed = `${url}/v1?sig=ab/cd-of-24-characters`
-    const spans: Array<Tracer.Span> = []
-    const native = yield* Effect.tracer
-    const tracer = Tracer.make({
-      context: native.context,
-      span: (...args) => {
-        const span = native.span(...args)
-        spans.push(span)
-        return span
-      }
-    })
+    const { spans, tracer } = yield* collected
     const { embedQuery, identity } = yield* make(signed)
     const use = Effect.withTracer(Effect.zipRight(identity, Effect.flip(embedQuery("moon"))), tracer)
     const reasons: Array<string> = []

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Tracer from "effect/Tracer"
 import * as SqliteClient from "../../src/Store/sqlite/client.ts"
+import { collected } from "../spans.ts"
 
 const open = SqliteClient.make(":memory:", false)
 
@@ -30,19 +30,14 @@ it.scoped("keeps more statements than it keeps prepared", () =>
 it.scoped("makes a span of a statement if somebody collects spans, within a transaction as well as without", () =>
   Effect.gen(function* () {
     const sql = yield* open
-    const names: Array<string> = []
-    const native = yield* Effect.tracer
-    const tracer = Tracer.make({
-      context: native.context,
-      span: (...args) => {
-        names.push(args[0])
-        return native.span(...args)
-      }
-    })
+    const { spans, tracer } = yield* collected
     const one = sql.unsafe("SELECT 1")
     yield* SqliteClient.transaction(sql, "BEGIN")(one)
-    assert.deepStrictEqual(names, [])
+    assert.deepStrictEqual(spans, [])
     yield* Effect.withTracer(Effect.zipRight(SqliteClient.transaction(sql, "BEGIN")(one), one), tracer)
-    assert.deepStrictEqual(names, ["sql.execute", "sql.execute"])
+    assert.deepStrictEqual(
+      spans.map(({ name }) => name),
+      ["sql.execute", "sql.execute"]
+    )
   })
 )

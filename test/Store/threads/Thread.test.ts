@@ -20,6 +20,7 @@ import * as Thread from "../../../src/Store/threads/Thread.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { ranking } from "../../ranked.ts"
+import { collected } from "../../spans.ts"
 
 const both = ranking({ keyword: "zebra", vector: Float32Array.of(1, 0, 0, 0), alpha: 0.4 })
 
@@ -124,16 +125,7 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
   it.scoped("spans of a thread stand under the call's", () =>
     Effect.gen(function* () {
       const filename = yield* file
-      const spans: Array<Tracer.Span> = []
-      const native = yield* Effect.tracer
-      const tracer = Tracer.make({
-        context: native.context,
-        span: (...args) => {
-          const span = native.span(...args)
-          spans.push(span)
-          return span
-        }
-      })
+      const { spans, tracer } = yield* collected
       const pooled = yield* Layer.build(Threaded.layerPooled({ filename, mode: "readonly", readers: 1 }))
       // Spans that nobody collects are not even made.
       const few = ofNames(Tracer.make({ context: tracer.context, span: tracer.span }), ["Store.vector"])
