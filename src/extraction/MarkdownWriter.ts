@@ -243,7 +243,7 @@ export class RowWriter {
     const repeats = new Set(second).size < second.length && filledIn(table[0]!) < second.length
     const grouped = repeats || headerOf(table) === undefined ? groupedHeaderOf(table) : undefined
     const header = grouped ?? headerOf(table)
-    const label = (at: number) => oneLine(header?.[at] ?? "").slice(0, longestLabel)
+    const label = (at: number) => oneLine(unmarked(header?.[at] ?? "")).slice(0, longestLabel)
     let isFirst = true
     this.write = ({ cells, place }) => {
       const said = cells.slice(0, widest).flatMap((cell, at) => {

@@ -1,6 +1,6 @@
 import { parse } from "csv-parse/sync"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
-import { MarkdownWriter, RowWriter } from "./MarkdownWriter.ts"
+import { lineMark, MarkdownWriter, RowWriter } from "./MarkdownWriter.ts"
 
 const delimiters = [",", ";", "\t", "|"]
 
@@ -53,8 +53,11 @@ const written = (text: string, delimiter: string, quote: string | false): Markdo
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
-    on_record: (cells: ReadonlyArray<string>, { empty_lines, lines }) => {
-      table.add({ cells, place: { line: before.lines + 1 + empty_lines - before.empty_lines } })
+    on_record: (record: ReadonlyArray<string>, { empty_lines, lines }) => {
+      const first = before.lines + 1 + empty_lines - before.empty_lines
+      let line = first
+      const cells = record.map((cell) => cell.replace(/\r\n|\n|\r/g, (end) => lineMark(++line) + end))
+      table.add({ cells, place: { line: first } })
       before = { empty_lines, lines }
       return null
     }

@@ -109,7 +109,11 @@ it.layer(layer)("documents", (it) => {
           table.content,
           "- Name: Ann; Note: first second third; City: Paris\n- Name: Bob; Note: one two; City: Rome"
         )
+        assert.strictEqual(cited(table, "third"), ":6")
+        assert.strictEqual(cited(table, "Paris"), ":6")
         assert.strictEqual(cited(table, "Bob"), ":9")
+        const header = document(yield* load("h.csv", strToU8('Name,"Note\nof it"\r\nAnn,"a\r\nb"\r\nBob,c\r\n')))
+        assert.strictEqual(header.content, "- Name: Ann; Note of it: a b\n- Name: Bob; Note of it: c")
         const gap = document(yield* load("b.csv", strToU8("a,b\r\nx,y\r\n\r\n\r\n\r\nzebra,w\r\n")))
         assert.strictEqual(cited(gap, "zebra"), ":6")
       })
