@@ -477,7 +477,7 @@ const make = (options: IndexOptions) => {
         Effect.gen(function* () {
           const known = yield* records.all(cluster)
           if (known.length === 0) return []
-          const { aggregations } = yield* cluster.search(known.map(({ documents }) => documents).join(","), {
+          const body = {
             size: 0,
             query: { term: { kind: "document" } },
             aggs: {
@@ -489,7 +489,8 @@ const make = (options: IndexOptions) => {
                 }
               }
             }
-          })
+          }
+          const [{ aggregations }] = yield* cluster.searches([{ index: known.map(({ documents }) => documents), body }])
           return (aggregations.origins.buckets as ReadonlyArray<Answer>).map(({ key }) => ({
             origin: key.origin as string,
             size: undefined,

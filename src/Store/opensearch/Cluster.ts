@@ -25,7 +25,8 @@ export interface IndexOptions extends ClusterOptions, Layout {
 }
 
 interface Asked {
-  readonly index: string
+  /** Many in a list: a path takes 4 KB. */
+  readonly index: string | ReadonlyArray<string>
   readonly body: Readonly<Record<string, unknown>>
   /** Counts terms over all shards first, so that scores are those of one shard. */
   readonly dfs?: boolean | undefined

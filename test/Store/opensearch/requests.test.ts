@@ -2,6 +2,8 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
+import { Examiner } from "../../../src/Store.ts"
+import * as OpenSearchExaminer from "../../../src/Store/OpenSearchExaminer.ts"
 import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
 import { names, passagesIndex, template } from "../../../src/Store/opensearch/mapping.ts"
 import { frequency, fromBytes, stored, toBytes, vectorFields } from "../../../src/Store/opensearch/sources.ts"
@@ -298,5 +300,52 @@ it.scoped("lets no step of a reindex wait until searches find its place", () =>
     assert.include(kept!.body, '"through":1')
     assert.include(kept!.path, "refresh=false")
     assert.lengthOf(more, 0)
+  })
+)
+
+it.scoped("asks for the documents of any number of collections, though a path takes 4 KB", () =>
+  Effect.gen(function* () {
+    const hits = Array.from({ length: 200 }, (_, n) => ({
+      _source: { record: { ...record, id: n + 1, name: `c${n + 1}` } }
+    }))
+    const found = {
+      _shards: { failed: 0 },
+      hits: { hits: [] },
+      aggregations: { known: { buckets: [] }, origins: { buckets: [] } }
+    }
+    const { asked, url } = yield* node((asked) => {
+      if (asked.path.length > 4096) return [400, { error: { type: "too_long_http_line_exception" } }]
+      if (asked.path.includes("-records/_search")) return [200, { _shards: { failed: 0 }, hits: { hits } }]
+      return asked.path.includes("_msearch") ? [200, { responses: [found] }] : answering(undefined)(asked)
+    })
+    const store = yield* built(OpenSearch.layer(options(url)))
+    const examiner = yield* Effect.provide(Examiner, OpenSearchExaminer.layer(options(url)))
+    assert.deepStrictEqual(yield* store.recent(5), [])
+    assert.deepStrictEqual(yield* store.metadataKeys([]), { unknown: [], known: [] })
+    assert.deepStrictEqual(yield* examiner.origins("", 5), [])
+    const searches = asked.filter(({ path }) => path.includes("_msearch"))
+    assert.lengthOf(searches, 3)
+    for (const { body } of searches) assert.include(body, '"clew-v1-c200-documents"')
+  })
+)
+
+it.scoped("leaves no index of a collection for which the cluster has no room", () =>
+  Effect.gen(function* () {
+    const full = {
+      type: "validation_exception",
+      reason: "this action would add [6] total shards [1000]/[1000] maximum shards open"
+    }
+    const { asked, url } = yield* node((asked) => {
+      if (asked.path.includes("c%3Anew")) return [200, { found: false }]
+      if (asked.path.includes("-records/_search")) return [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
+      return asked.method === "PUT" && asked.path.includes("passages")
+        ? [400, { error: full }]
+        : answering(undefined)(asked)
+    })
+    const store = yield* built(OpenSearch.layer(options(url)))
+    const { message } = yield* Effect.flip(store.createCollection(CollectionName.make("new"), embedder))
+    assert.include(message, "raise cluster.max_shards_per_node")
+    const gone = asked.flatMap(({ method, path }) => (method === "DELETE" ? [path] : []))
+    assert.deepStrictEqual(gone, ["/clew-v1-c2-documents", "/clew-v1-c2-passages-1"])
   })
 )
