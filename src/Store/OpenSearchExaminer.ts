@@ -9,14 +9,23 @@ import type { Reindexed, Unembedded } from "../model/Stored.ts"
 import { fail, mending, orFailed, orOk, someOf, warn, wrongly } from "./examine/findings.ts"
 import { type Answer, Failed } from "./opensearch/client.ts"
 import { type Cluster, type Counters, type IndexOptions, type Write, mostHits, open } from "./opensearch/Cluster.ts"
-import { headsWhere } from "./opensearch/documents.ts"
+import { headsByKey, headsWhere } from "./opensearch/documents.ts"
 import { reasonOf, typed } from "./opensearch/errors.ts"
 import * as files from "./opensearch/files.ts"
 import type { Query } from "./opensearch/filter.ts"
 import { format, template } from "./opensearch/mapping.ts"
 import * as records from "./opensearch/records.ts"
 import { rowsAfter, rowsWhere } from "./opensearch/rows.ts"
-import { fromBytes, headAsRead, headPlace, rewriting, rewritten, textOf } from "./opensearch/sources.ts"
+import {
+  type Head,
+  type StoredHead,
+  fromBytes,
+  headAsRead,
+  headPlace,
+  rewriting,
+  rewritten,
+  textOf
+} from "./opensearch/sources.ts"
 
 const many = (count: number, what: string, plural = `${what}s`): string => `${count} ${count === 1 ? what : plural}`
 
@@ -217,7 +226,7 @@ const orphansOf = Effect.fnUntraced(function* (
 ) {
   const unsound = new Set(broken.map(({ id }) => id))
   const now = yield* Clock.currentTimeMillis
-  const orphans: Array<number> = []
+  const orphans: Array<{ readonly gen: number; readonly key: string }> = []
   const only = new Set<string>()
   for (let after: object | undefined; ;) {
     const { aggregations } = yield* cluster.search(record.passages, {
@@ -244,7 +253,7 @@ const orphansOf = Effect.fnUntraced(function* (
       const head = heads[at]!._source
       if (head?.gen === key.gen) continue
       if (head === undefined || unsound.has(head.gen)) only.add(key.name)
-      else orphans.push(key.gen)
+      else orphans.push(key)
     }
     after = aggregations.gens.after_key
     if (after === undefined) return { orphans, only: [...only] }
@@ -357,6 +366,18 @@ const make = (options: IndexOptions) => {
       })
     )
 
+  /** Writes heads anew that are still as they were read, so that nobody else writes over what was read before. */
+  const rewrite = (
+    cluster: Cluster,
+    record: records.CollectionRecord,
+    heads: ReadonlyArray<StoredHead>,
+    to = (head: Head): Head => head
+  ) =>
+    cluster.bulk(
+      heads.map((stored): Write => ({ action: { index: headAsRead(record, stored) }, source: to(stored.head) })),
+      { refresh: "true" }
+    )
+
   /** Makes the next `index` replace documents, and read their files: what is stored has no fingerprint that a file has. */
   const replace = Effect.fnUntraced(function* (
     cluster: Cluster,
@@ -367,13 +388,11 @@ const make = (options: IndexOptions) => {
     for (const some of Arr.chunksOf(broken, pageHeads)) {
       const gens = some.map(({ id }) => id)
       const heads = yield* headsWhere(cluster, record, { terms: { gen: gens } }, { size: pageHeads })
-      yield* cluster.bulk(
-        heads.map((stored): Write => ({
-          action: { index: headAsRead(record, stored) },
-          source: { ...stored.head, fingerprint: "", own: { ...stored.head.own, fingerprint: "" } }
-        })),
-        { refresh: "true" }
-      )
+      yield* rewrite(cluster, record, heads, (head) => ({
+        ...head,
+        fingerprint: "",
+        own: { ...head.own, fingerprint: "" }
+      }))
       yield* files.doubt(cluster, record, [...new Set(heads.flatMap(({ head }) => head.own.origin ?? []))])
       sourceless.push(
         ...heads.flatMap(({ head: { own } }) => (own.origin === undefined ? [own.source ?? own.docId] : []))
@@ -398,9 +417,19 @@ const make = (options: IndexOptions) => {
       yield* files.doubt(cluster, record, lacking)
       again += broken.length + lacking.length
       const { orphans } = yield* orphansOf(cluster, record, broken)
-      for (const gens of Arr.chunksOf(orphans, pageHeads)) {
+      for (const some of Arr.chunksOf(orphans, pageHeads)) {
+        // A process that stood still before it wrote one of these heads finds it changed, and stores its passages again.
+        yield* rewrite(
+          cluster,
+          record,
+          yield* headsByKey(
+            cluster,
+            record,
+            some.map(({ key }) => key)
+          )
+        )
         const answer = yield* cluster.send("POST", `/${record.passages}/_delete_by_query`, {
-          body: { query: { terms: { gen: gens } } },
+          body: { query: { terms: { gen: some.map(({ gen }) => gen) } } },
           query: { conflicts: "proceed", refresh: true }
         })
         passages += answer.deleted

@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -83,6 +84,41 @@ for (const before of [0, 1, 2, 3]) {
     })
   )
 }
+
+it.scoped("a process that stood still while doctor --fix swept stores its document whole when it goes on", () =>
+  Effect.gen(function* () {
+    const { given, store } = yield* index
+    yield* store.put(name, [document("old one", { docId, source: "s" })])
+    const cluster = yield* open(given)
+    const [reached, goesOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    let writes = 0
+    const slow: Cluster = {
+      ...cluster,
+      // Its passages are there, its head not yet.
+      bulk: (...args) =>
+        Effect.suspend(() => {
+          const stops = args[0].length > 0 && writes++ === 2
+          const before = stops
+            ? Effect.zipRight(Deferred.succeed(reached, undefined), Deferred.await(goesOn))
+            : Effect.void
+          return Effect.zipRight(before, cluster.bulk(...args))
+        })
+    }
+    const put = yield* Effect.fork(make(slow).put(name, [document("new one\nnew two", { docId, source: "s" })]))
+    yield* Deferred.await(reached)
+    yield* TestClock.adjust("1 hour")
+    const { bad, examiner } = yield* examined(given)
+    assert.deepStrictEqual(
+      bad.map((finding) => finding.name),
+      ["orphans"]
+    )
+    yield* examiner.mend(bad.flatMap(({ cure }) => (cure === undefined ? [] : [cure])))
+    yield* Deferred.succeed(goesOn, undefined)
+    yield* Fiber.join(put)
+    assert.strictEqual((yield* store.get(name, docId)).content, "new one\nnew two")
+    assert.deepStrictEqual(yield* textsOf(store, "one two"), ["new one", "new two"])
+  })
+)
 
 it.scopedLive(
   "of two writers of one document the later one stays, whole, and both are told",
