@@ -80,7 +80,9 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
   const found = yield* send("GET", `/${names.pattern}`, { query: { expand_wildcards: "all" } })
   const expected = template(options.prefix, options).template.mappings.properties
   const owned = new Set([names.records, ...known.flatMap(records.indexesOf)])
-  const all = Object.entries(found) as ReadonlyArray<[string, Answer]>
+  const all = (Object.entries(found) as ReadonlyArray<[string, Answer]>).filter(
+    ([name]) => name === names.records || names.collectionOf(name) > 0
+  )
   const withVectors = new Set(known.map(({ passages }) => passages))
   const changed = all.filter(
     ([name, { mappings }]) =>

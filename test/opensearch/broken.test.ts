@@ -269,3 +269,26 @@ it.scopedLive("an index that was restored under another prefix is another index,
     assert.deepStrictEqual((yield* examined(given)).bad, [])
   })
 )
+
+it.scoped("indexes of others whose names only begin as Clew's are not read, examined or deleted", () =>
+  Effect.gen(function* () {
+    const { given } = yield* index
+    const own = `/${given.prefix}-v1`
+    const others = [`${own}-orders`, `${own}-c1-passages-1-before`]
+    yield* Effect.promise(async () => {
+      const settings = { number_of_replicas: 0 }
+      await ask("PUT", others[0]!, { settings, mappings: { properties: { id: { type: "keyword" } } } })
+      await ask("PUT", `${own}-c1-passages-1/_settings`, { "index.blocks.write": true })
+      await ask("POST", `${own}-c1-passages-1/_clone${others[1]!}`, { settings: { "index.number_of_replicas": 0 } })
+      await ask("PUT", `${own}-c1-passages-1/_settings`, { "index.blocks.write": null })
+    })
+    const store = yield* Effect.provide(whole, yield* Layer.build(Layer.fresh(OpenSearch.layer(given))))
+    yield* store.put(name, [document("one two", { docId })])
+    assert.deepStrictEqual(yield* textsOf(store, "one"), ["one two"])
+    const { bad, examiner } = yield* examined(given)
+    assert.deepStrictEqual(bad, [])
+    yield* examiner.mend([{ _tag: "Rows" }])
+    const there = yield* Effect.promise(() => ask("GET", `${others.join(",").replaceAll(",/", ",")}`))
+    assert.lengthOf(Object.keys(there), 2)
+  })
+)
