@@ -56,20 +56,28 @@ const differing = (expected: Answer, found: Answer): ReadonlyArray<string> =>
     )
   )
 
-/** Indexes of no collection: those that have documents, whose record is lost, and those that a drop has left. */
+/** What a process that still runs may have stored without a head or a record of it yet. */
+const youngMs = 600_000
+
+/**
+ * Indexes of no collection: those that have documents, whose record is lost, and those that a drop has left; without young
+ * ones, whose record a process may be about to write.
+ */
 const unowned = Effect.fnUntraced(function* (
   { names, send }: Cluster,
   known: ReadonlyArray<records.CollectionRecord>,
-  there: ReadonlyArray<string>
+  there: Readonly<Record<string, Answer>>
 ) {
   const owned = new Set([names.records, ...known.flatMap(records.indexesOf)])
-  const strangers = there.filter((name) => names.collectionOf(name) > 0 && !owned.has(name))
+  const strangers = Object.keys(there).filter((name) => names.collectionOf(name) > 0 && !owned.has(name))
   const { indices } = yield* send("GET", `/${names.pattern}/_stats/docs`)
   const withDocuments = strangers.filter(
     (name) => name.endsWith("-documents") && indices[name]?.primaries.docs.count !== 0
   )
   const lost = new Set(withDocuments.map(names.collectionOf))
-  return Arr.partition(strangers, (name) => !lost.has(names.collectionOf(name)))
+  const oldest = (yield* Clock.currentTimeMillis) - youngMs
+  const [withLost, left] = Arr.partition(strangers, (name) => !lost.has(names.collectionOf(name)))
+  return [withLost, left.filter((name) => Number(there[name].settings.index.creation_date) < oldest)] as const
 })
 
 /** The template and each index: its mapping, and whether it takes writes. */
@@ -99,7 +107,7 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
     return interval === "1s" ? [] : [`${name} (${interval})`]
   })
   const missing = [...owned].filter((name) => found[name] === undefined)
-  const [lost, left] = yield* unowned(cluster, known, Object.keys(found))
+  const [lost, left] = yield* unowned(cluster, known, found)
   return [
     current
       ? ok("template", `the template ${names.template} is of this version (${format})`)
@@ -151,16 +159,13 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
       : [
           warn(
             "leftovers",
-            `${someOf(left)} belongs to no collection: what was dropped while a process was killed, or is being made`,
+            `${someOf(left)} belongs to no collection: what was dropped while a process was killed`,
             "`clew doctor --fix` deletes it",
             mending
           )
         ])
   ]
 })
-
-/** What a put that still runs may have stored without a head yet. */
-const youngMs = 600_000
 
 const pageHeads = 1000
 
@@ -438,7 +443,7 @@ const make = (options: IndexOptions) => {
       }
     }
     const there = yield* cluster.send("GET", `/${cluster.names.pattern}`)
-    const [, left] = yield* unowned(cluster, known, Object.keys(there))
+    const [, left] = yield* unowned(cluster, known, there)
     for (const name of left) yield* cluster.send("DELETE", `/${name}`, { allow: [404] })
     yield* records.take(cluster, {})
     return [

@@ -120,6 +120,34 @@ it.scoped("a process that stood still while doctor --fix swept stores its docume
   })
 )
 
+it.scopedLive("a collection that is made while doctor --fix sweeps has its indexes", () =>
+  Effect.gen(function* () {
+    const { given } = yield* index
+    const cluster = yield* open(given)
+    const [reached, goesOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const slow: Cluster = {
+      ...cluster,
+      // Its indexes are there, its record not yet.
+      send: (method, path, body) => {
+        const sent = cluster.send(method, path, body)
+        if (!path.includes("/_create/")) return sent
+        return Effect.zipRight(Deferred.succeed(reached, undefined), Effect.zipRight(Deferred.await(goesOn), sent))
+      }
+    }
+    const made = CollectionName.make("made")
+    const store = make(slow)
+    const creating = yield* Effect.fork(store.createCollection(made, embedder))
+    yield* Deferred.await(reached)
+    const { bad, examiner } = yield* examined(given)
+    assert.deepStrictEqual(bad, [])
+    yield* examiner.mend([{ _tag: "Rows" }])
+    yield* Deferred.succeed(goesOn, undefined)
+    yield* Fiber.join(creating)
+    yield* store.put(made, [document("one two", { docId })])
+    assert.strictEqual((yield* store.get(made, docId)).content, "one two")
+  })
+)
+
 it.scopedLive(
   "of two writers of one document the later one stays, whole, and both are told",
   () =>
