@@ -53,6 +53,9 @@ export const reasonOf = ({ kind, reason, status }: Failed): string | undefined =
   if (/Result window is too large/.test(reason)) {
     return `index.max_result_window is lower than Clew needs (${said}); set it to null on all its indexes`
   }
+  if (/^invalid_(?:alias|index)_name_exception$/.test(kind)) {
+    return `another program uses a name of Clew's (${said}); rename what it has, or set another store.index_prefix`
+  }
   if (/have the same priority/.test(reason)) {
     return `another index template has the patterns and the priority of Clew's (${said}); give that one another priority`
   }

@@ -138,6 +138,12 @@ const faults: ReadonlyArray<readonly [status: number, type: string, reason: stri
     "failed to create query: Determinizing automaton with 6000 states",
     "use fewer * and ?"
   ],
+  [
+    400,
+    "invalid_alias_name_exception",
+    "Invalid alias name [clew-c1], an index exists with the same name as the alias",
+    "set another store.index_prefix"
+  ],
   [400, "mapper_parsing_exception", "failed to parse field [id]", "another mapping than Clew gave it"],
   [
     400,
