@@ -9,14 +9,23 @@ import type { Reindexed, Unembedded } from "../model/Stored.ts"
 import { fail, mending, orFailed, orOk, someOf, warn, wrongly } from "./examine/findings.ts"
 import { type Answer, Failed } from "./opensearch/client.ts"
 import { type Cluster, type Counters, type IndexOptions, type Write, mostHits, open } from "./opensearch/Cluster.ts"
-import { headsWhere } from "./opensearch/documents.ts"
+import { headsByKey, headsWhere } from "./opensearch/documents.ts"
 import { reasonOf, typed } from "./opensearch/errors.ts"
 import * as files from "./opensearch/files.ts"
 import type { Query } from "./opensearch/filter.ts"
 import { format, template } from "./opensearch/mapping.ts"
 import * as records from "./opensearch/records.ts"
 import { rowsAfter, rowsWhere } from "./opensearch/rows.ts"
-import { fromBytes, headAsRead, headPlace, rewriting, rewritten, textOf } from "./opensearch/sources.ts"
+import {
+  type Head,
+  type StoredHead,
+  fromBytes,
+  headAsRead,
+  headPlace,
+  rewriting,
+  rewritten,
+  textOf
+} from "./opensearch/sources.ts"
 
 const many = (count: number, what: string, plural = `${what}s`): string => `${count} ${count === 1 ? what : plural}`
 
@@ -47,20 +56,28 @@ const differing = (expected: Answer, found: Answer): ReadonlyArray<string> =>
     )
   )
 
-/** Indexes of no collection: those that have documents, whose record is lost, and those that a drop has left. */
+/** What a process that still runs may have stored without a head or a record of it yet. */
+const youngMs = 600_000
+
+/**
+ * Indexes of no collection: those that have documents, whose record is lost, and those that a drop has left; without young
+ * ones, whose record a process may be about to write.
+ */
 const unowned = Effect.fnUntraced(function* (
   { names, send }: Cluster,
   known: ReadonlyArray<records.CollectionRecord>,
-  there: ReadonlyArray<string>
+  there: Readonly<Record<string, Answer>>
 ) {
   const owned = new Set([names.records, ...known.flatMap(records.indexesOf)])
-  const strangers = there.filter((name) => names.collectionOf(name) > 0 && !owned.has(name))
+  const strangers = Object.keys(there).filter((name) => names.collectionOf(name) > 0 && !owned.has(name))
   const { indices } = yield* send("GET", `/${names.pattern}/_stats/docs`)
   const withDocuments = strangers.filter(
     (name) => name.endsWith("-documents") && indices[name]?.primaries.docs.count !== 0
   )
   const lost = new Set(withDocuments.map(names.collectionOf))
-  return Arr.partition(strangers, (name) => !lost.has(names.collectionOf(name)))
+  const oldest = (yield* Clock.currentTimeMillis) - youngMs
+  const [withLost, left] = Arr.partition(strangers, (name) => !lost.has(names.collectionOf(name)))
+  return [withLost, left.filter((name) => Number(there[name].settings.index.creation_date) < oldest)] as const
 })
 
 /** The template and each index: its mapping, and whether it takes writes. */
@@ -71,7 +88,9 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
   const found = yield* send("GET", `/${names.pattern}`, { query: { expand_wildcards: "all" } })
   const expected = template(options.prefix, options).template.mappings.properties
   const owned = new Set([names.records, ...known.flatMap(records.indexesOf)])
-  const all = Object.entries(found) as ReadonlyArray<[string, Answer]>
+  const all = (Object.entries(found) as ReadonlyArray<[string, Answer]>).filter(
+    ([name]) => name === names.records || names.collectionOf(name) > 0
+  )
   const withVectors = new Set(known.map(({ passages }) => passages))
   const changed = all.filter(
     ([name, { mappings }]) =>
@@ -88,7 +107,7 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
     return interval === "1s" ? [] : [`${name} (${interval})`]
   })
   const missing = [...owned].filter((name) => found[name] === undefined)
-  const [lost, left] = yield* unowned(cluster, known, Object.keys(found))
+  const [lost, left] = yield* unowned(cluster, known, found)
   return [
     current
       ? ok("template", `the template ${names.template} is of this version (${format})`)
@@ -140,16 +159,13 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
       : [
           warn(
             "leftovers",
-            `${someOf(left)} belongs to no collection: what was dropped while a process was killed, or is being made`,
+            `${someOf(left)} belongs to no collection: what was dropped while a process was killed`,
             "`clew doctor --fix` deletes it",
             mending
           )
         ])
   ]
 })
-
-/** What a put that still runs may have stored without a head yet. */
-const youngMs = 600_000
 
 const pageHeads = 1000
 
@@ -217,7 +233,7 @@ const orphansOf = Effect.fnUntraced(function* (
 ) {
   const unsound = new Set(broken.map(({ id }) => id))
   const now = yield* Clock.currentTimeMillis
-  const orphans: Array<number> = []
+  const orphans: Array<{ readonly gen: number; readonly key: string }> = []
   const only = new Set<string>()
   for (let after: object | undefined; ;) {
     const { aggregations } = yield* cluster.search(record.passages, {
@@ -244,7 +260,7 @@ const orphansOf = Effect.fnUntraced(function* (
       const head = heads[at]!._source
       if (head?.gen === key.gen) continue
       if (head === undefined || unsound.has(head.gen)) only.add(key.name)
-      else orphans.push(key.gen)
+      else orphans.push(key)
     }
     after = aggregations.gens.after_key
     if (after === undefined) return { orphans, only: [...only] }
@@ -357,6 +373,18 @@ const make = (options: IndexOptions) => {
       })
     )
 
+  /** Writes heads anew that are still as they were read, so that nobody else writes over what was read before. */
+  const rewrite = (
+    cluster: Cluster,
+    record: records.CollectionRecord,
+    heads: ReadonlyArray<StoredHead>,
+    to = (head: Head): Head => head
+  ) =>
+    cluster.bulk(
+      heads.map((stored): Write => ({ action: { index: headAsRead(record, stored) }, source: to(stored.head) })),
+      { refresh: "true" }
+    )
+
   /** Makes the next `index` replace documents, and read their files: what is stored has no fingerprint that a file has. */
   const replace = Effect.fnUntraced(function* (
     cluster: Cluster,
@@ -367,13 +395,11 @@ const make = (options: IndexOptions) => {
     for (const some of Arr.chunksOf(broken, pageHeads)) {
       const gens = some.map(({ id }) => id)
       const heads = yield* headsWhere(cluster, record, { terms: { gen: gens } }, { size: pageHeads })
-      yield* cluster.bulk(
-        heads.map((stored): Write => ({
-          action: { index: headAsRead(record, stored) },
-          source: { ...stored.head, fingerprint: "", own: { ...stored.head.own, fingerprint: "" } }
-        })),
-        { refresh: "true" }
-      )
+      yield* rewrite(cluster, record, heads, (head) => ({
+        ...head,
+        fingerprint: "",
+        own: { ...head.own, fingerprint: "" }
+      }))
       yield* files.doubt(cluster, record, [...new Set(heads.flatMap(({ head }) => head.own.origin ?? []))])
       sourceless.push(
         ...heads.flatMap(({ head: { own } }) => (own.origin === undefined ? [own.source ?? own.docId] : []))
@@ -398,16 +424,26 @@ const make = (options: IndexOptions) => {
       yield* files.doubt(cluster, record, lacking)
       again += broken.length + lacking.length
       const { orphans } = yield* orphansOf(cluster, record, broken)
-      for (const gens of Arr.chunksOf(orphans, pageHeads)) {
+      for (const some of Arr.chunksOf(orphans, pageHeads)) {
+        // A process that stood still before it wrote one of these heads finds it changed, and stores its passages again.
+        yield* rewrite(
+          cluster,
+          record,
+          yield* headsByKey(
+            cluster,
+            record,
+            some.map(({ key }) => key)
+          )
+        )
         const answer = yield* cluster.send("POST", `/${record.passages}/_delete_by_query`, {
-          body: { query: { terms: { gen: gens } } },
+          body: { query: { terms: { gen: some.map(({ gen }) => gen) } } },
           query: { conflicts: "proceed", refresh: true }
         })
         passages += answer.deleted
       }
     }
     const there = yield* cluster.send("GET", `/${cluster.names.pattern}`)
-    const [, left] = yield* unowned(cluster, known, Object.keys(there))
+    const [, left] = yield* unowned(cluster, known, there)
     for (const name of left) yield* cluster.send("DELETE", `/${name}`, { allow: [404] })
     yield* records.take(cluster, {})
     return [
@@ -477,7 +513,7 @@ const make = (options: IndexOptions) => {
         Effect.gen(function* () {
           const known = yield* records.all(cluster)
           if (known.length === 0) return []
-          const { aggregations } = yield* cluster.search(known.map(({ documents }) => documents).join(","), {
+          const body = {
             size: 0,
             query: { term: { kind: "document" } },
             aggs: {
@@ -489,7 +525,8 @@ const make = (options: IndexOptions) => {
                 }
               }
             }
-          })
+          }
+          const [{ aggregations }] = yield* cluster.searches([{ index: known.map(({ documents }) => documents), body }])
           return (aggregations.origins.buckets as ReadonlyArray<Answer>).map(({ key }) => ({
             origin: key.origin as string,
             size: undefined,

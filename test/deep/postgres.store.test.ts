@@ -302,6 +302,25 @@ if (hasPostgres) {
     })
   )
 
+  it.scopedLive("sees what the writer before it wrote, whatever the user's default_transaction_isolation is", () =>
+    Effect.gen(function* () {
+      const running = yield* shared
+      const setting = encodeURIComponent("-c default_transaction_isolation=repeatable\\ read")
+      const url = `${running.url}${running.url.includes("?") ? "&" : "?"}options=${setting}`
+      const options = { ...fresh(running), url: Redacted.make(url) }
+      const stores = [yield* opened(options), yield* opened(options)]
+      for (let n = 0; n < 5; n++) {
+        const name = CollectionName.make(`c${n}`)
+        const made = yield* Effect.all(
+          stores.map((store) => Effect.either(store.createCollection(name, embedder))),
+          { concurrency: 2 }
+        )
+        const refused = made.flatMap((one) => (one._tag === "Left" ? [one.left._tag] : []))
+        assert.deepStrictEqual(refused, ["CollectionExists"])
+      }
+    })
+  )
+
   it.scopedLive("takes a database whose name has signs that are encoded in an address", () =>
     Effect.gen(function* () {
       const running = yield* shared

@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -83,6 +84,69 @@ for (const before of [0, 1, 2, 3]) {
     })
   )
 }
+
+it.scoped("a process that stood still while doctor --fix swept stores its document whole when it goes on", () =>
+  Effect.gen(function* () {
+    const { given, store } = yield* index
+    yield* store.put(name, [document("old one", { docId, source: "s" })])
+    const cluster = yield* open(given)
+    const [reached, goesOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    let writes = 0
+    const slow: Cluster = {
+      ...cluster,
+      // Its passages are there, its head not yet.
+      bulk: (...args) =>
+        Effect.suspend(() => {
+          const stops = args[0].length > 0 && writes++ === 2
+          const before = stops
+            ? Effect.zipRight(Deferred.succeed(reached, undefined), Deferred.await(goesOn))
+            : Effect.void
+          return Effect.zipRight(before, cluster.bulk(...args))
+        })
+    }
+    const put = yield* Effect.fork(make(slow).put(name, [document("new one\nnew two", { docId, source: "s" })]))
+    yield* Deferred.await(reached)
+    yield* TestClock.adjust("1 hour")
+    const { bad, examiner } = yield* examined(given)
+    assert.deepStrictEqual(
+      bad.map((finding) => finding.name),
+      ["orphans"]
+    )
+    yield* examiner.mend(bad.flatMap(({ cure }) => (cure === undefined ? [] : [cure])))
+    yield* Deferred.succeed(goesOn, undefined)
+    yield* Fiber.join(put)
+    assert.strictEqual((yield* store.get(name, docId)).content, "new one\nnew two")
+    assert.deepStrictEqual(yield* textsOf(store, "one two"), ["new one", "new two"])
+  })
+)
+
+it.scopedLive("a collection that is made while doctor --fix sweeps has its indexes", () =>
+  Effect.gen(function* () {
+    const { given } = yield* index
+    const cluster = yield* open(given)
+    const [reached, goesOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const slow: Cluster = {
+      ...cluster,
+      // Its indexes are there, its record not yet.
+      send: (method, path, body) => {
+        const sent = cluster.send(method, path, body)
+        if (!path.includes("/_create/")) return sent
+        return Effect.zipRight(Deferred.succeed(reached, undefined), Effect.zipRight(Deferred.await(goesOn), sent))
+      }
+    }
+    const made = CollectionName.make("made")
+    const store = make(slow)
+    const creating = yield* Effect.fork(store.createCollection(made, embedder))
+    yield* Deferred.await(reached)
+    const { bad, examiner } = yield* examined(given)
+    assert.deepStrictEqual(bad, [])
+    yield* examiner.mend([{ _tag: "Rows" }])
+    yield* Deferred.succeed(goesOn, undefined)
+    yield* Fiber.join(creating)
+    yield* store.put(made, [document("one two", { docId })])
+    assert.strictEqual((yield* store.get(made, docId)).content, "one two")
+  })
+)
 
 it.scopedLive(
   "of two writers of one document the later one stays, whole, and both are told",
@@ -231,5 +295,28 @@ it.scopedLive("an index that was restored under another prefix is another index,
     yield* copy.dropCollection(name)
     assert.deepStrictEqual(yield* textsOf(store, "tide moon"), ["tide"])
     assert.deepStrictEqual((yield* examined(given)).bad, [])
+  })
+)
+
+it.scoped("indexes of others whose names only begin as Clew's are not read, examined or deleted", () =>
+  Effect.gen(function* () {
+    const { given } = yield* index
+    const own = `/${given.prefix}-v1`
+    const others = [`${own}-orders`, `${own}-c1-passages-1-before`]
+    yield* Effect.promise(async () => {
+      const settings = { number_of_replicas: 0 }
+      await ask("PUT", others[0]!, { settings, mappings: { properties: { id: { type: "keyword" } } } })
+      await ask("PUT", `${own}-c1-passages-1/_settings`, { "index.blocks.write": true })
+      await ask("POST", `${own}-c1-passages-1/_clone${others[1]!}`, { settings: { "index.number_of_replicas": 0 } })
+      await ask("PUT", `${own}-c1-passages-1/_settings`, { "index.blocks.write": null })
+    })
+    const store = yield* Effect.provide(whole, yield* Layer.build(Layer.fresh(OpenSearch.layer(given))))
+    yield* store.put(name, [document("one two", { docId })])
+    assert.deepStrictEqual(yield* textsOf(store, "one"), ["one two"])
+    const { bad, examiner } = yield* examined(given)
+    assert.deepStrictEqual(bad, [])
+    yield* examiner.mend([{ _tag: "Rows" }])
+    const there = yield* Effect.promise(() => ask("GET", `${others.join(",").replaceAll(",/", ",")}`))
+    assert.lengthOf(Object.keys(there), 2)
   })
 )

@@ -25,7 +25,8 @@ export interface IndexOptions extends ClusterOptions, Layout {
 }
 
 interface Asked {
-  readonly index: string
+  /** Many in a list: a path takes 4 KB. */
+  readonly index: string | ReadonlyArray<string>
   readonly body: Readonly<Record<string, unknown>>
   /** Counts terms over all shards first, so that scores are those of one shard. */
   readonly dfs?: boolean | undefined
@@ -237,14 +238,14 @@ export const makeIndex = ({ options, send }: Pick<Cluster, "options" | "send">, 
     () => Effect.void
   )
 
-/** The names of an index's indexes, open or closed. */
-const indexesThere = ({ send }: Requests, { pattern }: ReturnType<typeof names>) =>
+/** The names of an index's indexes, open or closed; other programs may have some whose names begin so. */
+const indexesThere = ({ send }: Requests, { collectionOf, pattern, records }: ReturnType<typeof names>) =>
   Effect.map(
     send("GET", `/${pattern}`, {
       allow: [404],
       query: { expand_wildcards: "all", filter_path: "*.settings.index.uuid" }
     }),
-    Object.keys
+    (found) => Object.keys(found).filter((name) => name === records || collectionOf(name) > 0)
   )
 
 /** For how long what was read of the highest numbers holds. */
@@ -267,11 +268,16 @@ const highestOf = ({ refreshed, ...client }: Omit<Cluster, "highest">): Cluster[
     const there = yield* indexesThere(client, client.names)
     yield* refreshed(client.names.pattern)
     const aggs = Object.fromEntries(["gen", "id", "run", "seen_run"].map((field) => [field, { max: { field } }]))
-    const { aggregations } = yield* client.send("POST", `/${client.names.pattern}/_search`, {
-      body: { size: 0, aggs },
-      // Where there are counters, a collection on a lost node does not keep others from being written to.
-      query: { allow_partial_search_results: isSound }
-    })
+    // Where there are counters, a collection on a lost node does not keep others from being written to.
+    const header = {
+      index: [client.names.records, ...there],
+      ignore_unavailable: true,
+      allow_partial_search_results: isSound
+    }
+    const [{ aggregations }] = (yield* client.send("POST", "/_msearch", {
+      lines: [JSON.stringify(header), JSON.stringify({ size: 0, aggs })],
+      fault: ({ responses }) => among(responses, ({ error, status }) => error && refused(status, error))
+    })).responses
     const most = (...fields: ReadonlyArray<string>) =>
       Math.max(0, ...fields.map((field) => aggregations?.[field].value ?? 0))
     const found: Counters = {

@@ -31,15 +31,19 @@ import {
   toPassageSource
 } from "./sources.ts"
 
-/** The heads of documents with these ids, as they are now. */
-export const headsOf = Effect.fnUntraced(function* (
+/** The heads of documents with these keys, as they are now. */
+export const headsByKey = Effect.fnUntraced(function* (
   { get }: Cluster,
   record: Pick<CollectionRecord, "documents">,
-  docIds: ReadonlyArray<string>
+  keys: ReadonlyArray<string>
 ) {
-  const found = yield* get(docIds.map((id) => headPlace(record, keyOf(id))))
+  const found = yield* get(keys.map((key) => headPlace(record, key)))
   return found.flatMap((answer) => storedHead(answer) ?? [])
 })
+
+/** The heads of documents with these ids, as they are now. */
+export const headsOf = (cluster: Cluster, record: Pick<CollectionRecord, "documents">, docIds: ReadonlyArray<string>) =>
+  headsByKey(cluster, record, docIds.map(keyOf))
 
 /** The documents that have these sources now. */
 const sourced = Effect.fnUntraced(function* (

@@ -27,15 +27,23 @@ export const reasonOf = ({ kind, reason, status }: Failed): string | undefined =
       : `no node can be reached (${kind}); see store.urls, whether it needs https://, and whether the cluster runs`
   }
   if (status === 401) return "it refuses the user or the password; see store.username and CLEW_STORE_PASSWORD"
-  if (kind === "cluster_block_exception") {
+  if (/^(?:cluster|index_create)_block_exception$/.test(kind)) {
     if (/flood-stage/.test(reason)) {
       return "a disk of the cluster is nearly full (flood-stage watermark), so that it refuses writes; free space or add a node"
     }
-    if (/read-only|FORBIDDEN|write/.test(reason)) {
-      const [, block = "*"] = /index ([a-z-]+) \(api\)/.exec(reason) ?? []
-      return `an index is blocked (${said}); remove the block index.blocks.${block.replace("-", "_")}`
+    const [, blocked, block] = /\b(index|cluster) ([a-z][a-z /-]*?)(?: blocked)? \(api\)/.exec(reason) ?? []
+    if (block === undefined) {
+      return reason.includes("FORBIDDEN")
+        ? `an index is blocked (${said})`
+        : `the cluster has no manager, or is starting (${said})`
     }
-    return `the cluster has no manager, or is starting (${said})`
+    const setting = `${blocked}.blocks.${block.replace(/\W+/g, "_")}`
+    return setting === "cluster.blocks.create_index"
+      ? "it makes no more indexes: free space on its disks, or add a node, then set cluster.blocks.create_index to null"
+      : `${blocked === "index" ? "an index" : "the whole cluster"} is blocked (${said}); remove the block ${setting}`
+  }
+  if (/maximum shards open/.test(reason)) {
+    return `its nodes have as many shards as they may (${said}); drop collections, lower store.shards or store.replicas, or raise cluster.max_shards_per_node`
   }
   if (status === 403) return `the user may not do this (${said}); docs/opensearch.md lists the rights that Clew needs`
   if (status === 429) return `it is overloaded (${kind}); try again, or add nodes`
@@ -45,10 +53,13 @@ export const reasonOf = ({ kind, reason, status }: Failed): string | undefined =
   if (/Result window is too large/.test(reason)) {
     return `index.max_result_window is lower than Clew needs (${said}); set it to null on all its indexes`
   }
+  if (/^invalid_(?:alias|index)_name_exception$/.test(kind)) {
+    return `another program uses a name of Clew's (${said}); rename what it has, or set another store.index_prefix`
+  }
   if (/have the same priority/.test(reason)) {
     return `another index template has the patterns and the priority of Clew's (${said}); give that one another priority`
   }
-  if (kind === "index_closed_exception") return `the index ${said} is closed; open it: POST ${said}/_open`
+  if (kind === "index_closed_exception") return `the index ${said} is closed; open it: POST /${said}/_open`
   if (kind === "index_not_found_exception") return `an index is gone (${said}); restore a snapshot of it`
   if (/mapper_parsing|strict_dynamic|mapping/.test(kind) || /mapper|mapping|fielddata|not knn_vector/i.test(reason)) {
     return `an index has another mapping than Clew gave it (${said}); \`clew doctor\` names it, and \`clew export | clew import\` into another prefix makes it anew`

@@ -10,8 +10,9 @@ export const names = (prefix: string) => {
     records: `${versioned}-records`,
     documents: (collection: number) => `${versioned}-c${collection}-documents`,
     passages: (collection: number, generation: number) => `${versioned}-c${collection}-passages-${generation}`,
-    /** The number of the collection of an index; 0: it is of none. */
-    collectionOf: (index: string) => Number(/^c(\d+)-/.exec(index.slice(versioned.length + 1))?.[1] ?? 0),
+    /** The number of the collection of an index; 0: it is of none, as one of another program whose name only begins so. */
+    collectionOf: (index: string) =>
+      Number(/^c(\d+)-(?:documents|passages-\d+)$/.exec(index.slice(versioned.length + 1))?.[1] ?? 0),
     /** An alias of the passages that are searched, for people. */
     alias: (collection: number) => `${prefix}-c${collection}`
   }

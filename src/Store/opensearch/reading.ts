@@ -116,17 +116,14 @@ export const page = Effect.fnUntraced(function* (cluster: Cluster, record: Colle
 
 /** The documents of all collections that were added or changed last. */
 export const recent = Effect.fnUntraced(function* (
-  { search }: Cluster,
+  { searches }: Cluster,
   records: ReadonlyArray<CollectionRecord>,
   limit: number
 ) {
   if (records.length === 0) return []
   const names = new Map(records.map(({ documents, name }) => [documents, name]))
-  const { hits } = yield* search([...names.keys()].join(","), {
-    size: Math.min(limit, mostHits),
-    query: isHead,
-    sort: [{ gen: "desc" }]
-  })
+  const body = { size: Math.min(limit, mostHits), query: isHead, sort: [{ gen: "desc" }] }
+  const [{ hits }] = yield* searches([{ index: [...names.keys()], body }])
   return (hits.hits as ReadonlyArray<Answer>).map(({ _index, _source }): RecentDocument => ({
     collection: names.get(_index)!,
     ...toSummary(rowOf(_source))
@@ -168,13 +165,12 @@ const mostKnown = 100
 
 /** Which of the keys no document has, and if there are any, the first keys that documents do have. */
 export const metadataKeys = Effect.fnUntraced(function* (
-  { search }: Cluster,
+  { searches }: Cluster,
   records: ReadonlyArray<CollectionRecord>,
   keys: ReadonlyArray<string>
 ) {
   if (records.length === 0) return { unknown: keys, known: [] }
-  const indexes = records.map(({ documents }) => documents).join(",")
-  const { aggregations } = yield* search(indexes, {
+  const body = {
     size: 0,
     aggs: {
       known: { terms: { field: "keys", size: mostKnown, order: { _key: "asc" } } },
@@ -182,7 +178,8 @@ export const metadataKeys = Effect.fnUntraced(function* (
         ? {}
         : { asked: { filters: { filters: keys.map((key) => ({ term: { keys: term(key) } })) } } })
     }
-  })
+  }
+  const [{ aggregations }] = yield* searches([{ index: records.map(({ documents }) => documents), body }])
   const unknown = keys.filter((_, at) => aggregations.asked.buckets[at].doc_count === 0)
   const known = (aggregations.known.buckets as ReadonlyArray<{ readonly key: string }>).map(({ key }) => key)
   return unknown.length === 0 ? { unknown, known: [] } : { unknown, known: known.sort() }

@@ -58,7 +58,8 @@ export const make = (cluster: Cluster): Whole => {
       passages: cluster.names.passages(id, 1),
       generation: 1
     }
-    yield* records.makeIndexes(cluster, record)
+    // Where the cluster has no room for all of them, those that it made would take what is left.
+    yield* Effect.tapError(records.makeIndexes(cluster, record), () => discard(record))
     yield* Effect.catchIf(records.keep(cluster, record, undefined), records.isConflict, () =>
       Effect.zipRight(discard(record), exists)
     )

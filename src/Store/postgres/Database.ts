@@ -78,14 +78,16 @@ export const open = (options: DatabaseOptions) =>
       })
     const writing = transaction(
       sql,
-      mode === "readonly" ? `BEGIN READ ONLY; ${local}; ${begun}` : `BEGIN; ${local}; ${lock}; ${begun}`,
+      mode === "readonly"
+        ? `BEGIN READ ONLY; ${local}; ${begun}`
+        : `BEGIN ISOLATION LEVEL READ COMMITTED; ${local}; ${lock}; ${begun}`,
       { admit: admitting(lives()) }
     )
     yield* errors(
       retryBusy(
         transaction(
           sql,
-          mode === "readonly" ? `BEGIN READ ONLY; ${local}` : `BEGIN; ${lock}`
+          mode === "readonly" ? `BEGIN READ ONLY; ${local}` : `BEGIN ISOLATION LEVEL READ COMMITTED; ${lock}`
         )(upToDate(sql, schema, mode))
       )
     )

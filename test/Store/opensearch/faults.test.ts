@@ -102,12 +102,47 @@ const faults: ReadonlyArray<readonly [status: number, type: string, reason: stri
     "index [x] blocked by: [FORBIDDEN/5/index read-only (api)];",
     "index.blocks.read_only"
   ],
-  [400, "index_closed_exception", "closed", "the index clew-v1-c1-passages-1 is closed"],
+  [
+    403,
+    "cluster_block_exception",
+    "blocked by: [FORBIDDEN/6/cluster read-only (api)];",
+    "the whole cluster is blocked (blocked by: [FORBIDDEN/6/cluster read-only (api)];); remove the block cluster.blocks.read_only"
+  ],
+  [
+    403,
+    "cluster_block_exception",
+    "blocked by: [FORBIDDEN/13/cluster read-only / allow delete (api)];",
+    "cluster.blocks.read_only_allow_delete"
+  ],
+  [
+    403,
+    "index_create_block_exception",
+    "blocked by: [FORBIDDEN/10/cluster create-index blocked (api)];",
+    "set cluster.blocks.create_index to null"
+  ],
+  [
+    400,
+    "validation_exception",
+    "Validation Failed: 1: this action would add [6] total shards, but this cluster currently has [996]/[1000] maximum shards open;",
+    "raise cluster.max_shards_per_node"
+  ],
+  [
+    400,
+    "index_closed_exception",
+    "closed",
+    "clew-v1-c1-passages-1 is closed; open it: POST /clew-v1-c1-passages-1/_open"
+  ],
   [
     400,
     "query_shard_exception",
     "failed to create query: Determinizing automaton with 6000 states",
     "use fewer * and ?"
+  ],
+  [
+    400,
+    "invalid_alias_name_exception",
+    "Invalid alias name [clew-c1], an index exists with the same name as the alias",
+    "set another store.index_prefix"
   ],
   [400, "mapper_parsing_exception", "failed to parse field [id]", "another mapping than Clew gave it"],
   [

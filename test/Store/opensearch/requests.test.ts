@@ -2,6 +2,8 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
+import { Examiner } from "../../../src/Store.ts"
+import * as OpenSearchExaminer from "../../../src/Store/OpenSearchExaminer.ts"
 import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
 import { names, passagesIndex, template } from "../../../src/Store/opensearch/mapping.ts"
 import { frequency, fromBytes, stored, toBytes, vectorFields } from "../../../src/Store/opensearch/sources.ts"
@@ -83,7 +85,7 @@ const answering =
   ({ body, path }: Asked): readonly [number, unknown] => {
     if (path === "/") return [200, greeting]
     if (path.includes("template")) return [200, { index_templates: [] }]
-    if (path.startsWith("/clew-v1-*/_search")) return [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
+    if (path.includes("_msearch")) return [200, { responses: [{ _shards: { failed: 0 }, hits: { hits: [] } }] }]
     if (path.startsWith("/clew-v1-*?")) return [200, { "clew-v1-records": {} }]
     if (path.includes("c%3Ac")) return [200, { found: true, _source: { record } }]
     if (path.includes("_doc/counters")) {
@@ -221,10 +223,13 @@ it.scoped("gives no number that something stored has, where the counters are los
       const { asked, url } = yield* node((asked) =>
         asked.path.includes("_doc/counters") && asked.method === "GET"
           ? [200, { found: found !== undefined, _seq_no: 1, _primary_term: 1, _source: found }]
-          : asked.path.startsWith("/clew-v1-*/_search")
-            ? [200, { _shards: { failed: 0 }, aggregations: highest }]
+          : asked.path.includes("_msearch")
+            ? [200, { responses: [{ aggregations: highest }] }]
             : asked.path.startsWith("/clew-v1-*?")
-              ? [200, { "clew-v1-records": {}, "clew-v1-c3-documents": {} }]
+              ? [
+                  200,
+                  { "clew-v1-records": {}, "clew-v1-c3-documents": {}, "clew-v1-c9-logs": {}, "clew-v1-orders": {} }
+                ]
               : answering(undefined)(asked)
       )
       const store = yield* built(OpenSearch.layer(options(url)))
@@ -236,6 +241,9 @@ it.scoped("gives no number that something stored has, where the counters are los
         passages: Math.max(600, found?.passages ?? 0) + 2,
         runs: 4
       })
+      // Fields of other programs' indexes, of which names only begin so, have other meanings.
+      const [search] = asked.filter(({ path }) => path.includes("_msearch"))
+      assert.match(search!.body, /"clew-v1-c3-documents"\],/)
     }
   })
 )
@@ -247,8 +255,8 @@ it.scoped("looks again at what is stored when the counters have gone back while 
     const { asked, url } = yield* node((asked) =>
       asked.path.includes("_doc/counters") && asked.method === "GET"
         ? [200, { found: true, _seq_no: 1, _primary_term: 1, _source: state.counters }]
-        : asked.path.startsWith("/clew-v1-*/_search")
-          ? [200, { aggregations: { gen: { value: state.highest }, id: {}, run: {}, seen_run: {} } }]
+        : asked.path.includes("_msearch")
+          ? [200, { responses: [{ aggregations: { gen: { value: state.highest }, id: {}, run: {}, seen_run: {} } }] }]
           : answering(undefined)(asked)
     )
     const store = yield* built(OpenSearch.layer(options(url)))
@@ -298,5 +306,52 @@ it.scoped("lets no step of a reindex wait until searches find its place", () =>
     assert.include(kept!.body, '"through":1')
     assert.include(kept!.path, "refresh=false")
     assert.lengthOf(more, 0)
+  })
+)
+
+it.scoped("asks for the documents of any number of collections, though a path takes 4 KB", () =>
+  Effect.gen(function* () {
+    const hits = Array.from({ length: 200 }, (_, n) => ({
+      _source: { record: { ...record, id: n + 1, name: `c${n + 1}` } }
+    }))
+    const found = {
+      _shards: { failed: 0 },
+      hits: { hits: [] },
+      aggregations: { known: { buckets: [] }, origins: { buckets: [] } }
+    }
+    const { asked, url } = yield* node((asked) => {
+      if (asked.path.length > 4096) return [400, { error: { type: "too_long_http_line_exception" } }]
+      if (asked.path.includes("-records/_search")) return [200, { _shards: { failed: 0 }, hits: { hits } }]
+      return asked.path.includes("_msearch") ? [200, { responses: [found] }] : answering(undefined)(asked)
+    })
+    const store = yield* built(OpenSearch.layer(options(url)))
+    const examiner = yield* Effect.provide(Examiner, OpenSearchExaminer.layer(options(url)))
+    assert.deepStrictEqual(yield* store.recent(5), [])
+    assert.deepStrictEqual(yield* store.metadataKeys([]), { unknown: [], known: [] })
+    assert.deepStrictEqual(yield* examiner.origins("", 5), [])
+    const searches = asked.filter(({ path }) => path.includes("_msearch"))
+    assert.lengthOf(searches, 3)
+    for (const { body } of searches) assert.include(body, '"clew-v1-c200-documents"')
+  })
+)
+
+it.scoped("leaves no index of a collection for which the cluster has no room", () =>
+  Effect.gen(function* () {
+    const full = {
+      type: "validation_exception",
+      reason: "this action would add [6] total shards [1000]/[1000] maximum shards open"
+    }
+    const { asked, url } = yield* node((asked) => {
+      if (asked.path.includes("c%3Anew")) return [200, { found: false }]
+      if (asked.path.includes("-records/_search")) return [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
+      return asked.method === "PUT" && asked.path.includes("passages")
+        ? [400, { error: full }]
+        : answering(undefined)(asked)
+    })
+    const store = yield* built(OpenSearch.layer(options(url)))
+    const { message } = yield* Effect.flip(store.createCollection(CollectionName.make("new"), embedder))
+    assert.include(message, "raise cluster.max_shards_per_node")
+    const gone = asked.flatMap(({ method, path }) => (method === "DELETE" ? [path] : []))
+    assert.deepStrictEqual(gone, ["/clew-v1-c2-documents", "/clew-v1-c2-passages-1"])
   })
 )
