@@ -282,16 +282,16 @@ it.effect("says where an export is wrong, and in what", () =>
         /Line 2 .*half a surrogate pair/
       ]
     ]
-    for (const [given, reason] of cases) {
-      yield* inMemory(
-        Effect.gen(function* () {
+    yield* inMemory(
+      Effect.gen(function* () {
+        for (const [given, reason] of cases) {
           const error = yield* Effect.flip((yield* Transfer).take(Stream.fromIterable(given)))
           assert.match(error.message, reason)
           const { collections, documents } = yield* (yield* whole).stats()
           assert.deepStrictEqual([collections, documents], [0, 0], error.message)
-        })
-      )
-    }
+        }
+      })
+    )
     const conflict = yield* inMemory(
       Effect.gen(function* () {
         const store = yield* whole
