@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Tests that start the built program. */
 const program = [
@@ -15,6 +16,20 @@ const deep = ["test/deep/**/*.test.ts"]
 
 /** Against a real cluster of OpenSearch, which takes minutes: `npm run test:opensearch`. */
 const opensearch = ["test/opensearch/**/*.test.ts"]
+
+/** The files that take longest: of those that begin last, the run would wait for one alone. */
+const long = ["fullDisk", "commands", "durability", "console", "takeover", "recipes", "postgres", "mcpClients"]
+  .concat("failingDisk", "storm")
+  .map((name) => `/deep/${name}.test.ts`)
+
+/** Begins with them. A fresh clone has no times of other runs, and vitest then begins with the largest files. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>) {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification) => long.some((name) => moduleId.endsWith(name))
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 /** One run of the tests, in which no source changes: worker threads are bundled once (scripts/sourceWorker.mjs). */
 const env: Record<string, string> = {
@@ -32,6 +47,7 @@ export default defineConfig({
     env,
     server: { deps: { inline: ["@effect/sql-sqlite-node"] } },
     setupFiles: "test/setup.ts",
+    sequence: { sequencer: LongestFirst },
     // Loading all modules anew for each file took half of the time; what they keep between files is caches.
     isolate: false,
     // Processes start slowly where many run at once.

@@ -13,8 +13,11 @@ import * as Sqlite from "../src/Store/Sqlite.ts"
 
 export const many = CollectionName.make("many")
 
+/** Passages of a collection that has codes. */
+const coded = 4200
+
 /** A small index with postings, what a model said, tombstones, metadata, codes and centroids. */
-const build = (filename: string) =>
+const build = (filename: string, lengthOfMany: number) =>
   Effect.gen(function* () {
     const { embedder } = yield* makeEmbedder()
     const store = yield* whole
@@ -54,7 +57,7 @@ const build = (filename: string) =>
     } as const
     const found = { ...slides, passages: paged, origin: file.path, line: 3 }
     yield* store.put(defaultCollection, [found], { seenBy, files: [file] })
-    const lines = Array.from({ length: 4200 }, (_, n) => `${words[n % 4]} ${words[(n >> 2) % 4]} ${n % 97}`)
+    const lines = Array.from({ length: lengthOfMany }, (_, n) => `${words[n % 4]} ${words[(n >> 2) % 4]} ${n % 97}`)
     yield* store.put(many, [yield* prepared(lines.join("\n"), "many"), yield* prepared("north once", "gone")])
     // So few of a segment's passages are deleted that no merge drops their tombstones meanwhile.
     yield* store.deleteSource(many, "gone")
@@ -84,25 +87,30 @@ export const wrong = <C extends { readonly name: string; readonly status: string
 
 /** The bytes of such an index, which takes a second: built once. */
 const built = Effect.runSync(
-  Effect.cached(
+  Effect.cachedFunction((passages: number) =>
     Effect.scoped(
       Effect.gen(function* () {
         const folder = yield* (yield* FileSystem.FileSystem).makeTempDirectoryScoped()
-        yield* build(`${folder}/index.db`)
+        yield* build(`${folder}/index.db`, passages)
         return readFileSync(`${folder}/index.db`)
       })
     )
   )
 )
 
-/** An index in order, in a folder of its own. */
-export const temporary = Effect.gen(function* () {
+const inFolder = Effect.fnUntraced(function* (passages: number) {
   const files = yield* FileSystem.FileSystem
   const folder = yield* files.makeTempDirectoryScoped()
-  const bytes = Buffer.from(yield* built)
+  const bytes = Buffer.from(yield* built(passages))
   writeFileSync(`${folder}/index.db`, bytes)
   return { folder, bytes }
 })
+
+/** An index in order, in a folder of its own. */
+export const temporary = inFolder(coded)
+
+/** One that has no codes. */
+export const withoutCodes = inFolder(4)
 
 /** What docs/doctor.md says cannot be told: when something was, where a line stands, names that are drawn at random. */
 export const untold: Readonly<Record<string, ReadonlyArray<string>>> = {

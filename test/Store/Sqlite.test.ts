@@ -26,8 +26,6 @@ const inFolder = (layer: typeof Sqlite.layer) =>
     })
   ).pipe(Layer.provide(NodeFileSystem.layer))
 
-storeContract("Sqlite, written in a thread", inFolder(Threaded.layer))
-
 storeContract(
   "Sqlite, written in a thread and read in others",
   inFolder((options) => Threaded.layerPooled({ ...options, readers: 2 }))

@@ -159,7 +159,7 @@ describe("codes in the database", () => {
         )
         assert.deepStrictEqual(yield* search(sql, searching, query, { exact: true, oversample: "auto" }), best)
       }),
-    { fastCheck: { numRuns: 15 } }
+    { fastCheck: { numRuns: 8 } }
   )
 
   it.scoped("move on to a new centroid as the collection grows, and small remains of old blocks with them", () =>

@@ -94,7 +94,7 @@ const pagesOf = (documents: number) =>
       const pages: Record<string, number> = {}
       for (const [name, operation] of Object.entries(operations)) {
         let least = Infinity
-        for (let round = 1; round <= 3; round++) {
+        for (let round = 1; round <= 2; round++) {
           const before = bytesRead()
           yield* Effect.orDie(operation(store, 400 + round * 30))
           least = Math.min(least, (bytesRead() - before) / 4096)
@@ -106,11 +106,11 @@ const pagesOf = (documents: number) =>
   )
 
 it.effect.skipIf(!fs.existsSync("/proc/self/io"))(
-  "needs no more pages for an operation where there are sixteen times as many documents",
+  "needs no more pages for an operation where there are ten times as many documents",
   () =>
     Effect.gen(function* () {
       const few = yield* pagesOf(1000)
-      const many = yield* pagesOf(16_000)
+      const many = yield* pagesOf(10_000)
       const grown = Object.entries(many).flatMap(([name, pages]) =>
         // A tree is a level deeper, and a bitmap or a head of a segment some pages longer.
         pages > 1.6 * few[name]! + 48 ? [`${name}: ${few[name]} pages, then ${pages}`] : []

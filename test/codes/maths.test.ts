@@ -69,6 +69,20 @@ describe("blocks", () => {
   )
 })
 
+const seed = 1
+
+/** Codes of vectors and their finer ones, made once for all queries. */
+const made = new WeakMap<ReadonlyArray<Float32Array>, ReturnType<typeof make>>()
+const make = (width: number, vectors: ReadonlyArray<Float32Array>) => {
+  const centroid = meanOf(vectors, width)
+  const coded = encoder({ width, seed }).encode(
+    vectors.map((vector, id) => ({ id, vector })),
+    centroid
+  )
+  const { rowOf } = finer({ width, seed })
+  return { centroid, coded, rows: vectors.map((vector) => rowOf(vector, centroid, 3).slice()) }
+}
+
 /** What the kernel gathers of rows in one block: ids and estimates, best first. */
 const scan = (
   width: number,
@@ -87,20 +101,18 @@ const scan = (
     readonly kept?: number
   }
 ) => {
-  const making = { width, seed: 1 }
-  const centroid = meanOf(vectors, width)
-  const { encode, prepare } = encoder(making)
-  const coded = encode(
-    vectors.map((vector, id) => ({ id, vector })),
-    centroid
-  )
+  const making = { width, seed }
+  const known = made.get(vectors) ?? make(width, vectors)
+  made.set(vectors, known)
+  const { centroid, coded } = known
+  const { prepare } = encoder(making)
   const arena = BlockCache.make()
   const body = pack(coded)
   const block = arena.allocate(body.length)
   arena.write(block, body)
-  const { prepare: prepareFiner, rowOf, stride } = finer(making)
+  const { prepare: prepareFiner, stride } = finer(making)
   const rows = arena.allocate(vectors.length * stride)
-  vectors.forEach((vector, row) => arena.write(rows, rowOf(vector, centroid, 3), row * stride))
+  known.rows.forEach((finerRow, row) => arena.write(rows, finerRow, row * stride))
   const { least, step, tables } = prepare(query)
   const capacity = 2 * wanted + ties + 32
   const table = arena.allocate(tables.length)

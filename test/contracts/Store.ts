@@ -181,7 +181,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
           const [outcome] = yield* put({ ...document("x", { source: "s" }), content, passages })
           assert.strictEqual((yield* store.get(name, outcome!.docId)).content, content)
         }),
-      { fastCheck: { numRuns: 50 } }
+      { fastCheck: { numRuns: 20 } }
     )
 
     it.effect("knows a document by doc_id, else source, else content", () =>
@@ -605,7 +605,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
             assert.deepStrictEqual(yield* ranked(store, { collection: name, keyword }), [])
           }
         }),
-      { fastCheck: { numRuns: 100 } }
+      { fastCheck: { numRuns: 30 } }
     )
 
     it.effect("marks what a run saw, moves lines, and prunes the rest under the paths", () =>

@@ -78,7 +78,7 @@ describe("keys", () => {
   it("hash to what six bytes hold, and hardly ever to the same", () => {
     const hashes = new Set(Array.from({ length: 200_000 }, (_, i) => hashOf(`name ${i}`)))
     assert.strictEqual(hashes.size, 200_000)
-    for (const hash of hashes) assert.isTrue(Number.isInteger(hash) && hash >= 0 && hash < 2 ** 47)
+    assert.isTrue([...hashes].every((hash) => Number.isInteger(hash) && hash >= 0 && hash < 2 ** 47))
   })
 })
 

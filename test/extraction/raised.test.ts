@@ -110,8 +110,8 @@ describe("HTML", () => {
   })
 
   it("reads a long <pre> in linear time", () => {
-    const text = body(`<pre>${"<i>a</i>  \n\n".repeat(100_000)}</pre>`)
-    assert.isAbove(text.length, 100_000)
+    const text = body(`<pre>${"<i>a</i>  \n\n".repeat(20_000)}</pre>`)
+    assert.isAbove(text.length, 20_000)
   })
 
   for (const [what, piece] of [
@@ -122,7 +122,7 @@ describe("HTML", () => {
   ] as const) {
     it(`reads a long run of ${what} in linear time, also in a heading`, () => {
       for (const within of ["<p>", "<h1>"]) {
-        const text = body(`${within}begin ${piece.repeat(60_000)}end`)
+        const text = body(`${within}begin ${piece.repeat(20_000)}end`)
         assert.match(text, /begin[^]*end/)
       }
     })

@@ -221,23 +221,27 @@ export const bread = { content: "Bread needs flour, water, salt and time.", meta
 /** The bytes of an index of such documents: making one starts a thread and takes ten times as long as opening one. */
 const indices = new Map<string, Buffer>()
 
-/** A server on an index of these documents, which a test may change. */
-export const connectWith = async (documents: ReadonlyArray<unknown>, options: StartOptions = {}): Promise<Client> => {
-  const isUsual = Object.keys(options).length === 0
+/** A folder with an index of these documents, which a test may change. */
+export const folderWith = async (documents: ReadonlyArray<unknown>): Promise<string> => {
   const name = JSON.stringify(documents)
-  const known = isUsual ? indices.get(name) : undefined
-  if (known !== undefined) {
-    const folder = temporaryFolder()
-    writeFileSync(join(folder, "index.db"), known, { mode: 0o600 })
-    return connect({ folder })
-  }
-  const client = await connect(options)
-  await client.call("index_documents", { documents })
-  if (isUsual) {
+  if (!indices.has(name)) {
+    const client = await connect()
+    await client.call("index_documents", { documents })
     const database = new Database(join(client.folder, "index.db"), { readonly: true })
     indices.set(name, database.serialize())
     database.close()
+    await client.kill()
   }
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, "index.db"), indices.get(name)!, { mode: 0o600 })
+  return folder
+}
+
+/** A server on an index of these documents. */
+export const connectWith = async (documents: ReadonlyArray<unknown>, options: StartOptions = {}): Promise<Client> => {
+  if (Object.keys(options).length === 0) return connect({ folder: await folderWith(documents) })
+  const client = await connect(options)
+  await client.call("index_documents", { documents })
   return client
 }
 

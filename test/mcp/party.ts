@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { bread, Program, sea, start, startWith, type StartOptions, temporaryFolder } from "./client.ts"
+import { bread, folderWith, Program, sea, start, type StartOptions } from "./client.ts"
 
 /** Whether a process has loaded SQLite: those that joined have not. */
 export const hasEngine = ({ child }: Program) =>
@@ -10,8 +10,9 @@ export const found = async (client: Program, query = "tides") =>
 
 /** An index, a client whose process has it open, and others that may join. */
 export const party = async (...others: ReadonlyArray<StartOptions>) => {
-  const folder = temporaryFolder()
-  const first = await startWith([sea, bread], { folder })
+  const folder = await folderWith([sea, bread])
+  const first = await start({ folder })
+  await found(first)
   const rest = await Promise.all(others.map((options) => start({ folder, ...options })))
   await Promise.all(rest.map((client) => found(client)))
   return [first, ...rest] as const

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
 import { indexFile } from "../Store/opened.ts"
-import { many, run, temporary, untold, wrong } from "../examined.ts"
+import { many, run, temporary, untold, withoutCodes, wrong } from "../examined.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { ranked } from "../ranked.ts"
 
@@ -279,7 +279,7 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
 
   it.scoped("finds documents whose collection is lost, and gives them another", () =>
     Effect.gen(function* () {
-      const { bytes, folder } = yield* temporary
+      const [large, small] = [yield* temporary, yield* withoutCodes]
       for (const [name, damage] of [
         ["a row of collections", "DELETE FROM collections WHERE id = 1"],
         ["every row of collections", "DELETE FROM collections"],
@@ -292,6 +292,7 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
            DELETE FROM sqlite_sequence WHERE name = 'collections'`
         ]
       ] as const) {
+        const { bytes, folder } = name === "every row of collections" ? large : small
         const filename = `${folder}/${name}.db`
         writeFileSync(filename, bytes)
         const db = new Database(filename)
