@@ -123,7 +123,7 @@ describe("the index on disk", () => {
         const whole = Date.now() - started
         assert.deepStrictEqual(await inspect(folder), { v0: files })
         let partial = 0
-        const rounds = 6
+        const rounds = 10
         let round = 0
         // On a busy machine all kills may come before or after the writing, and nothing would be tested.
         while (round < rounds || (partial === 0 && round < 3 * rounds)) {
@@ -151,9 +151,9 @@ describe("the index on disk", () => {
   it("survives kill -9 while it is being made", { timeout: 120_000 }, () =>
     inFolder(async (folder) => {
       write(folder, "v0")
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < 8; round++) {
         const child = clew(folder, "index", "docs")
-        setTimeout(() => child.kill("SIGKILL"), 150 + round * 100)
+        setTimeout(() => child.kill("SIGKILL"), 150 + round * 60)
         await ended(child)
         if (fs.existsSync(path.join(folder, "index.db")) && fs.statSync(path.join(folder, "index.db")).size > 0) {
           await run(folder, "info")
