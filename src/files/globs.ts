@@ -41,10 +41,13 @@ const matchesAll = <Item, Token>(
 const isSign = (sign: Sign, character: string): boolean =>
   typeof sign === "string" ? sign === character : sign(character)
 
-const isName = (part: Part | typeof any, name: string): boolean =>
-  part === any || typeof part === "string"
-    ? (part ?? name) === name
-    : matchesAll(/[\ud800-\udbff]/.test(name) ? [...name] : name, part, isSign)
+const isName = (part: Part | typeof any, name: string): boolean => {
+  if (part === any || typeof part === "string") return (part ?? name) === name
+  // Most patterns are endings.
+  const last = part[part.length - 1]
+  if (typeof last === "string" && !name.endsWith(last)) return false
+  return matchesAll(/[\ud800-\udbff]/.test(name) ? [...name] : name, part, isSign)
+}
 
 /** POSIX classes as git has them: first and last characters of their ranges. */
 const classes = new Map([
