@@ -5,8 +5,11 @@ import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "vitest"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
-const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
+const { dependencies, exports, types, typesVersions } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
   readonly dependencies: Record<string, string>
+  readonly exports: Record<string, { readonly types: string }>
+  readonly types: string
+  readonly typesVersions: { readonly "*": Record<string, ReadonlyArray<string>> }
 }
 
 /** Peers of the packages that the library imports; npm would bring the newest, which are of another Effect. */
@@ -65,6 +68,14 @@ describe("package.json", () => {
     assert.deepStrictEqual(
       card.filter((name) => !isUsed(name)),
       []
+    )
+  })
+
+  it("shows the same types to a TypeScript that does not read exports, as a new Next.js project's", () => {
+    const found = Object.entries(typesVersions["*"]).map(([name, [path]]) => [`./${name}`, path])
+    assert.deepStrictEqual(
+      Object.entries(exports).map(([name, entry]) => [name, entry.types]),
+      [[".", types], ...found]
     )
   })
 

@@ -41,7 +41,7 @@ const nearestVariables = (variable: string): ReadonlyArray<string> => {
   return nearestOf(short(variable), [...byShort.keys()]).map((name) => byShort.get(name) ?? name)
 }
 
-/** A value as it would be written in TOML, shortened, without a password it may contain. */
+/** A value as it would be written in TOML, shortened, without what may be a password or a token in an address. */
 const show = (value: unknown): string => {
   if (value instanceof Date) return value.toISOString()
   if (isTable(value)) {
@@ -50,9 +50,13 @@ const show = (value: unknown): string => {
   }
   const text =
     typeof value === "number" || typeof value === "bigint" ? String(value) : JSON.stringify(value, showBigint)
-  const masked = text.replace(/\/\/[^"\s]*/g, (address) =>
-    address.includes("@") ? `//…${address.slice(address.lastIndexOf("@"))}` : address
-  )
+  const masked = text.replace(/\/\/[^"\s]*/g, (address) => {
+    const [place = "", sign = ""] = address.split(/([?#])/, 2)
+    const host = place.slice(place.lastIndexOf("@") + 1)
+    // Not of a query in a password or a password in a query.
+    if (address.lastIndexOf("@") >= place.length) return "//…"
+    return `${host === place ? "" : "//…@"}${host}${sign && `${sign}…`}`
+  })
   return masked.length > 80 ? `${masked.slice(0, 79)}…` : masked
 }
 

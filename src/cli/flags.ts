@@ -1,5 +1,6 @@
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import { alternatives, mostAlternatives } from "../files/globs.ts"
 import { CollectionName } from "../model/Collection.ts"
 import { Since } from "../model/Since.ts"
 import * as Cli from "./command.ts"
@@ -74,9 +75,22 @@ export const since = Cli.text("since", {
   decode: (text) => Either.mapLeft(isSince(text), () => "a duration like 90m, 12h, 2d or 3w, or a time like 2026-01-31")
 })
 
-export const include = Cli.repeated("include", { value: "GLOB", summary: "Index only matching files" })
+const decodeGlob: Cli.Decode<string> = (text) =>
+  alternatives(text) === undefined
+    ? Either.left(`a glob whose braces stand for at most ${mostAlternatives} names`)
+    : Either.right(text)
 
-export const exclude = Cli.repeated("exclude", { value: "GLOB", summary: "Skip matching files and folders" })
+export const include = Cli.repeated("include", {
+  value: "GLOB",
+  summary: "Index only matching files",
+  decode: decodeGlob
+})
+
+export const exclude = Cli.repeated("exclude", {
+  value: "GLOB",
+  summary: "Skip matching files and folders",
+  decode: decodeGlob
+})
 
 export const prune = Cli.toggle("prune", { summary: "Remove documents whose files are gone or now ignored" })
 

@@ -52,12 +52,20 @@ export const unzip = (
   return files
 }
 
+/** A book has each of its chapters once, a presentation each slide; a list that repeats one is a bomb. */
+const mostReads = 100
+
 /** The wanted parts of a document in an archive, as text and as XML; undefined if they are missing. */
 export const partsOf = (bytes: Uint8Array, wanted: RegExp) => {
   const files = unzip(bytes, (name) => wanted.test(name))
+  const reads = new Map<string, number>()
   const text = (name: string): string | undefined => {
     const part = files.get(name)
-    return part === undefined ? undefined : decodeXml(part)
+    if (part === undefined) return undefined
+    const times = (reads.get(name) ?? 0) + 1
+    if (times > mostReads) throw new NotExtracted(`it names its part ${name} more than ${mostReads} times`)
+    reads.set(name, times)
+    return decodeXml(part)
   }
   return {
     text,

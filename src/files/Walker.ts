@@ -20,7 +20,8 @@ import {
   unreadable,
   verdictOn
 } from "./Walker/folder.ts"
-import { generated, type Glob, patterns } from "./Walker/names.ts"
+import { type Glob, patterns } from "./globs.ts"
+import { generated } from "./Walker/names.ts"
 
 interface Root {
   readonly path: string
@@ -403,7 +404,9 @@ export const whyPassedOver = (
     if (reason !== undefined) return reason
     return (
       verdictOn(scope, name, false) ??
-      (included(Path.relative(root, path), name, false) ? undefined : generated(name, scope.isBuilt))
+      (included(Path.relative(root, path).replaceAll(Path.sep, "/"), name, false)
+        ? undefined
+        : generated(name, scope.isBuilt))
     )
   })
 }

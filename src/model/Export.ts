@@ -50,7 +50,7 @@ const Base64 = Schema.transformOrFail(Schema.String, Schema.Uint8ArrayFromSelf, 
 })
 
 /** A passage: its span in the document's content, and its vector as base64 of little-endian float32. */
-const ExportedPassage = Schema.Struct({
+export const ExportedPassage = Schema.Struct({
   start: offset,
   end: offset,
   start_line: line,
@@ -62,21 +62,28 @@ const ExportedPassage = Schema.Struct({
   vector: Schema.optionalWith(Base64, { as: "Option" })
 }).pipe(Schema.rename({ start_line: "startLine", end_line: "endLine", table_header: "tableHeader" }))
 
+const lineWith = <Passage extends Schema.Schema.AnyNoContext>(passage: Passage) =>
+  Schema.Struct({
+    collection: CollectionName,
+    doc_id: DocumentId,
+    source: Schema.optional(text.pipe(Schema.minLength(1))),
+    title: Schema.optional(text),
+    // Not key by key, which takes minutes if there are a million.
+    metadata: Schema.declare(isObject),
+    fingerprint: text,
+    origin: Schema.optional(text),
+    line: Schema.optional(line),
+    content: text,
+    passages: Schema.Array(passage)
+  }).pipe(Schema.rename({ doc_id: "docId" }))
+
 /** A line for each document. */
-export const ExportLine = Schema.Struct({
-  collection: CollectionName,
-  doc_id: DocumentId,
-  source: Schema.optional(text.pipe(Schema.minLength(1))),
-  title: Schema.optional(text),
-  // Not key by key, which takes minutes if there are a million.
-  metadata: Schema.declare(isObject),
-  fingerprint: text,
-  origin: Schema.optional(text),
-  line: Schema.optional(line),
-  content: text,
-  passages: Schema.Array(ExportedPassage)
-}).pipe(Schema.rename({ doc_id: "docId" }))
+export const ExportLine = lineWith(ExportedPassage)
 export type ExportLine = typeof ExportLine.Type
+
+/** The same before its passages are decoded: there may be hundreds of thousands, which takes seconds. */
+export const UndecodedLine = lineWith(Schema.Unknown)
+export type UndecodedLine = typeof UndecodedLine.Type
 
 /** The last line, without which an export is incomplete. */
 export const ExportEnd = Schema.Struct({

@@ -19,7 +19,7 @@ const read = Effect.gen(function* () {
     try: () => fs.readFile(packagedTokenizerFile),
     catch: (error) =>
       new EmbedderUnavailable({
-        reason: `${packagedTokenizerFile} cannot be read, install clew again: ${(error as Error).message}`
+        reason: `${packagedTokenizerFile} cannot be read; install clew again, or if a bundler has taken it in, leave it out of the bundle: ${(error as Error).message}`
       })
   })
   return yield* Either.mapLeft(

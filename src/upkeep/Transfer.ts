@@ -13,7 +13,7 @@ import type { CollectionName, EmbedderIdentity } from "../model/Collection.ts"
 import { sameEmbedder } from "../model/Collection.ts"
 import { longestSource, metadataFault, Source, withinLimits } from "../model/Document.ts"
 import { isWellFormed, pathText, valueText } from "../model/kinds.ts"
-import { ExportEnd, ExportHeader, ExportLine, exportVersion } from "../model/Export.ts"
+import { ExportedPassage, ExportEnd, ExportHeader, ExportLine, exportVersion, UndecodedLine } from "../model/Export.ts"
 import type {
   DamagedDocument,
   DocumentRef,
@@ -23,7 +23,7 @@ import type {
   PreparedDocument,
   StoredRef
 } from "../model/Stored.ts"
-import { sharingWrites } from "../runtime/EventLoop.ts"
+import { inTurns, sharingWrites, type Steps } from "../runtime/EventLoop.ts"
 import { EmbedderMismatch, GraphStore, Store, StoreUnavailable } from "../Store.ts"
 import { documentLanguage } from "../terms/detect.ts"
 import { version } from "../version.ts"
@@ -85,54 +85,69 @@ const isSource = Schema.is(Source)
 /** So many times a document's passages may hold its content, which each repeats as far as they overlap. */
 const mostOverlap = 1000
 
-const fromLine = (
-  { passages: given, ...line }: ExportLine,
+const decodePassage = Schema.decodeUnknownEither(ExportedPassage)
+
+/** A line's passages, one after the other, or what is wrong with one. */
+const passagesOf = function* (
+  { content, passages: given }: UndecodedLine,
   dimensions: number
-): Either.Either<ExportedDocument, string> =>
-  Either.gen(function* () {
-    // Here and not in the schema, by which an index that holds such a document is exported.
-    const metadata = withinLimits(line.metadata)
-    const fault = metadataFault(metadata)
-    if (fault !== undefined) {
-      return yield* Either.left([pathText(["metadata", ...fault.path]), fault.message].join(": "))
+): Steps<Either.Either<ReadonlyArray<IndexedPassage>, string>> {
+  const passages: Array<IndexedPassage> = []
+  let length = 0
+  for (const [index, each] of given.entries()) {
+    const decoded = decodePassage(each)
+    if (Either.isLeft(decoded)) return Either.left(faultOf(decoded.left.issue, ["passages", index]))
+    const passage = decoded.right
+    const { end, endLine, start, startLine } = passage
+    if (end < start || end > content.length) {
+      return Either.left(`passage ${index} is outside the content: ${start} to ${end}`)
     }
-    if (line.source !== undefined && !isSource(line.source)) {
-      return yield* Either.left(`source has more than ${longestSource} characters`)
+    length += end - start + 1
+    if (length > mostOverlap * (content.length + 1)) {
+      return Either.left(`its passages repeat the content more than ${mostOverlap} times`)
     }
-    if (line.origin?.includes("\0") === true) {
-      return yield* Either.left("origin has a NUL character, so it is no file's path")
+    if (endLine < startLine) {
+      return Either.left(`passage ${index} ends before it begins: lines ${startLine} to ${endLine}`)
     }
-    const passages: Array<IndexedPassage> = []
-    const length = given.reduce((sum, { end, start }) => sum + end - start + 1, 0)
-    if (length > mostOverlap * (line.content.length + 1)) {
-      return yield* Either.left(`its passages repeat the content more than ${mostOverlap} times`)
+    // A copy, so that the bytes are aligned for float32.
+    const bytes = Option.map(passage.vector, (vector) => Uint8Array.from(vector))
+    if (Option.exists(bytes, ({ byteLength }) => byteLength !== dimensions * 4)) {
+      const numbers = Option.getOrThrow(bytes).byteLength / 4
+      return Either.left(`passage ${index} has a vector of ${numbers} numbers, not ${dimensions}`)
     }
-    for (const [index, passage] of given.entries()) {
-      const { end, endLine, start, startLine } = passage
-      if (end < start || end > line.content.length) {
-        return yield* Either.left(`passage ${index} is outside the content: ${start} to ${end}`)
-      }
-      if (endLine < startLine) {
-        return yield* Either.left(`passage ${index} ends before it begins: lines ${startLine} to ${endLine}`)
-      }
-      // A copy, so that the bytes are aligned for float32.
-      const bytes = Option.map(passage.vector, (vector) => Uint8Array.from(vector))
-      if (Option.exists(bytes, ({ byteLength }) => byteLength !== dimensions * 4)) {
-        const numbers = Option.getOrThrow(bytes).byteLength / 4
-        return yield* Either.left(`passage ${index} has a vector of ${numbers} numbers, not ${dimensions}`)
-      }
-      const vector = Option.map(bytes, ({ buffer }) => new Float32Array(buffer))
-      if (Option.exists(vector, (numbers) => numbers.some((number) => !Number.isFinite(number)))) {
-        return yield* Either.left(`passage ${index} has a vector with a value that is not a number`)
-      }
-      const text = line.content.slice(start, end)
-      if (!isWellFormed(text)) {
-        return yield* Either.left(`passage ${index} begins or ends within a surrogate pair: ${start} to ${end}`)
-      }
-      passages.push({ ...passage, text, vector })
+    const vector = Option.map(bytes, ({ buffer }) => new Float32Array(buffer))
+    if (Option.exists(vector, (numbers) => numbers.some((number) => !Number.isFinite(number)))) {
+      return Either.left(`passage ${index} has a vector with a value that is not a number`)
     }
-    return { ...line, metadata, derivedId: line.docId, passages }
-  })
+    const text = content.slice(start, end)
+    if (!isWellFormed(text)) {
+      return Either.left(`passage ${index} begins or ends within a surrogate pair: ${start} to ${end}`)
+    }
+    passages.push({ ...passage, text, vector })
+    yield
+  }
+  return Either.right(passages)
+}
+
+const fromLine = Effect.fnUntraced(function* (
+  line: UndecodedLine,
+  dimensions: number
+): Effect.fn.Return<ExportedDocument, string> {
+  // Here and not in the schema, by which an index that holds such a document is exported.
+  const metadata = withinLimits(line.metadata)
+  const fault = metadataFault(metadata)
+  if (fault !== undefined) {
+    return yield* Effect.fail([pathText(["metadata", ...fault.path]), fault.message].join(": "))
+  }
+  if (line.source !== undefined && !isSource(line.source)) {
+    return yield* Effect.fail(`source has more than ${longestSource} characters`)
+  }
+  if (line.origin?.includes("\0") === true) {
+    return yield* Effect.fail("origin has a NUL character, so it is no file's path")
+  }
+  const passages = yield* yield* inTurns(() => passagesOf(line, dimensions))
+  return { ...line, metadata, derivedId: line.docId, passages }
+})
 
 const encodeHeader = Schema.encodeSync(Schema.parseJson(ExportHeader))
 const encodeLine = Schema.encodeSync(Schema.parseJson(ExportLine))
@@ -140,9 +155,9 @@ const encodeEnd = Schema.encodeSync(Schema.parseJson(ExportEnd))
 const decodeHeader = Schema.decodeUnknownEither(Schema.parseJson(ExportHeader))
 const parse = Schema.decodeUnknownEither(Schema.parseJson())
 const decodeEnd = Schema.decodeUnknownEither(ExportEnd)
-const decodeLine = Schema.decodeUnknownEither(ExportLine)
+const decodeLine = Schema.decodeUnknownEither(UndecodedLine)
 const decodeRest = (text: string) =>
-  Either.flatMap(parse(text), (given): Either.Either<ExportEnd | ExportLine, ParseResult.ParseError> =>
+  Either.flatMap(parse(text), (given): Either.Either<ExportEnd | UndecodedLine, ParseResult.ParseError> =>
     Predicate.hasProperty(given, "end") ? decodeEnd(given) : decodeLine(given)
   )
 
@@ -161,43 +176,48 @@ interface Batch {
 }
 
 /** What was read up to the next line, and the batch of that line's document. */
-const next = (read: Read, text: string): Either.Either<readonly [Read, Batch?], NotAnExport> => {
+const next = Effect.fnUntraced(function* (
+  read: Read,
+  text: string
+): Effect.fn.Return<readonly [Read, Batch?], NotAnExport> {
   const line = read.line + 1
-  const wrong = (reason: string) => Either.left(new NotAnExport({ line, reason }))
+  const wrong = (reason: string) => new NotAnExport({ line, reason })
   if (read.header === undefined) {
     const header = Either.getOrUndefined(decodeHeader(text))
     if (header === undefined) {
-      return wrong("this is not an export by Clew: its first line is not the header of one")
+      return yield* wrong("this is not an export by Clew: its first line is not the header of one")
     }
-    return header.version === exportVersion
-      ? Either.right([{ ...read, line, header }])
-      : wrong(`the format has version ${header.version}, but this program reads version ${exportVersion}`)
+    if (header.version !== exportVersion) {
+      return yield* wrong(`the format has version ${header.version}, but this program reads version ${exportVersion}`)
+    }
+    const names = header.collections.map(({ name }) => name)
+    const twice = names.find((name, at) => names.indexOf(name) !== at)
+    return twice === undefined ? [{ ...read, line, header }] : yield* wrong(`it names collection ${twice} twice`)
   }
-  if (read.isEnded) return wrong("there are lines after its end")
+  if (read.isEnded) return yield* wrong("there are lines after its end")
   const decoded = decodeRest(text)
   if (Either.isLeft(decoded)) {
-    return wrong(faultOf(decoded.left.issue))
+    return yield* wrong(faultOf(decoded.left.issue))
   }
   const found = decoded.right
   if ("end" in found) {
     return found.documents === read.documents && found.passages === read.passages
-      ? Either.right([{ ...read, line, isEnded: true }])
-      : wrong(
+      ? [{ ...read, line, isEnded: true }]
+      : yield* wrong(
           `it should have ${found.documents} documents with ${found.passages} passages, ` +
             `but has ${read.documents} with ${read.passages}`
         )
   }
   const { collection } = found
   const embedder = read.header.collections.find(({ name }) => name === collection)?.embedding
-  if (embedder === undefined) return wrong(`collection ${collection} is not in the first line`)
-  const document = fromLine(found, embedder.dimensions)
-  if (Either.isLeft(document)) return wrong(document.left)
-  const [documents, passages] = [read.documents + 1, read.passages + document.right.passages.length]
-  return Either.right([
+  if (embedder === undefined) return yield* wrong(`collection ${collection} is not in the first line`)
+  const document = yield* Effect.mapError(fromLine(found, embedder.dimensions), wrong)
+  const [documents, passages] = [read.documents + 1, read.passages + document.passages.length]
+  return [
     { ...read, line, documents, passages },
-    { collection, embedder, documents: [document.right] }
-  ])
-}
+    { collection, embedder, documents: [document] }
+  ]
+})
 
 const inItsLanguage = (document: ExportedDocument): PreparedDocument => ({
   ...document,

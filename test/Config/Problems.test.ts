@@ -96,10 +96,20 @@ test("origins are origins, not pages", () =>
     }
   }))
 
-test("an address with a password is refused, and the password not repeated", () =>
+test("an address with a password or a token is refused, and those are not repeated", () =>
   Effect.gen(function* () {
-    const [line = ""] = yield* problems({}, { env: { CLEW_LLM_URL: "http://me:sesame@there.example" } })
-    assert.include(line, 'environment variable CLEW_LLM_URL: llm.url is "http://…@there.example", but must be')
+    for (const [address, shown] of [
+      ["http://me:sesame@there.example", "http://…@there.example"],
+      ["http://me:sesame@there.example/v1?key=sesame", "http://…@there.example/v1?…"],
+      ["http://there.example/v1?key=sesame#end", "http://there.example/v1?…"],
+      ["http://there.example/v1#sesame", "http://there.example/v1#…"],
+      ["http://me:ses?ame@there.example", "http://…"],
+      ["http://there.example?key=ses@sesame", "http://…"]
+    ] as const) {
+      const [line = ""] = yield* problems({}, { env: { CLEW_TELEMETRY_OTLP_ENDPOINT: address } })
+      const where = "environment variable CLEW_TELEMETRY_OTLP_ENDPOINT: telemetry.otlp_endpoint"
+      assert.include(line, `${where} is "${shown}", but must be`)
+    }
   }))
 
 test("an unknown key names the nearest one", () =>

@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { read, typed } from "../../src/cli/arguments.ts"
 import * as Flag from "../../src/cli/command.ts"
+import { include } from "../../src/cli/flags.ts"
 
 /** What a handler was given. */
 class Got extends Context.Tag("test/Got")<Got, { flags: unknown; words: ReadonlyArray<string> }>() {}
@@ -32,6 +33,7 @@ const root = Flag.group(leaf("clew", {}), [
     },
     text
   ),
+  leaf("index", { include }),
   Flag.group(leaf("collections", {}), [leaf("create", {}, { ...text, name: "NAME", max: 1 })])
 ])
 
@@ -121,6 +123,17 @@ describe("a command line", () => {
     [["collections", "crate", "x"], 'clew collections: unknown command "crate" (did you mean create?)'],
     [["--json"], "clew: a command is missing"]
   ]
+  it.effect("is refused if a glob's braces stand for too much", () =>
+    Effect.gen(function* () {
+      const allowed = "{a,b}".repeat(9)
+      assert.deepStrictEqual(yield* given("index", "--include", allowed), [{ include: [allowed] }])
+      for (const glob of [`${allowed}{a,b}`, `${"{".repeat(1001)}a${",b}".repeat(1001)}`]) {
+        const error = yield* Effect.flip(given("index", "--include", glob))
+        assert.include(String(error), "--include must be a glob whose braces stand for at most 1000 names, got")
+      }
+    })
+  )
+
   for (const [argv, message] of wrong) {
     it(`is refused: ${argv.join(" ")}`, () => assert.strictEqual(refused(...argv), message))
   }

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { epub } from "../../src/extraction/books.ts"
+import { NotExtracted } from "../../src/extraction/Extracted.ts"
 import { html } from "../../src/extraction/html.ts"
 import { docx } from "../../src/extraction/docx.ts"
 import { openDocument } from "../../src/extraction/openDocument.ts"
@@ -185,6 +186,19 @@ describe("other formats", () => {
       })
     )
     assert.strictEqual(pages.text, "2^64 H₂O")
+  })
+
+  it("no part of an archive is read again and again", () => {
+    const book = (times: number) =>
+      epub(
+        zipped({
+          "META-INF/container.xml": '<container><rootfiles><rootfile full-path="book.opf"/></rootfiles></container>',
+          "book.opf": `<package><manifest><item id="a" href="a.xhtml"/></manifest><spine>${'<itemref idref="a"/>'.repeat(times)}</spine></package>`,
+          "a.xhtml": "<html><body><p>Words.</p></body></html>"
+        })
+      )
+    assert.match(book(90).text, /^Words\./)
+    assert.throws(() => book(110), NotExtracted)
   })
 
   it.effect("PDF: powers above their line and within its reach, subscripts", () =>

@@ -116,16 +116,28 @@ describe("what cannot be read", () => {
     })
   )
 
-  it.scoped("leaves out a folder with a pattern that no regular expression can be made of, and goes on", () =>
+  it.scoped("leaves out a folder with more rules than it compares names with, and goes on", () =>
     Effect.gen(function* () {
-      const root = yield* tree({ "rules/.gitignore": `${"a*".repeat(500_000)}b`, "rules/r.md": "", "z.md": "" })
+      const root = yield* tree({
+        "long/.gitignore": `${"a*".repeat(500_000)}b`,
+        "long/r.md": "",
+        "many/.clewignore": "a*b\n".repeat(10_001),
+        "many/r.md": "",
+        "z.md": "",
+        ".gitignore": "a*b\n".repeat(10_000)
+      })
       const events = yield* walked({ paths: [root] })
       assert.deepStrictEqual(filesBelow(root, events), ["z.md"])
-      assert.deepInclude(events, {
-        _tag: "Unreadable",
-        path: Path.join(root, "rules/.gitignore"),
-        reason: "it has a line of more than 4096 characters, so the rest of its folder is left out"
-      })
+      for (const [path, reason] of [
+        ["long/.gitignore", "it has more than 256 KiB"],
+        ["many/.clewignore", "it has more than 10000 patterns"]
+      ] as const) {
+        assert.deepInclude(events, {
+          _tag: "Unreadable",
+          path: Path.join(root, path),
+          reason: `${reason}, so the rest of its folder is left out`
+        })
+      }
     })
   )
 

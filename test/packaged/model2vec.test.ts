@@ -3,6 +3,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { truncateSync } from "node:fs"
 import { Embedder } from "../../src/Embedder.ts"
 import * as Builtin from "../../src/Embedder/Builtin.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
@@ -161,6 +162,18 @@ it.effect("says which file is missing or damaged, what was found and what was ex
     )
     assert.match(yield* refusal({ files: { "config.json": text("[") } }), /^config.json: expected a JSON object/)
   })
+)
+
+it.scoped("reads no text that is longer than any", () =>
+  Effect.gen(function* () {
+    for (const name of ["tokenizer.json", "config.json"]) {
+      const folder = yield* writeModel({})
+      truncateSync(`${folder}/${name}`, 600 * 2 ** 20)
+      const opened = Effect.flatMap(Embedder, ({ identity }) => identity)
+      const { message } = yield* Effect.flip(Effect.provide(opened, Builtin.layerDirectory(folder)))
+      assert.include(message, `${name} cannot be read: it has more than 256 MiB`)
+    }
+  }).pipe(Effect.provide(NodeFileSystem.layer))
 )
 
 const five = [1, 2, 3, 4, 5]

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import { type Stores, whole } from "../../src/Store.ts"
+import { nextTurn } from "../../src/runtime/EventLoop.ts"
 import { Transfer } from "../../src/upkeep/Transfer.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
@@ -184,6 +185,10 @@ it.effect("says where an export is wrong, and in what", () =>
       [[], /Line 0 of the export: it is empty/],
       [["hello"], /Line 1 .*not an export by Clew/],
       [[change(header, { version: 2 })], /has version 2, but this program reads version 1/],
+      [
+        [change(header, { collections: [...JSON.parse(header).collections, ...JSON.parse(header).collections] })],
+        /Line 1 .*it names collection other twice/
+      ],
       [[header, first], /Line 2 .*truncated/],
       [lines.toSpliced(5, 1), /should have 44 documents with \d+ passages, but has 43 with \d+/],
       [[...lines, first], /there are lines after its end/],
@@ -322,6 +327,47 @@ it.effect("says where an export is wrong, and in what", () =>
     assert.strictEqual(mismatch._tag, "EmbedderMismatch")
     assert.match(mismatch.message, /^Collection other of the index has vectors by \w+ another .*, the export's are by /)
   })
+)
+
+it.effect("lets others work while it reads a document of very many passages", () =>
+  inMemory(
+    Effect.gen(function* () {
+      const passage = { start: 0, end: 0, start_line: 1, end_line: 1, heading: [] }
+      const passages = [...Array.from({ length: 10_000 }, () => passage), { ...passage, end: 9999 }]
+      const lines = [
+        JSON.stringify({
+          format: "clew-export",
+          version: 1,
+          clew: "0.1.0",
+          collections: [
+            {
+              name: other,
+              embedding: { backend: "x", model: "x", dimensions: 4, query_prefix: "", passage_prefix: "" }
+            }
+          ]
+        }),
+        JSON.stringify({
+          collection: other,
+          doc_id: "a",
+          metadata: {},
+          fingerprint: "",
+          content: "x".repeat(10),
+          passages
+        })
+      ]
+      let turns = 0
+      yield* Effect.fork(
+        Effect.forever(
+          Effect.tap(nextTurn, () => {
+            turns++
+          })
+        )
+      )
+      const error = yield* Effect.flip((yield* Transfer).take(Stream.fromIterable(lines)))
+      assert.match(error.message, /passage 10000 is outside the content/)
+      assert.isAbove(turns, 5)
+    })
+  )
 )
 
 it.effect("cuts long metadata, as earlier versions kept of a mail to very many", () =>

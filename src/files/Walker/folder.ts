@@ -1,48 +1,14 @@
 import * as Effect from "effect/Effect"
-import ignore, { type Ignore } from "ignore"
 import * as Path from "node:path"
 import { byCodePoint } from "../../model/units.ts"
 import type { WalkEvent } from "../WalkEvent.ts"
+import { IgnoreRules } from "../globs.ts"
 import { Disk, DiskFailure, inWords, isAbsent, type FileTree } from "../Disk.ts"
 
-type Verdict = "ignored" | "included" | "none"
-
-/** Answers cached before the cache is dropped: enough for a folder and its parents, little for a million files. */
-const remembered = 10_000
-
-const make = () => ignore({ ignorecase: false })
-
-/** The rules of one ignore file for paths below its folder; a folder's path ends in `/`. */
-class Rules {
-  // The library caches every path forever, so throwaway copies are asked.
-  #copy: Ignore
-  #asked = 0
-
-  constructor(private readonly rules: Ignore) {
-    this.#copy = make().add(rules)
-  }
-
-  test(path: string): Verdict {
-    if (++this.#asked > remembered) {
-      this.#copy = make().add(this.rules)
-      this.#asked = 0
-    }
-    const { ignored, unignored } = this.#copy.test(path)
-    return ignored ? "ignored" : unignored ? "included" : "none"
-  }
-
-  /** The same rules within an ignored folder that is entered anyway, whose contents are judged by themselves. */
-  entering(folder: string): Rules {
-    if (this.test(folder) !== "ignored") return this
-    const literal = `!/${folder.replace(/[\\*?[\]]/g, "\\$&")}`
-    return new Rules(make().add(this.rules).add({ pattern: literal }))
-  }
-}
-
 interface Placed {
-  readonly rules: Rules
-  /** From the rules' folder to the judged one: empty, or ending in `/`. */
-  readonly prefix: string
+  readonly rules: IgnoreRules
+  /** Names from the rules' folder to the judged one. */
+  readonly below: ReadonlyArray<string>
 }
 
 /** The rules for the entries of a folder, nearest first. */
@@ -56,10 +22,7 @@ export interface Scope {
 export const emptyScope: Scope = { clew: [], git: [], isBuilt: false }
 
 const descend = (above: ReadonlyArray<Placed>, name: string): ReadonlyArray<Placed> =>
-  above.map(({ prefix, rules }) => {
-    const below = `${prefix}${name}/`
-    return { rules: rules.entering(below), prefix: below }
-  })
+  above.map(({ below, rules }) => ({ rules, below: [...below, name] }))
 
 /** The scope of a folder inside the folder of `above`. */
 export const enter = (above: Scope, name: string): Scope => ({
@@ -68,9 +31,10 @@ export const enter = (above: Scope, name: string): Scope => ({
   isBuilt: false
 })
 
-const ask = (rules: ReadonlyArray<Placed>, entry: string): Verdict => {
-  for (const { prefix, rules: each } of rules) {
-    const verdict = each.test(prefix + entry)
+/** A folder that is entered although rules ignore it does not hide what is in it: each entry is judged by itself. */
+const ask = (placed: ReadonlyArray<Placed>, name: string, isFolder: boolean) => {
+  for (const { below, rules } of placed) {
+    const verdict = rules.test([...below, name], isFolder)
     if (verdict !== "none") return verdict
   }
   return "none"
@@ -85,13 +49,12 @@ export const verdictOn = (
   name: string,
   isFolder: boolean
 ): "hidden" | "ignored" | "generated" | undefined => {
-  const entry = isFolder ? `${name}/` : name
-  const own = ask(scope.clew, entry)
+  const own = ask(scope.clew, name, isFolder)
   if (own === "ignored") return "ignored"
   if (name === ".git") return "hidden"
   if (own === "included") return undefined
   if (name.startsWith(".")) return "hidden"
-  const git = ask(scope.git, entry)
+  const git = ask(scope.git, name, isFolder)
   if (git !== "none") return git === "ignored" ? "ignored" : undefined
   if (isFolder && name === "node_modules") return "ignored"
   return scope.isBuilt && isFolder && (name === "_sources" || name === "_static") ? "generated" : undefined
@@ -137,19 +100,21 @@ interface Read {
 
 const nothing: Read = { rules: [], events: [] }
 
-/** No path is longer. The library makes a regular expression of a pattern, which may be no longer than V8 compiles. */
-const longestPattern = 4096
+/** Each entry is compared with each pattern. Projects have hundreds, in a few KiB. */
+const mostPatterns = 10_000
+const mostBytes = 256 * 1024
 
 // Only regular files: reading a pipe of that name would never end.
 const readRules = Effect.fnUntraced(
   function* (disk: FileTree, path: string): Effect.fn.Return<Read, DiskFailure> {
-    const { type } = yield* disk.follow(path)
+    const { stamp, type } = yield* disk.follow(path)
     if (type !== "file") return nothing
-    const text = yield* disk.text(path)
-    if (text.split("\n").some(({ length }) => length > longestPattern)) {
-      return yield* new DiskFailure({ code: "", detail: `it has a line of more than ${longestPattern} characters` })
+    if (stamp.size > mostBytes) return yield* new DiskFailure({ code: "", detail: "it has more than 256 KiB" })
+    const rules = new IgnoreRules(yield* disk.text(path))
+    if (rules.size > mostPatterns) {
+      return yield* new DiskFailure({ code: "", detail: `it has more than ${mostPatterns} patterns` })
     }
-    return { rules: [{ rules: new Rules(make().add(text)), prefix: "" }], events: [] }
+    return { rules: [{ rules, below: [] }], events: [] }
   },
   (effect, _, path) =>
     Effect.catchAll(effect, (failure) =>

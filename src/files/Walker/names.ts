@@ -1,5 +1,3 @@
-import picomatch from "picomatch"
-
 const locks = new Set([
   "bun.lock",
   "Cargo.lock",
@@ -46,27 +44,3 @@ export const generated = (name: string, isBuilt: boolean): "lock file" | "genera
       : name.endsWith(".css")
         ? "style sheet"
         : undefined
-
-/** Matches a path below the root; `name` is its last part. */
-export type Glob = (path: string, name: string, isFolder: boolean) => boolean
-
-/**
- * A glob below a root. Without a slash it matches names anywhere, else the path from the root; a final slash restricts it
- * to folders. `*` stays within a name, `**` crosses folders. Parentheses, `|` and a leading `!` stand for themselves: they
- * are frequent in names.
- */
-const glob = (pattern: string): Glob => {
-  const foldersOnly = pattern.length > 1 && pattern.endsWith("/")
-  const body = foldersOnly ? pattern.slice(0, -1) : pattern
-  const anchored = body.replace(/^(?:\.?\/)+/, "")
-  const literal = anchored.replace(/\\?[()|]/g, (sign) => `\\${sign.slice(-1)}`)
-  const matches = picomatch(literal === "" ? "**" : literal, { dot: true, nonegate: true })
-  const byPath = body.includes("/")
-  return (path, name, isFolder) => (!foldersOnly || isFolder) && matches(byPath ? path : name)
-}
-
-/** Whether any of the patterns matches. */
-export const patterns = (globs: ReadonlyArray<string>): Glob => {
-  const each = globs.filter((pattern) => pattern.trim() !== "").map(glob)
-  return (path, name, isFolder) => each.some((matches) => matches(path, name, isFolder))
-}

@@ -17,11 +17,16 @@ const decodeConfig = Schema.decodeUnknownEither(
   Schema.parseJson(Schema.Struct({ normalize: Schema.optional(Schema.NullOr(Schema.Boolean)) }))
 )
 
+/** The longest of these texts are tokenizers of 40 MiB; V8 has no string of 512. */
+const longestText = 256 * 2 ** 20
+
 /** Reads a file in one or two reads in another thread; readFile returns to this one for every half megabyte. */
 const readWhole = async (file: string): Promise<Buffer> => {
   const handle = await openRegular(file)
   try {
-    const bytes = Buffer.allocUnsafeSlow((await handle.stat()).size)
+    const { size } = await handle.stat()
+    if (file.endsWith(".json") && size > longestText) throw new Error("it has more than 256 MiB")
+    const bytes = Buffer.allocUnsafeSlow(size)
     let length = 0
     while (length < bytes.length) {
       // oxlint-disable-next-line no-await-in-loop -- each read starts where the last one ended

@@ -20,6 +20,18 @@ describe("globs", () => {
       ["docs/deep/c.txt", "src/docs/d.md", "src/e.ts"]
     ],
     ["take braces", { include: ["*.{ts,txt}"] }, ["a.txt", "docs/deep/c.txt", "src/e.ts"]],
+    ["take braces in braces, with folders", { include: ["{docs/{b,x}.*,src/**/*.ts}"] }, ["docs/b.md", "src/e.ts"]],
+    ["take what is not closed for itself", { include: ["{a,b", "a}.md", "{a}.md", "[a.md"] }, []],
+    [
+      "take brackets, also of what is not in them",
+      { include: ["[!b-c].[[:lower:]]?"] },
+      ["a.md", "src/docs/d.md", "src/e.ts"]
+    ],
+    [
+      "cross any number of folders",
+      { include: ["src/**/*.md", "docs/**"], exclude: ["**/deep/**"] },
+      ["docs/b.md", "src/docs/d.md"]
+    ],
     ["exclude files and folders", { exclude: ["docs", "*.ts"] }, ["a.md", "a.txt"]],
     ["exclude from what is included", { include: ["*.md"], exclude: ["/docs"] }, ["a.md", "src/docs/d.md"]],
     ["that are blank are none", { include: [""], exclude: [" "] }, Object.keys(files)]
@@ -42,6 +54,29 @@ describe("globs", () => {
       assert.deepStrictEqual(yield* found({ include: ["copy \\(1\\).md"] }), ["copy (1).md"])
       assert.deepStrictEqual(yield* found({ include: ["!b.*", "x|*"] }), ["!b.md", "x|y.md"])
       assert.deepStrictEqual(yield* found({ include: ["copy*"], exclude: ["copy (1).md"] }), ["copy 1.md"])
+    })
+  )
+
+  it.scoped("match what has their very name", () =>
+    Effect.gen(function* () {
+      const root = yield* tree({ "[id]/page.md": "", "i/page.md": "", "{a,b}.md": "" })
+      const events = yield* walked({ paths: [root], include: ["[id]/page.md", "{a,b}.md"] })
+      assert.deepStrictEqual(filesBelow(root, events), ["[id]/page.md", "i/page.md", "{a,b}.md"])
+    })
+  )
+
+  // A backtracking comparison of any of these takes hours.
+  it.scoped("and ignore files' patterns take no longer for many stars", () =>
+    Effect.gen(function* () {
+      const deep = "a/".repeat(24)
+      const name = `${"a".repeat(200)}.md`
+      const root = yield* tree({
+        [deep + name]: "",
+        ".gitignore": `${"a/**/".repeat(20)}b\n${"**/a/".repeat(20)}c\n${"*a".repeat(50)}b.md\n`
+      })
+      for (const exclude of [`${"a*".repeat(50)}b.md`, "{a*,a/**/}".repeat(9) + "b"]) {
+        assert.deepStrictEqual(filesBelow(root, yield* walked({ paths: [root], exclude: [exclude] })), [deep + name])
+      }
     })
   )
 
