@@ -15,9 +15,9 @@ const pure = {
 }
 /** The packages that they import; all others import none but effect. */
 const packages = {
-  "terms/": ["npm:porter2"],
+  "terms/": ["npm:porter2", "npm:@orama/stemmers/**"],
   "tokenizer/": ["npm:node:v8", "npm:node:vm"],
-  "citations/": ["npm:porter2"]
+  "citations/": ["npm:porter2", "npm:@orama/stemmers/**"]
 }
 const words = ["model/", ...Object.keys(pure).map((room) => `${room}*.ts`)]
 /** Ports that others may import for their errors. */

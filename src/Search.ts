@@ -31,7 +31,9 @@ import { withoutCopies } from "./ranking/folding.ts"
 import { isFitted, isWeak, judging } from "./ranking/relevance.ts"
 import { lean, spannedGen } from "./runtime/tracing.ts"
 import { hasCode, isNames } from "./terms/codeNames.ts"
+import { languageNamed } from "./terms/languages.ts"
 import { writtenAs } from "./terms/spelling.ts"
+import { learned } from "./terms/stemmers.ts"
 
 export interface SearchOutcome extends Provenance {
   /** Best first, at most `topK`; fewer only if fewer match. */
@@ -197,6 +199,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         }
       }
       const found = yield* store.find(ranking)
+      yield* learned(found.hits.map(({ language }) => languageNamed(language)))
       const relevanceOf = lazily(() => judging(collections, found.unscaled, words, found.near))
       const judged = (hit: Hit): Hit => (hit.relevance === undefined ? { ...hit, relevance: relevanceOf()(hit) } : hit)
       const listed = likeness === undefined ? found.hits : yield* refined(likeness, ranking, found, judged)

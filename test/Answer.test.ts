@@ -227,6 +227,23 @@ it.effect("what quotes without a model has no window to fit into", () =>
   })
 )
 
+it.effect(
+  "is quoted without a model also where the question has other forms of the words of a text in its language",
+  () =>
+    Effect.gen(function* () {
+      const { asked, layer } = yield* makeWith({ backend: "extractive" }, true)
+      const told = "Ненужные ветки на сервере удаляет команда, которую вызывает хозяин репозитория."
+      yield* Effect.gen(function* () {
+        yield* indexed([`Хлеб пекут в печи, и он остывает на столе. Его едят утром.`, told])
+        const { generation } = yield* (yield* Answer).ask({
+          query: "Какой командой хозяину удалять ненужную ветку с сервера?"
+        })
+        yield* generation
+        assert.deepStrictEqual(asked[0]!.quotes, [{ n: 1, text: told, isVerbatim: true }])
+      }).pipe(Effect.provide(layer))
+    })
+)
+
 it.effect("a quote of a passage's first sentence is mentioned, in any language", () =>
   Effect.gen(function* () {
     const { layer } = yield* make

@@ -2,9 +2,10 @@ import type { Hit, Quote } from "../model/SearchResult.ts"
 import { openFence } from "./citations.ts"
 import { capitalised } from "./sentences.ts"
 import { longestPair, pointsBack, type Statement, statementsOf } from "./statements.ts"
-import { functionWords, languageOf } from "../terms/languages.ts"
+import { queryLanguage } from "../terms/detect.ts"
+import { functionWords, type Language, languageNamed, languageOf } from "../terms/languages.ts"
 import { message } from "../terms/pasted.ts"
-import { splitQuery, terms } from "../terms/terms.ts"
+import { contentIn, inflectedIn, splitQuery, terms } from "../terms/terms.ts"
 
 interface Candidate extends Statement {
   readonly n: number
@@ -189,9 +190,16 @@ const quoteOf = ({ kind, n, text }: Candidate): Quote => {
  */
 export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): ReadonlyArray<Quote> => {
   const query = message(asked)
-  const wanted = new Set(splitQuery(query).content)
+  const languages = new Map<Language, number>()
+  for (const hit of hits) {
+    const language = languageNamed(hit.language)
+    languages.set(language, (languages.get(language) ?? 0) + 1)
+  }
+  const wanted = new Set(contentIn(query, queryLanguage(query, languages)))
+  const readers = new Map([...languages.keys()].map((language) => [language, inflectedIn(query, language)]))
   const fit = fitting(query, wanted)
-  const passages = hits.map(({ document, fence, passage }, index) => {
+  const passages = hits.map(({ document, fence, language, passage }, index) => {
+    const termsIn = readers.get(languageNamed(language))!
     const above = [document.title ?? "", ...passage.heading]
     const nearest = passage.heading.at(-1) ?? document.title ?? ""
     // Of code that begins in a passage before, only what follows is a statement.
@@ -205,11 +213,11 @@ export const extract = (asked: string, hits: ReadonlyArray<Hit>, count = 3): Rea
       n: index + 1,
       // The rest of a sentence is no quote, but has what the passage is about.
       weight: isCut && statement.at === 0 ? 0 : 1 / (1 + 0.05 * index),
-      terms: new Set(terms(statement.text)),
-      context: new Set(terms([...above, statement.heading].join("\n"))),
+      terms: termsIn(statement.text),
+      context: termsIn([...above, statement.heading].join("\n")),
       fit: fit(statement, nearest)
     }))
-    return { candidates, has: new Set(terms([...above, passage.text].join("\n"))) }
+    return { candidates, has: termsIn([...above, passage.text].join("\n")) }
   })
   // The question is about its names: passages without them only share its other words.
   const named = namesIn(query)

@@ -1,6 +1,7 @@
 import type { TextSpan } from "../model/Passage.ts"
 import { message } from "../terms/pasted.ts"
-import { splitQuery } from "../terms/terms.ts"
+import type { Language } from "../terms/languages.ts"
+import { formsIn } from "../terms/terms.ts"
 import { isLoneCharacter, scan } from "../terms/scan.ts"
 
 /** Joins a span with those it overlaps or touches; a compound comes after its parts and begins before them. */
@@ -17,21 +18,28 @@ const merge = (spans: Array<{ start: number; end: number }>, start: number, end:
 
 /**
  * Finds the words of a text whose index terms are among the query's: stems, folded accents, parts of identifiers, pairs
- * of unspaced scripts. Function words count only if the query has nothing else. Spans are in order and never touch.
+ * of unspaced scripts, in a loaded language its own stems. Function words count only if the query has nothing else. Spans are in order and never touch.
  */
-export const highlighter = (query: string): ((text: string) => ReadonlyArray<TextSpan>) => {
-  const wanted = new Set(splitQuery(message(query)).content)
-  const lone = [...wanted].filter(isLoneCharacter)
-  return (text) => {
+export const highlighter = (query: string): ((text: string, language?: Language) => ReadonlyArray<TextSpan>) => {
+  const asked = message(query)
+  const languages = new Map<Language, ReadonlySet<string>>()
+  return (text, language = "en") => {
+    const wanted = languages.get(language) ?? new Set(formsIn(asked, language))
+    languages.set(language, wanted)
+    const lone = [...wanted].filter(isLoneCharacter)
     const spans: Array<{ start: number; end: number }> = []
     // A lone character begins a pair, and ends where the next pair begins.
     let loneStart = -1
-    scan(text, (term, start, end) => {
-      if (loneStart >= 0) merge(spans, loneStart, start)
-      loneStart = -1
-      if (wanted.has(term)) merge(spans, start, end)
-      else if (lone.some((character) => term.startsWith(character))) loneStart = start
-    })
+    scan(
+      text,
+      (term, start, end) => {
+        if (loneStart >= 0) merge(spans, loneStart, start)
+        loneStart = -1
+        if (wanted.has(term)) merge(spans, start, end)
+        else if (lone.some((character) => term.startsWith(character))) loneStart = start
+      },
+      language
+    )
     return spans
   }
 }

@@ -16,6 +16,7 @@ import {
   toProvenance,
   toSearchResult
 } from "../model/SearchResult.ts"
+import { languageNamed } from "../terms/languages.ts"
 import { flags, noteRemarks, nothingFound, positional, requestOf } from "./asking.ts"
 import * as Cli from "./command.ts"
 import { Engine, Place, displayPath } from "./engine.ts"
@@ -92,7 +93,7 @@ export const renderHits = Effect.fnUntraced(function* (
       const { collection, document, explain, foundBy, passage, relevance, score, via } = hit
       const same = alike(hit, ({ document, passage }) => `${displayPath(cwd, document.source)}${whereIn(passage)}`)
       const { isNamed, linesBefore, text } = readable(passage.text, width, passage.tableHeader)
-      const spans = find(text)
+      const spans = find(text, languageNamed(hit.language))
       const excerpt = bestExcerpt(text, spans, excerptCharacters)
       const cut = [excerpt.start > 0 ? "… " : "", excerpt.end < text.length ? " …" : ""] as const
       const lines = marked(text, spans, excerpt, colors)

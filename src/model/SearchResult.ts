@@ -264,6 +264,8 @@ export interface Hit extends Similar {
   /** The path by which the graph led here, if it did. */
   readonly via?: ReadonlyArray<ViaStep> | undefined
   readonly stale?: Dated["stale"]
+  /** The ISO code of its document's language, if it is not English. */
+  readonly language?: string | undefined
   /** The fence of the code that its text begins in, if that was looked up: it stands before the passage. */
   readonly fence?: string | undefined
   /** Of several queries, those that found it: 0 is the first. */

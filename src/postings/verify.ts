@@ -4,7 +4,8 @@ import { type Segment, type SegmentStore, livingIn } from "./SegmentStore.ts"
 import { BlockReader, type Head, compareTerms, maxTermBytes } from "./block.ts"
 import { type KeywordRow, buildSegment } from "./build.ts"
 import { ByteReader, forEachPosting } from "./bytes.ts"
-import { languagesOf, learned, listOf, passagesIn } from "./languages.ts"
+import { languagesOf, listOf, passagesIn } from "./languages.ts"
+import { learned } from "../terms/stemmers.ts"
 import { isDead, tombstones } from "./tombstones.ts"
 
 /** Most disagreements reported. */

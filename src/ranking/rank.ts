@@ -215,6 +215,7 @@ const read = Effect.fnUntraced(function* <E>(
       keyword,
       collection,
       ...what.hit,
+      ...(what.language === "en" ? {} : { language: what.language }),
       ...(alike === undefined ? {} : { similarity: alike }),
       ...(via === undefined ? {} : { via })
     }

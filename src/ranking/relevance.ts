@@ -4,8 +4,9 @@ import { type Hit, ownPassage } from "../model/SearchResult.ts"
 import type { NearTerm } from "../model/Stored.ts"
 import type { Searched } from "./Snapshot.ts"
 import { foreignGrammarOf } from "../terms/detect.ts"
-import { beginningsOf, scanFor } from "../terms/scan.ts"
-import { queryTerms, splitQuery } from "../terms/terms.ts"
+import { type Language, languageNamed } from "../terms/languages.ts"
+import { beginningsOf, scan, scanFor } from "../terms/scan.ts"
+import { contentIn, queryTerms, splitQuery, stemsOf } from "../terms/terms.ts"
 
 /** The text by which a passage is judged: everything that is searched. */
 export interface Judged {
@@ -53,7 +54,9 @@ const logistic = (x: number): number => 1 / (1 + Math.exp(-x))
  */
 export const sharing = (
   content: ReadonlySet<string>,
-  near: ReadonlyArray<{ readonly word: string; readonly term: string }>
+  near: ReadonlyArray<{ readonly word: string; readonly term: string }>,
+  language: Language = "en",
+  stems: ReadonlyMap<string, string> = new Map()
 ): ((judged: Judged) => number) => {
   const all = [...content].reduce((sum, { length }) => sum + length, 0)
   /** The terms of the query that each term stands for. */
@@ -63,6 +66,9 @@ export const sharing = (
     for (const own of queryTerms(word)) if (content.has(own)) known.add(own)
     if (known.size > 0) meanings.set(term, known)
   }
+  for (const [term, stem] of stems) {
+    if (content.has(term)) meanings.set(stem, new Set([...(meanings.get(stem) ?? []), term]))
+  }
   const beginnings = beginningsOf(meanings.keys())
   return ({ heading, text, title }) => {
     const has = new Set<string>()
@@ -70,7 +76,7 @@ export const sharing = (
     for (const field of [title, heading, text]) {
       // All terms were found.
       if (found === all) break
-      scanFor(beginnings, field, (term) => {
+      const visit = (term: string) => {
         const own = meanings.get(term)
         if (own === undefined) return
         for (const one of own) {
@@ -78,7 +84,9 @@ export const sharing = (
           has.add(one)
           found += one.length
         }
-      })
+      }
+      if (language === "en") scanFor(beginnings, field, visit)
+      else scan(field, visit, language)
     }
     return all === 0 ? 0 : found / all
   }
@@ -92,13 +100,21 @@ export const sharing = (
 export const relevance = (
   query: string,
   near: ReadonlyArray<{ readonly word: string; readonly term: string }> = []
-): ((judged: Judged, similarity: number | undefined, scale?: Scale) => number) => {
+): ((judged: Judged, similarity: number | undefined, scale?: Scale, language?: Language) => number) => {
   const all = splitQuery(query).content
   const grammar = new Set(foreignGrammarOf(query).flatMap(queryTerms))
   const telling = all.filter((term) => !grammar.has(term))
-  const content = new Set(telling.length === 0 ? all : telling)
-  const shareOf = sharing(content, near)
-  return (judged, similarity, scale = "meaning") => {
+  const english = new Set(telling.length === 0 ? all : telling)
+  const inLanguage = (language: Language) => {
+    const content = language === "en" ? english : new Set(contentIn(query, language))
+    const stems = language === "en" ? undefined : stemsOf(query, language)
+    return { content, shareOf: sharing(content, near, language, stems) }
+  }
+  const languages = new Map<Language, ReturnType<typeof inLanguage>>()
+  return (judged, similarity, scale = "meaning", language = "en") => {
+    const known = languages.get(language) ?? inLanguage(language)
+    languages.set(language, known)
+    const { content, shareOf } = known
     const share = shareOf(judged)
     const [[constant, byShare, byOther], other] =
       similarity === undefined ? [fitted.words, lengthOf(content)] : [fitted[scale], similarity]
@@ -135,7 +151,7 @@ export const judging = (
       text: passage.text
     }
     const scale = scales.get(collection)
-    const own = judge(what, scale && similarity, scale)
+    const own = judge(what, scale && similarity, scale, languageNamed(hit.language))
     const value = via === undefined ? own : alongGraph(own)
     judged.set(hit, value)
     return value

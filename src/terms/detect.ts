@@ -1,5 +1,5 @@
 import { fold, isAscii } from "./fold.ts"
-import { type Language, languagesByWord } from "./languages.ts"
+import { type Language, languagesByWord, alphabets } from "./languages.ts"
 
 /** Characters read per text. */
 const most = 4000
@@ -13,9 +13,6 @@ const margin = 1.5
 
 const word = /\p{L}+/gu
 const cyrillic = /^\p{Script=Cyrillic}/u
-/** Letters of Russian, and letters of the other languages that share its words of grammar. */
-const russian = /[\u044b\u044d]/u
-const notRussian = /[\u0450\u0452-\u052f]/u
 
 interface Counts {
   readonly count: number
@@ -24,7 +21,6 @@ interface Counts {
 
 const tags = /<[^<>]{1,400}>/g
 const letter = /\p{L}/gu
-const cyrillicLetter = /\p{Script=Cyrillic}/gu
 /** From this share of letters on, a script decides: the rest is code and names. */
 const leastOfScript = 0.3
 
@@ -41,6 +37,12 @@ const grammarIn = (text: string) => {
   return { found, words }
 }
 
+/** Letters that, among these languages, only one has: its words of grammar are few, since endings say the same. */
+const ownLetters: ReadonlyArray<readonly [language: Language, letter: RegExp]> = [
+  ["pl", /[\u0105\u0119\u0142\u015b\u017a\u017c]/],
+  ["tr", /[\u011f\u0131]/]
+]
+
 /** How many words of grammar of each language there are, given how often each occurs. */
 const byLanguage = (found: Iterable<readonly [word: string, count: number]>) => {
   const languages = new Map<Language, Counts>()
@@ -53,6 +55,18 @@ const byLanguage = (found: Iterable<readonly [word: string, count: number]>) => 
   return languages
 }
 
+/** The language of a text with other letters than Latin ones that only it has. */
+const inOtherLetters = (text: string) => {
+  const found = alphabets.find(([, , own, others]) => own.test(text) && !others.test(text))
+  return found && { language: found[0], script: found[1] }
+}
+
+/** Whether enough letters of a text are of a script. */
+const isIn = (script: RegExp, text: string): boolean =>
+  (text.match(script)?.length ?? 0) > leastOfScript * (text.match(letter)?.length ?? 0)
+
+const isOfScript = (language: Language): boolean => alphabets.some(([other]) => other === language)
+
 /**
  * The language of a document, from the words of grammar at the beginning of its text. English if they do not decide: it
  * is code, names, too short, or in an unknown language. Deterministic.
@@ -64,16 +78,22 @@ export const documentLanguage = (passages: Iterable<{ readonly text: string }>):
     if (text.length >= most) break
   }
   if (/^\s*<[?!a-z]/i.test(text)) text = text.replace(tags, " ")
-  const isRussian = russian.test(text) && !notRussian.test(text)
+  const lower = text.toLowerCase()
+  const own = inOtherLetters(lower)
   // Nothing that is mostly written in other letters is English, however much code stands beside it.
-  if (isRussian && (text.match(cyrillicLetter)?.length ?? 0) > leastOfScript * (text.match(letter)?.length ?? 0))
-    return "ru"
-  const { found, words } = grammarIn(text.toLowerCase())
+  if (own !== undefined && isIn(own.script, text)) return own.language
+  const { found, words } = grammarIn(lower)
   const languages = byLanguage(found)
+  for (const [language, own] of ownLetters) {
+    if (!own.test(lower)) continue
+    const telling = (lower.match(word) ?? []).filter((each) => own.test(each) && !found.has(fold(each)))
+    const { count = 0, different = 0 } = languages.get(language) ?? {}
+    languages.set(language, { count: count + telling.length, different: different + new Set(telling).size })
+  }
   let best: Language = "en"
   let strongest: Counts = { count: 0, different: 0 }
   for (const [language, counts] of languages) {
-    if (language === "en" || (language === "ru" && !isRussian)) continue
+    if (language === "en" || (isOfScript(language) && language !== own?.language)) continue
     if (counts.count < strongest.count || (counts.count === strongest.count && language > best)) continue
     best = language
     strongest = counts
@@ -110,20 +130,37 @@ export const foreignGrammarOf = (query: string): ReadonlyArray<string> => {
   return words.filter((each) => languagesByWord().get(each)?.includes(first[0]) === true)
 }
 
+/**
+ * The words of a question that are grammar of a language, folded, if it has more of them than of English; in Latin letters
+ * several of them: one may be a name.
+ */
+export const grammarOf = (query: string, language: Language): ReadonlyArray<string> => {
+  const words = wordsOf(query)
+  const counts = grammarAmong(words)
+  const least = isInOtherLetters(query) ? 0 : Math.max(1, counts.get("en")?.count ?? 0)
+  if ((counts.get(language)?.count ?? 0) <= least) return []
+  return words.filter((each) => languagesByWord().get(each)?.includes(language) === true)
+}
+
 const accented = /[^\p{ASCII}\p{P}\p{S}]/u
 const han = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
+const scriptOf = (language: Language): string | undefined => alphabets.find(([other]) => other === language)?.[1].source
+
 /**
- * The language to look a query up in, given the number of passages in each language: the one with most of the query's
- * words of grammar; else Russian or not, by its letters; else the language of most passages.
+ * The language to look a query up in, given the number of passages in each language: of those with its letters, the one
+ * with most of the query's words of grammar, else the one of most passages.
  */
 export const queryLanguage = (query: string, passages: ReadonlyMap<Language, number>): Language => {
-  const there = [...passages].sort(([, a], [, b]) => b - a).map(([language]) => language)
+  const script = isAscii.test(query) ? undefined : alphabets.find(([, script]) => isIn(script, query))?.[1].source
+  const there = [...passages]
+    .filter(([language]) => scriptOf(language) === script)
+    .sort(([, a], [, b]) => b - a)
+    .map(([language]) => language)
   const others = there.filter((language) => language !== "en")
   if (others.length === 0 || han.test(query)) return "en"
-  if (cyrillic.test(query.replace(/^[^\p{L}]+/u, ""))) return passages.has("ru") ? "ru" : "en"
   const counts = grammarAmong(wordsOf(query))
-  const [first, second] = [...there, ...(passages.has("en") ? [] : ["en" as const])]
+  const [first, second] = [...there, ...(script !== undefined || passages.has("en") ? [] : ["en" as const])]
     .map((language) => ({ language, count: counts.get(language)?.count ?? 0 }))
     .sort((a, b) => b.count - a.count)
   if (first!.count > (second?.count ?? 0)) return first!.language

@@ -12,6 +12,10 @@ const english =
   "he him his she her they them their we our you your i my me who whom whose which what when where why how not no"
 
 const known = {
+  ar:
+    "في من على إلى عن مع و أو ثم أن إن ما ماذا هل كيف لماذا متى أين كم أي أية هو هي هم هما أنا نحن أنت أنتم هذا هذه " +
+    "ذلك تلك هؤلاء الذي التي الذين كان كانت يكون تكون ليس ليست لا لم لن قد كل بعض بين حتى عند عندما إذا لو لكن لأن " +
+    "كما بعد قبل غير به بها له لها فيه فيها عليه عليها منه منها هناك هنا يمكن يجب",
   da:
     "og i jeg det at en den til er som pa de med han af for ikke der mig sig men et har om vi min havde ham hun nu " +
     "over da fra du ud sin dem os op man hans hvor eller hvad skal selv her alle vil blev kunne ind nar vaere dog noget " +
@@ -31,6 +35,11 @@ const known = {
     "mas muy tambien ya yo tu el ella ello nosotros vosotros ellos ellas usted ustedes me te se nos os le les mi mis tus " +
     "su sus nuestro nuestra este esta esto estos estas ese esa eso esos esas aquel aquella es son era eran fue fueron " +
     "ser sido sea estan estar esta hay ha han he hemos haber habia puede pueden puedo debe deben tiene tienen",
+  fa:
+    "و در به از که را با برای این آن است بود شد شده شود شوند می نمی هم یا تا بر یک هر اگر اما ولی نیز پس چون چه چرا " +
+    "چگونه چطور کجا کی کدام چند چقدر آیا من تو او ما شما آنها ایشان خود باید شاید هست نیست هستند باشد باشند بودن کرد " +
+    "کرده کند کنند کنم کنید کردن دارد دارند داشته می‌شود می‌شوند می‌کند می‌کنند می‌کنم می‌کنید می‌توان می‌تواند " +
+    "می‌توانید می‌توانم نمی‌شود همین همان همه دیگر فقط حتی وقتی بین بدون توسط",
   fi:
     "ja on ei se han mina sina me te he ne tama tuo nama nuo mika mita missa mihin mista kuka ketka kun kuin jos jotta " +
     "koska etta mutta vaan tai seka niin myos vain jo viela nyt ovat oli olivat olla ollut ole olen olet olemme olette " +
@@ -58,6 +67,13 @@ const known = {
     "hun na over da ved fra du ut sin dem oss opp man kan hans hvor eller hva skal selv sjol her alle vil bli ble blitt " +
     "kunne inn nar vaere kom noen noe ville dere deres kun ja etter ned skulle denne for deg si sine sitt mot a meget " +
     "hvorfor dette disse uten hvordan ingen din ditt blir samme hvilken hvilke sann inni mellom var hver hvem enn ogsa",
+  pl:
+    "i a o u w we z ze na do od dla po przez przy pod nad bez oraz lub albo ale że żeby aby by jeśli jeżeli gdy kiedy " +
+    "gdzie skąd dokąd jak jaki jaka jakie jakich jakim jaką który która które którego której których którym którą co " +
+    "czego czemu czym kto kogo komu kim czy dlaczego ile nie tak to ten ta te tego tej tych tym tę tą ci on ona ono " +
+    "oni one jego jej ich jemu im nim nią nich mnie mi mną ja ty my wy nas nam was wam cię mój moja moje nasz nasza " +
+    "nasze swój swoja swoje się sobie siebie jest są był była było były być będzie będą może mogą można trzeba już " +
+    "jeszcze tylko także też również bardzo bardziej niż tam tu tutaj za między",
   pt:
     "o a os as um uma uns umas de do da dos das em no na nos nas num numa por pelo pela pelos pelas para com sem sobre " +
     "entre ate desde e ou mas nem se que quem qual quais quando quanto onde como porque nao mais muito tambem ja eu tu " +
@@ -69,13 +85,27 @@ const known = {
     "нет о из ему когда даже ну ли если уже или ни быть был него до вас опять вам ведь там потом себя ничего ей может " +
     "они тут где есть надо ней для мы тебя их чем была сам чтоб без будто чего раз тоже себе под будет ж тогда кто этот " +
     "того потому этого какой ним здесь этом мой тем чтобы нее были куда зачем всех можно при об хоть над больше тот " +
-    "через эти нас про всего них какая много разве эту моя свою этой перед чуть том такой им более всю между это эта",
+    "через эти нас про всего них какая много разве эту моя свою этой перед чуть том такой им более всю между это эта " +
+    "почему сколько откуда какие каких каким какое который которая которое которые которых которым чья чье",
   sv:
     "och det att i en jag hon som han pa den med var sig for sa till ar men ett om hade de av icke inte mig du henne da " +
     "sin nu har hans honom skulle hennes dar min man ej vid kunde nagot fran ut nar efter upp vi dem vara vad over an " +
     "dig kan sina har ha mot alla under nagon eller allt mycket sedan ju denna sjalv detta at utan varit hur ingen mitt " +
     "ni bli blev oss din dessa nagra deras blir mina samma vilken er sadan blivit dess inom mellan sadant varfor " +
-    "varje vilka ditt vem vilket sitta sadana vart dina vars vart vara ert era"
+    "varje vilka ditt vem vilket sitta sadana vart dina vars vart vara ert era",
+  tr:
+    "ve veya ya da de ki bir bu şu o ile için gibi kadar daha çok en ne nasıl neden niçin niye hangi hangisi kim " +
+    "kimin nerede nereden nereye kaç mı mi mu mü mıdır midir mudur müdür nedir değil var yok olan olarak olur olduğu " +
+    "olduğunu olması olmak oldu her hiç hem ama ancak fakat çünkü eğer ise sonra önce göre tüm bütün bazı ben sen biz " +
+    "siz onlar bana sana ona bize size onlara beni seni onu bizi sizi onları benim senin onun bizim sizin onların " +
+    "bunu şunu bunun buna bunlar şunlar burada orada böyle şöyle öyle şey diye",
+  uk:
+    "і й та в у на не що як до з із зі за по про для від при без через над під між але або чи якщо коли де куди " +
+    "звідки чому навіщо хто кого кому ким чого чим який яка яке які якого якої яким яку яких це цей ця ці цього цієї " +
+    "цьому цих той те ті того тієї тому тих він вона воно вони його її їх йому їй їм я ми ви ти мене нас вас тебе " +
+    "мені нам вам тобі мій моя моє мої наш наша наше наші ваш ваша ваше ваші свій своя своє свої себе собі є був була " +
+    "було були бути буде будуть може можуть можна треба потрібно так ні ж же б би лише тільки також ще вже дуже більш " +
+    "ніж щоб тоді там тут все всі всіх скільки"
 }
 
 /** The language by whose rules words are stemmed; "en" if nothing shows another. ISO 639-1. */
@@ -86,6 +116,10 @@ export type Other = Exclude<Language, "en">
 
 export const isLanguage = (code: string): code is Language => code === "en" || Object.hasOwn(known, code)
 
+/** The language of a code; English if there is none, as where none was detected. */
+export const languageNamed = (code: string | null | undefined): Language =>
+  typeof code === "string" && isLanguage(code) ? code : "en"
+
 /** The languages that have a word, folded, among their words of grammar. */
 export const languagesByWord = lazily((): ReadonlyMap<string, ReadonlyArray<Language>> => {
   const found = new Map<string, Array<Language>>()
@@ -95,14 +129,23 @@ export const languagesByWord = lazily((): ReadonlyMap<string, ReadonlyArray<Lang
   return found
 })
 
-const stemmers = new Map<Language, Stem>()
+const stemmers = new Map<Language, Stem | undefined>()
 
-/** Sets how words of a language are stemmed; its terms can be made afterwards. */
-export const learn = (language: Language, stem: Stem): void => {
+/** Sets how words of a language are stemmed, if there are rules for it; its terms can be made afterwards. */
+export const learn = (language: Language, stem: Stem | undefined): void => {
   stemmers.set(language, stem)
 }
 
 export const isLearned = (language: Language): boolean => language === "en" || stemmers.has(language)
+
+/** Languages with other letters than Latin ones: one that a text must have, and those of others with the same script. */
+export const alphabets: ReadonlyArray<readonly [language: Language, script: RegExp, letter: RegExp, others: RegExp]> = [
+  ["ar", /\p{Script=Arabic}/gu, /[\u0623\u0625\u0629\u0649]/, /[\u067e\u0686\u0698\u06af\u06a9\u06cc]/],
+  ["fa", /\p{Script=Arabic}/gu, /[\u067e\u0686\u0698\u06af]/, /[\u0679\u0688\u0691\u06d2]/],
+  ["ru", /\p{Script=Cyrillic}/gu, /[\u044b\u044d]/, /[\u0450\u0452-\u052f]/],
+  ["uk", /\p{Script=Cyrillic}/gu, /[\u0454\u0457\u0491]/, /[\u044a\u044b\u044d\u0451\u045e]/]
+]
+const otherScript = new Set(alphabets.map(([language]) => language))
 
 const latin = /^[a-z]+$/
 const letters = /^\p{L}{3,40}$/u
@@ -119,10 +162,15 @@ const accented: Partial<Record<Language, ReadonlyArray<readonly [RegExp, string]
 /** The folded stem of a word by a loaded language's rules; undefined if they do not apply, as in English. */
 export const stemIn = (language: Language, word: string): string | undefined => {
   if (language === "en") return undefined
-  const lower = word.normalize("NFC").toLowerCase()
-  if (!letters.test(lower) || (language === "ru" && latin.test(lower))) return undefined
+  // The capital of Turkish i has a dot, and that of \u0131 has none. Persian separates endings by a non-joiner.
+  const lower = word
+    .normalize("NFC")
+    .toLocaleLowerCase(language === "tr" ? "tr" : "en")
+    .replaceAll("\u200c", "")
+  if (!letters.test(lower) || (otherScript.has(language) && latin.test(lower))) return undefined
+  if (!stemmers.has(language)) throw new Error(`The stems of ${language} are not loaded`)
   const stem = stemmers.get(language)
-  if (stem === undefined) throw new Error(`The stems of ${language} are not loaded`)
+  if (stem === undefined) return undefined
   const rules = accented[language] ?? []
   return fold(stem(rules.reduce((text, [ending, becomes]) => text.replace(ending, becomes), lower)))
 }

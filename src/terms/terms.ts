@@ -1,5 +1,6 @@
 import { functionWords, type Language, stemIn } from "./languages.ts"
 import { CharClass, classAt } from "./classes.ts"
+import { grammarOf } from "./detect.ts"
 import { joinedIn } from "./codeNames.ts"
 import { hasKanaOrHangul, withoutChineseGrammar, withoutGrammar } from "./grammar.ts"
 import { scan } from "./scan.ts"
@@ -40,6 +41,37 @@ const split = (text: string, telling: string): QueryTerms => {
 
 /** Splits a query's terms; the content is never empty: a query of only function words is about them. */
 export const splitQuery = (text: string): QueryTerms => split(text, withoutGrammar(text))
+
+/**
+ * The content terms of a query to texts in a language, which must be loaded: those of English, but for the words of its
+ * grammar.
+ */
+export const contentIn = (query: string, language: Language): ReadonlyArray<string> => {
+  const all = splitQuery(query).content
+  if (language === "en") return all
+  const grammar = new Set(grammarOf(query, language).flatMap(queryTerms))
+  const telling = all.filter((term) => !grammar.has(term))
+  return telling.length === 0 ? all : telling
+}
+
+/** The terms by which texts in a language, which must be loaded, have the content of a query. */
+export const formsIn = (query: string, language: Language): ReadonlyArray<string> => {
+  const content = contentIn(query, language)
+  if (language === "en") return content
+  const stems = stemsOf(query, language)
+  return content.flatMap((term) => [term, stems.get(term) ?? term])
+}
+
+/** Adds to the terms of texts in a language those of a query's words, which they have in another form. */
+export const inflectedIn = (query: string, language: Language): ((text: string) => Set<string>) => {
+  if (language === "en") return (text) => new Set(terms(text))
+  const stems = [...stemsOf(query, language)]
+  return (text) => {
+    const found = new Set(terms(text, language))
+    for (const [term, stem] of stems) if (found.has(stem)) found.add(term)
+    return found
+  }
+}
 
 /** The terms of a query to rank by, with Japanese and Korean grammar. */
 export const rankedTerms = (text: string): ReadonlyArray<string> => split(text, withoutChineseGrammar(text)).content
@@ -135,7 +167,7 @@ export const weighted = (query: string, language: Language): ReadonlyMap<string,
 }
 
 /** The stems of a query's words in a language, by their English terms. */
-const stemsOf = (query: string, language: Language): ReadonlyMap<string, string> => {
+export const stemsOf = (query: string, language: Language): ReadonlyMap<string, string> => {
   const stems = new Map<string, string>()
   scan(query, (term, start, end) => {
     const own = stemIn(language, query.slice(start, end))
@@ -150,4 +182,4 @@ const stemsOf = (query: string, language: Language): ReadonlyMap<string, string>
  * are rebuilt from the stored texts (Store/sql/rebuild.ts), at once or in the background, and answer until then. A
  * change that only affects how queries are looked up needs no new version.
  */
-export const termsVersion = 5
+export const termsVersion = 6

@@ -14,6 +14,9 @@ const texts = {
   "referenz.md": "Eine Referenz zeigt auf einen Wert, und der Zähler sagt, wie viele davon es noch gibt.",
   "maison.md": "Les fichiers sont ignorés par la commande, et elle ne dit rien de ceux qui ont été modifiés.",
   "vetka.md": "Чтобы переименовать ветку, нужна команда, которая меняет имя ветки на сервере и у вас.",
+  "gilka.md": "Щоб перейменувати гілку, потрібна команда, яка змінює назву гілки на сервері і у вас.",
+  "dal.md": "Dalları silmek için komut vardır ve bu komut İÇERİĞİ de sunucudan kaldırır.",
+  "shakhe.md": "برای پاک کردن شاخه‌ها از یک دستور استفاده کنید که نام شاخه را از پایگاه کد برمی‌دارد.",
   "house.md": "The houses are counted by the people that sit at the tables, and nobody configures anything."
 }
 
@@ -46,6 +49,10 @@ const finds = Effect.gen(function* () {
   assert.deepStrictEqual(yield* find("welches Zimmer mit Tisch"), ["haus.md"])
   assert.deepStrictEqual(yield* find("les fichiers ignorer"), ["maison.md"])
   assert.deepStrictEqual(yield* find("имена веткам"), ["vetka.md"])
+  assert.deepStrictEqual(yield* find("назвами гілок"), ["gilka.md"])
+  assert.deepStrictEqual(yield* find("Dal nasıl silinir?"), ["dal.md"])
+  assert.deepStrictEqual(yield* find("içerikler"), ["dal.md"])
+  assert.deepStrictEqual(yield* find("شاخه ها"), ["shakhe.md"])
   assert.deepStrictEqual(yield* find("what counts a house in configurations"), ["house.md"])
   // Neither part alone is the word, and no passage has it whole.
   assert.deepStrictEqual((yield* find("Wozu der Referenzzähler?"))[0], "referenz.md")
@@ -77,10 +84,13 @@ describe("an index whose languages were never told", () => {
       assert.deepStrictEqual(yield* disagreements(sql), [])
       const told = yield* sql.unsafe("SELECT source, language FROM documents ORDER BY source")
       assert.deepStrictEqual(told, [
+        { source: "dal.md", language: "tr" },
+        { source: "gilka.md", language: "uk" },
         { source: "haus.md", language: "de" },
         { source: "house.md", language: "en" },
         { source: "maison.md", language: "fr" },
         { source: "referenz.md", language: "de" },
+        { source: "shakhe.md", language: "fa" },
         { source: "vetka.md", language: "ru" }
       ])
     })

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import { bestExcerpt, highlighter } from "../../src/citations/highlight.ts"
 import type { TextSpan } from "../../src/model/Passage.ts"
+import { learned } from "../../src/terms/stemmers.ts"
 import { splitQuery, terms } from "../../src/terms/terms.ts"
 
 const words = (text: string, query: string): ReadonlyArray<string> =>
@@ -151,3 +153,13 @@ describe("bestExcerpt", () => {
     }
   )
 })
+
+it.effect("marks other forms of a word in the text's language, and no words of its grammar", () =>
+  Effect.gen(function* () {
+    yield* learned(["ru", "tr"])
+    const marked = (text: string, query: string, language: "ru" | "tr") =>
+      highlighter(query)(text, language).map(({ end, start }) => text.slice(start, end))
+    assert.deepStrictEqual(marked("Как отключаются наблюдатели?", "Как остановить наблюдателя?", "ru"), ["наблюдатели"])
+    assert.deepStrictEqual(marked("IŞIKLAR ve ışık", "ışığı", "tr"), ["IŞIKLAR", "ışık"])
+  })
+)

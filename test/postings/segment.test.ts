@@ -4,7 +4,7 @@ import * as FastCheck from "effect/FastCheck"
 import { BlockWriter } from "../../src/postings/block.ts"
 import { type KeywordRow, buildSegment } from "../../src/postings/build.ts"
 import { ByteWriter, writePosting } from "../../src/postings/bytes.ts"
-import { learned } from "../../src/postings/languages.ts"
+import { learned } from "../../src/terms/stemmers.ts"
 import { terms } from "../../src/terms/terms.ts"
 
 const fields = ["title", "heading", "text"] as const

@@ -1,5 +1,7 @@
 import { it } from "@effect/vitest"
 import { assert, describe } from "vitest"
+import * as Effect from "effect/Effect"
+import { learned } from "../../src/terms/stemmers.ts"
 import { relevance, weakBelow } from "../../src/ranking/relevance.ts"
 
 const tides = { title: "Tides", heading: "Spring tides", text: "At new moon the sun and the moon pull together." }
@@ -44,4 +46,15 @@ describe("relevance", () => {
     assert.strictEqual(judged, relevance("spring tides")(tides, undefined))
     assert.isAbove(judged, relevance("sprnig tides")(tides, undefined))
   })
+
+  it.effect("knows other forms of a question's words in a passage's language, and not its grammar", () =>
+    Effect.gen(function* () {
+      yield* learned(["ru"])
+      const branch = { title: "", heading: "", text: "Ветки серверов и команды для них." }
+      const question = "Какими командами можно на сервере делать ветку?"
+      assert.isBelow(relevance(question)(branch, undefined), weakBelow)
+      assert.isAbove(relevance(question)(branch, undefined, "meaning", "ru"), 3 * weakBelow)
+      assert.isBelow(relevance("Как и на чем печь хлеб?")(branch, undefined, "meaning", "ru"), weakBelow)
+    })
+  )
 })

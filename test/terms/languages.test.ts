@@ -13,7 +13,14 @@ const prose: ReadonlyArray<readonly [Language, string]> = [
   ["nl", "Een branch is een verwijzing naar een commit, en die gaat mee met elke commit die je erop maakt."],
   ["sv", "En gren är en pekare till en commit, och den flyttas med varje commit som du gör på den."],
   ["fi", "Haara on osoitin, joka siirtyy eteenpäin kun teet uuden commitin, ja se voi olla myös tyhjä."],
-  ["ru", "Ветка — это указатель на коммит, и он перемещается с каждым новым коммитом, который вы делаете."]
+  ["ru", "Ветка — это указатель на коммит, и он перемещается с каждым новым коммитом, который вы делаете."],
+  ["uk", "Гілка — це вказівник на коміт, і він переміщується з кожним новим комітом."],
+  ["pl", "Gałąź jest wskaźnikiem na commit i przesuwa się z każdym commitem, który na niej utworzysz."],
+  ["tr", "Dal, bir commit'i gösteren işaretçidir ve yaptığınız her yeni commit ile ilerler."],
+  // Where endings say what words of grammar say elsewhere, letters tell.
+  ["tr", "Bileşenler hızlıca çizilir. Sayfanın açılışında sırasıyla ağacın dalları yenilenir."],
+  ["ar", "الفرع مؤشر إلى إيداع، وهو يتحرك مع كل إيداع جديد تنشئه عليه في المستودع."],
+  ["fa", "شاخه اشاره‌گری به یک کامیت است و با هر کامیت تازه که روی آن می‌سازید پیش می‌رود؛ پایگاه کد همین است."]
 ]
 
 describe("the language of a document", () => {
@@ -27,7 +34,7 @@ describe("the language of a document", () => {
       "Referenzzähler",
       "for (var i = 0; i < n; i++) { if (e in o) return a[i] as any }",
       "def f(x, y): return x if y is None else y # no de la",
-      "Гілка — це вказівник на коміт, і він переміщується з кожним новим комітом.",
+      "Галінка — гэта паказальнік на каміт, і ён перамяшчаецца з кожным новым камітам, ў які вы глядзіце.",
       "所有权是 Rust 最独特的特性"
     ]) {
       assert.strictEqual(documentLanguage([{ text }]), "en", text)
@@ -64,6 +71,10 @@ describe("the language of a query", () => {
     assert.strictEqual(queryLanguage("Wie ändere ich den Namen?", new Map([["en", 5]])), "en")
     assert.strictEqual(queryLanguage("переименовать ветку", mixed), "en")
     assert.strictEqual(queryLanguage("переименовать ветку", new Map([...mixed, ["ru", 1]])), "ru")
+    const both = new Map([...mixed, ["ru", 1], ["uk", 9]] as const)
+    assert.strictEqual(queryLanguage("Почему не переименована ветка?", both), "ru")
+    assert.strictEqual(queryLanguage("Чому не перейменована гілка?", both), "uk")
+    assert.strictEqual(queryLanguage("HEAD гілки", both), "uk")
   })
   it("is told by its words of grammar, else by its letters, else by what there is most of", () => {
     assert.strictEqual(queryLanguage("Wie warte ich auf das Ende?", mixed), "de")

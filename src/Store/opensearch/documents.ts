@@ -5,7 +5,8 @@ import type { DocumentId } from "../../model/Document.ts"
 import type { FileChange } from "../../model/File.ts"
 import type { Filter } from "../../model/Filter.ts"
 import type { Deleted, DocumentRef, PreparedDocument, PutOutcome } from "../../model/Stored.ts"
-import { learned } from "../../postings/languages.ts"
+import { languageNamed } from "../../terms/languages.ts"
+import { learned } from "../../terms/stemmers.ts"
 import { identified, storedId } from "../core/identity.ts"
 import { type Prunable, type PruneOptions, pruneStep } from "../core/pruning.ts"
 import { type StoredAnswer, answersIn, askedOf } from "../core/graph.ts"
@@ -22,7 +23,6 @@ import {
   headId,
   headPlace,
   keyOf,
-  languageOf,
   passageId,
   placesOf,
   sourceId,
@@ -146,7 +146,7 @@ export const put = Effect.fnUntraced(function* (
   documents: ReadonlyArray<PreparedDocument>,
   { files: changes = [], inGraph, indexedAt, seenBy }: PutOptions
 ) {
-  yield* learned(documents.map(({ language }) => languageOf(language)))
+  yield* learned(documents.map(({ language }) => languageNamed(language)))
   const outcomes = new Map<PreparedDocument, PutOutcome>()
   let left = documents
   for (let attempt = 0; left.length > 0 && attempt < mostAttempts; attempt++) {

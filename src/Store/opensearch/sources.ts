@@ -7,7 +7,7 @@ import type { DocumentId } from "../../model/Document.ts"
 import type { Vector } from "../../model/Passage.ts"
 import type { EmbeddedPassage, IndexedPassage, PreparedDocument } from "../../model/Stored.ts"
 import { fieldWeights } from "../../postings/bytes.ts"
-import { type Language, isLanguage } from "../../terms/languages.ts"
+import { type Language, languageNamed } from "../../terms/languages.ts"
 import { terms } from "../../terms/terms.ts"
 import { type StoredRow, toKnown } from "../core/document.ts"
 import { endingBefore } from "../core/facetValues.ts"
@@ -233,13 +233,11 @@ export const toHead = (
       fingerprint,
       line,
       tail,
-      language: languageOf(language),
+      language: languageNamed(language),
       characters: passages.at(-1)?.end ?? 0
     }
   }
 }
-
-export const languageOf = (code: string): Language => (isLanguage(code) ? code : "en")
 
 /** A passage of a document whose head is made. Learn the language first. */
 export const toPassageSource = (

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { meanOf } from "../../codes/encoder.ts"
-import { learned } from "../../postings/languages.ts"
+import { learned } from "../../terms/stemmers.ts"
 import { queryLanguage } from "../../terms/detect.ts"
 import { fewestForMean } from "../core/direction.ts"
 import type { Wanted } from "../../postings/score.ts"

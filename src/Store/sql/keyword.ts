@@ -6,7 +6,7 @@ import type { KeywordRow } from "../../postings/build.ts"
 import * as merging from "../../postings/mergeStep.ts"
 import * as verifying from "../../postings/verify.ts"
 import { documentLanguage } from "../../terms/detect.ts"
-import { type Language, isLanguage } from "../../terms/languages.ts"
+import { type Language, languageNamed } from "../../terms/languages.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { headingOf } from "../core/passage.ts"
 import { type Sql, inList, list, first } from "./rows.ts"
@@ -85,11 +85,8 @@ export const toKeywordRow = ({
   title: searchedTitle(title, source),
   heading: searchedHeading({ heading: headingOf(heading), tableHeader: table_header ?? undefined }),
   text,
-  language: languageOf(language)
+  language: languageNamed(language)
 })
-
-/** The language in a row; English if none was detected. */
-export const languageOf = (code: string | null): Language => (code !== null && isLanguage(code) ? code : "en")
 
 interface TextOfDocument {
   readonly document: number

@@ -5,6 +5,7 @@ import type { FileChange } from "../../model/File.ts"
 import type { PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import { segmentRows } from "../../postings/Postings.ts"
 import { type Mention, searchedHeading, searchedTitle } from "../../entities/mention.ts"
+import { languageNamed } from "../../terms/languages.ts"
 import type { Language } from "../../terms/languages.ts"
 import * as collections from "./collections.ts"
 import * as files from "./files.ts"
@@ -109,7 +110,7 @@ export const put = Effect.fnUntraced(function* (
   for (const [index, document] of documents.entries()) {
     const stored = found[index] ?? Option.none()
     const { parts, tail } = partsOf(document)
-    const language = keyword.languageOf(document.language)
+    const language = languageNamed(document.language)
     const row = {
       id: documentId,
       collection_id: collection.id,

@@ -9,7 +9,7 @@ import type { Mask } from "../../model/Passage.ts"
 import type { Hit } from "../../model/SearchResult.ts"
 import type { Asked, FindRequest, RankRequest } from "../../model/Stored.ts"
 import { search, termScores } from "../../postings/Postings.ts"
-import { learned } from "../../postings/languages.ts"
+import { learned } from "../../terms/stemmers.ts"
 import { nearTerms } from "../../postings/spelling.ts"
 import type { Place, Searched, Shown, Snapshot } from "../../ranking/Snapshot.ts"
 import * as ranking from "../../ranking/rank.ts"
@@ -18,7 +18,7 @@ import { Cancelled } from "./Cancelled.ts"
 import * as collections from "./collections.ts"
 import { demanded } from "./demands.ts"
 import { expand } from "./graph/reading.ts"
-import { languageOf } from "./keyword.ts"
+import { languageNamed } from "../../terms/languages.ts"
 import { withBackgrounds } from "../core/direction.ts"
 import { toShown as shownDocument } from "../core/document.ts"
 import { type CheckedRow, checkHead, checkPassage, toPassage } from "../core/passage.ts"
@@ -45,7 +45,7 @@ const toShown = (row: HitRow): Shown => {
   checkHead({ ...row, id: row.document_id }, row.head_crc)
   return {
     collection: row.collection_id,
-    language: languageOf(row.language),
+    language: languageNamed(row.language),
     hit: {
       passage: toPassage(row, row.line),
       document: { ...shownDocument(row), file: fileOf(row) }

@@ -13,6 +13,7 @@ import { limits } from "../../model/Limits.ts"
 import { Alpha, Fusion, MaxTokens, MinRelevance, Queries, QueryText, SearchRequest, TopK } from "../../model/Query.ts"
 import { Since } from "../../model/Since.ts"
 import { type Hit, type SearchResult, toSearchResult, type Found } from "../../model/SearchResult.ts"
+import { languageNamed } from "../../terms/languages.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { Store } from "../../Store.ts"
 import { refuse, type RpcError } from "../RpcError.ts"
@@ -125,9 +126,9 @@ const excerptCharacters = 400
 /** The part of a passage that has most of the words searched for. */
 export const excerpting = (queries: ReadonlyArray<string>): ((hit: Hit) => string) => {
   const find = highlighter(queries.join("\n"))
-  return ({ passage }) => {
+  return ({ language, passage }) => {
     const text = unpadded(passage.text)
-    const { end, start } = bestExcerpt(text, find(text), excerptCharacters)
+    const { end, start } = bestExcerpt(text, find(text, languageNamed(language)), excerptCharacters)
     return `${start > 0 ? "… " : ""}${text.slice(start, end)}${end < text.length ? " …" : ""}`
   }
 }
