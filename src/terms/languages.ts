@@ -138,12 +138,17 @@ export const learn = (language: Language, stem: Stem | undefined): void => {
 
 export const isLearned = (language: Language): boolean => language === "en" || stemmers.has(language)
 
-/** Languages with other letters than Latin ones: one that a text must have, and those of others with the same script. */
-export const alphabets: ReadonlyArray<readonly [language: Language, script: RegExp, letter: RegExp, others: RegExp]> = [
-  ["ar", /\p{Script=Arabic}/gu, /[\u0623\u0625\u0629\u0649]/, /[\u067e\u0686\u0698\u06af\u06a9\u06cc]/],
-  ["fa", /\p{Script=Arabic}/gu, /[\u067e\u0686\u0698\u06af]/, /[\u0679\u0688\u0691\u06d2]/],
-  ["ru", /\p{Script=Cyrillic}/gu, /[\u044b\u044d]/, /[\u0450\u0452-\u052f]/],
-  ["uk", /\p{Script=Cyrillic}/gu, /[\u0454\u0457\u0491]/, /[\u044a\u044b\u044d\u0451\u045e]/]
+/** Languages with other letters than Latin ones: those that only they have, and those of others with the same script. */
+export const alphabets: ReadonlyArray<readonly [language: Language, script: RegExp, own: RegExp, others: RegExp]> = [
+  ["ar", /\p{Script=Arabic}/gu, /[\u0623\u0625\u0629\u0649]/g, /[\u0679-\u06d5]/g],
+  [
+    "fa",
+    /\p{Script=Arabic}/gu,
+    /[\u067e\u0686\u0698\u06af]/g,
+    /[\u0623\u0625\u0629\u0649\u0679-\u067d\u067f-\u0685\u0687-\u0697\u0699-\u06a8\u06aa-\u06ae\u06b0-\u06bf\u06c1-\u06cb\u06cd-\u06d5]/g
+  ],
+  ["ru", /\p{Script=Cyrillic}/gu, /[\u044b\u044d]/g, /[\u0450\u0452-\u052f]/g],
+  ["uk", /\p{Script=Cyrillic}/gu, /[\u0454\u0457\u0491]/g, /[\u044a\u044b\u044d\u0451\u045e]/g]
 ]
 const otherScript = new Set(alphabets.map(([language]) => language))
 
