@@ -33,6 +33,8 @@ describe("the language of a document", () => {
       "",
       "Referenzzähler",
       "for (var i = 0; i < n; i++) { if (e in o) return a[i] as any }",
+      "var size = 10",
+      "Run jest in one pod",
       "def f(x, y): return x if y is None else y # no de la",
       "It was chaired by Michał Kłosowski, with Łukasz Święcicki, Małgorzata Wąs, Paweł Żółć and Stanisław Łoś.",
       "The authors are Recep Erdoğan, Ahmet Davutoğlu, Mustafa Kılıçdaroğlu, Işık, Yıldız and Çağlar of Diyarbakır.",
@@ -91,6 +93,9 @@ describe("the language of a query", () => {
     assert.strictEqual(queryLanguage("что такое useImperativeHandle", both), "ru")
     assert.strictEqual(queryLanguage("як встановити Docker Compose kubernetes cluster", both), "uk")
     assert.strictEqual(queryLanguage("useImperativeHandle хук", new Map([...mixed, ["ru", 1]])), "ru")
+    for (const query of ["buffer size", "var keyword", "git push -u", "kubernetes pod"]) {
+      assert.strictEqual(queryLanguage(query, new Map([...mixed, ["pl", 1], ["tr", 1]])), "en", query)
+    }
     assert.strictEqual(queryLanguage("Was heißt auf Deutsch das Wort мир?", both), "de")
   })
   it("is told by its words of grammar, else by its letters, else by what there is most of", () => {
