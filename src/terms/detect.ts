@@ -154,13 +154,16 @@ export const grammarOf = (query: string, language: Language): ReadonlyArray<stri
 const accented = /[^\p{ASCII}\p{P}\p{S}]/u
 const han = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
+const allOwnLetters = [...ownLetters, ...alphabets.map(([language, , own]) => [language, own] as const)]
+
 const scriptOf = (language: Language): string | undefined => alphabets.find(([other]) => other === language)?.[1].source
 
 /**
  * The language to look a query up in, given the number of passages in each language: of those with its letters, the one
- * with most of the query's words of grammar, else the one of most passages.
+ * with most of the query's words of grammar, else one with letters of its own there, else the one of most passages.
  */
 export const queryLanguage = (query: string, passages: ReadonlyMap<Language, number>): Language => {
+  if (han.test(query) || [...passages.keys()].every((language) => language === "en")) return "en"
   const counts = grammarAmong(wordsOf(query))
   const [most] = [...counts].filter(([language]) => passages.has(language)).sort(([, a], [, b]) => b.count - a.count)
   // Names in code are Latin in any language, and may be most of a question.
@@ -171,10 +174,14 @@ export const queryLanguage = (query: string, passages: ReadonlyMap<Language, num
     .sort(([, a], [, b]) => b - a)
     .map(([language]) => language)
   const others = there.filter((language) => language !== "en")
-  if (others.length === 0 || han.test(query)) return "en"
+  if (others.length === 0) return "en"
   const [first, second] = [...there, ...(script !== undefined || passages.has("en") ? [] : ["en" as const])]
     .map((language) => ({ language, count: counts.get(language)?.count ?? 0 }))
     .sort((a, b) => b.count - a.count)
   if (first!.count > (second?.count ?? 0)) return first!.language
+  const own = allOwnLetters.find(
+    ([language, letters]) => others.includes(language) && countIn(query.toLowerCase(), letters) > 0
+  )
+  if (own !== undefined) return own[0]
   return (accented.test(query) ? others[0] : there[0]) ?? "en"
 }

@@ -92,6 +92,15 @@ describe("the language of a query", () => {
     assert.strictEqual(queryLanguage("HEAD гілки", both), "uk")
     assert.strictEqual(queryLanguage("что такое useImperativeHandle", both), "ru")
     assert.strictEqual(queryLanguage("як встановити Docker Compose kubernetes cluster", both), "uk")
+    const many = new Map([...both, ["tr", 1], ["fa", 1], ["ar", 2]] as const)
+    for (const [language, query] of [
+      ["tr", "ağaçların dalı"],
+      ["fa", "گزینه‌ها"],
+      ["ru", "рыбы"],
+      ["de", "Äste"]
+    ] as const) {
+      assert.strictEqual(queryLanguage(query, many), language, query)
+    }
     assert.strictEqual(queryLanguage("useImperativeHandle хук", new Map([...mixed, ["ru", 1]])), "ru")
     for (const query of ["buffer size", "var keyword", "git push -u", "kubernetes pod"]) {
       assert.strictEqual(queryLanguage(query, new Map([...mixed, ["pl", 1], ["tr", 1]])), "en", query)
