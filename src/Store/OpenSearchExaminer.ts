@@ -13,7 +13,7 @@ import { headsByKey, headsWhere } from "./opensearch/documents.ts"
 import { reasonOf, typed } from "./opensearch/errors.ts"
 import * as files from "./opensearch/files.ts"
 import type { Query } from "./opensearch/filter.ts"
-import { format, template } from "./opensearch/mapping.ts"
+import { format, passagesIndex, template } from "./opensearch/mapping.ts"
 import * as records from "./opensearch/records.ts"
 import { rowsAfter, rowsWhere } from "./opensearch/rows.ts"
 import {
@@ -92,10 +92,12 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
     ([name]) => name === names.records || names.collectionOf(name) > 0
   )
   const withVectors = new Set(known.map(({ passages }) => passages))
+  const { vector: _, ...columns } = passagesIndex(1).mappings.properties
   const changed = all.filter(
     ([name, { mappings }]) =>
       differing(expected, mappings.properties).length > 0 ||
-      (withVectors.has(name) && mappings.properties.vector?.type !== "knn_vector")
+      (withVectors.has(name) &&
+        (mappings.properties.vector?.type !== "knn_vector" || differing(columns, mappings.properties).length > 0))
   )
   const blocks = all.flatMap(([name, { settings }]) =>
     Object.entries(settings.index.blocks ?? {}).flatMap(([block, is]) =>

@@ -10,6 +10,7 @@ import { Examiner, type Whole, whole } from "../../src/Store.ts"
 import * as OpenSearch from "../../src/Store/OpenSearch.ts"
 import * as OpenSearchExaminer from "../../src/Store/OpenSearchExaminer.ts"
 import { type Cluster, open } from "../../src/Store/opensearch/Cluster.ts"
+import { passagesIndex } from "../../src/Store/opensearch/mapping.ts"
 import { make } from "../../src/Store/opensearch/store.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { ask, options, removed } from "./index.ts"
@@ -318,5 +319,22 @@ it.scoped("indexes of others whose names only begin as Clew's are not read, exam
     yield* examiner.mend([{ _tag: "Rows" }])
     const there = yield* Effect.promise(() => ask("GET", `${others.join(",").replaceAll(",/", ",")}`))
     assert.lengthOf(Object.keys(there), 2)
+  })
+)
+
+it.scoped("doctor names an index of passages that lacks a column, as one of an older Clew", () =>
+  Effect.gen(function* () {
+    const { given } = yield* index
+    const passages = `${given.prefix}-v1-c1-passages-1`
+    const { of: _, ...properties } = passagesIndex(embedder.dimensions).mappings.properties
+    yield* Effect.promise(async () => {
+      await ask("DELETE", `/${passages}`)
+      await ask("PUT", `/${passages}`, { settings: { "index.knn": true }, mappings: { properties } })
+    })
+    const { bad } = yield* examined(given)
+    assert.deepStrictEqual(
+      bad.map((finding) => finding.detail),
+      [`${passages} has other fields than Clew made`]
+    )
   })
 )

@@ -31,7 +31,7 @@ export const reasonOf = ({ kind, reason, status }: Failed): string | undefined =
     if (/flood-stage/.test(reason)) {
       return "a disk of the cluster is nearly full (flood-stage watermark), so that it refuses writes; free space or add a node"
     }
-    const [, blocked, block] = /\b(index|cluster) ([a-z][a-z /-]*?)(?: blocked)? \(api\)/.exec(reason) ?? []
+    const [, blocked, block] = /\b(index|cluster) ([a-z /-]{1,40}?)(?: blocked)? \(api\)/.exec(reason) ?? []
     if (block === undefined) {
       return reason.includes("FORBIDDEN")
         ? `an index is blocked (${said})`
@@ -74,5 +74,7 @@ export const typed = typedBy({
   isOwn: (error): error is Failed | Moved => error instanceof Failed || error instanceof Moved,
   messageOf: ({ message }) => message,
   reasonOf: (error) =>
-    error instanceof Moved ? "documents were replaced while they were read; ask again" : reasonOf(error)
+    error instanceof Moved
+      ? "documents were replaced while they were read; ask again, or run `clew doctor` if it stays so"
+      : reasonOf(error)
 })
