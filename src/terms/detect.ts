@@ -167,7 +167,9 @@ export const queryLanguage = (query: string, passages: ReadonlyMap<Language, num
   const counts = grammarAmong(wordsOf(query))
   const [most] = [...counts].filter(([language]) => passages.has(language)).sort(([, a], [, b]) => b.count - a.count)
   // Names in code are Latin in any language, and may be most of a question.
-  const found = alphabets.find(([, script]) => (most ? isIn(script, query) : countIn(query, script) > 0))
+  const found = isAscii.test(query)
+    ? undefined
+    : alphabets.find(([, script]) => (most ? isIn(script, query) : countIn(query, script) > 0))
   const script = found?.[1].source ?? (most && scriptOf(most[0]))
   const there = [...passages]
     .filter(([language]) => scriptOf(language) === script)
