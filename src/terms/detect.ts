@@ -182,7 +182,7 @@ export const queryLanguage = (query: string, passages: ReadonlyMap<Language, num
     .sort((a, b) => b.count - a.count)
   if (first!.count > (second?.count ?? 0)) return first!.language
   const own = allOwnLetters.find(
-    ([language, letters]) => others.includes(language) && countIn(query.toLowerCase(), letters) > 0
+    ([language, letters]) => there.includes(language) && countIn(query.toLowerCase(), letters) > 0
   )
   if (own !== undefined) return own[0]
   return (accented.test(query) ? others[0] : there[0]) ?? "en"

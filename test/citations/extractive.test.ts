@@ -39,7 +39,10 @@ describe("extract", () => {
   it.effect("does not look for the words of grammar of the passages' language", () =>
     Effect.gen(function* () {
       yield* learned(["pl"])
-      const polish = { ...hit({ text: "Chleb piecze się w piecu. Czego i gdzie to już nie było dla nich." }), language: "pl" }
+      const polish = {
+        ...hit({ text: "Chleb piecze się w piecu. Czego i gdzie to już nie było dla nich." }),
+        language: "pl"
+      }
       assert.strictEqual(best("Czego i gdzie to już nie było dla nich, a czego piec?", polish), "")
       assert.strictEqual(best("Gdzie to jest, że piecze się chleb?", polish), "Chleb piecze się w piecu.")
     })
