@@ -18,7 +18,8 @@ const merge = (spans: Array<{ start: number; end: number }>, start: number, end:
 
 /**
  * Finds the words of a text whose index terms are among the query's: stems, folded accents, parts of identifiers, pairs
- * of unspaced scripts, in a loaded language its own stems. Function words count only if the query has nothing else. Spans are in order and never touch.
+ * of unspaced scripts, in a loaded language its own stems. Function words count only if the query has nothing else. Spans
+ * are in order and never touch.
  */
 export const highlighter = (query: string): ((text: string, language?: Language) => ReadonlyArray<TextSpan>) => {
   const asked = message(query)

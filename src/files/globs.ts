@@ -171,13 +171,15 @@ export type Glob = (path: string, name: string, isFolder: boolean) => boolean
 
 /**
  * A glob below a root. Without a slash it matches names anywhere, else the path from the root; a final slash restricts it
- * to folders. `*` stays within a name, `**` crosses folders. What has the very name that the glob is matches, too.
+ * to folders. `*` stays within a name, `**` crosses folders, `{1..9}` is `[1-9]`. What has the very name that the glob is
+ * matches, too.
  */
 const globOf = (pattern: string): Glob => {
   const foldersOnly = pattern.length > 1 && pattern.endsWith("/")
   const body = foldersOnly ? pattern.slice(0, -1) : pattern
   const literal = body.replace(/^(?:\.?\/)+/, "")
-  const each = (alternatives(literal || "**") ?? []).map((alternative) => partsOf(alternative, true)!)
+  const ranged = literal.replace(/(?<!\\)\{([^{}\\,/])\.\.([^{}\\,/])\}/g, "[$1-$2]")
+  const each = (alternatives(ranged || "**") ?? []).map((alternative) => partsOf(alternative, true)!)
   const byPath = body.includes("/")
   return (path, name, isFolder) => {
     if (foldersOnly && !isFolder) return false

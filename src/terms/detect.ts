@@ -12,6 +12,7 @@ const short = 24
 const margin = 1.5
 
 const word = /\p{L}+/gu
+const lowerWord = /(?<!\p{L})\p{Ll}+(?!\p{L})/gu
 const cyrillic = /^\p{Script=Cyrillic}/u
 
 interface Counts {
@@ -55,15 +56,22 @@ const byLanguage = (found: Iterable<readonly [word: string, count: number]>) => 
   return languages
 }
 
+const countIn = (text: string, letters: RegExp): number => text.match(letters)?.length ?? 0
+
+/** A text may quote words and names of another language with the same script: so many of its letters to one of those. */
+const ownToForeign = 5
+
 /** The language of a text with other letters than Latin ones that only it has. */
 const inOtherLetters = (text: string) => {
-  const found = alphabets.find(([, , own, others]) => own.test(text) && !others.test(text))
+  const found = alphabets.find(([, , own, others]) => {
+    const count = countIn(text, own)
+    return count > 0 && count > ownToForeign * countIn(text, others)
+  })
   return found && { language: found[0], script: found[1] }
 }
 
 /** Whether enough letters of a text are of a script. */
-const isIn = (script: RegExp, text: string): boolean =>
-  (text.match(script)?.length ?? 0) > leastOfScript * (text.match(letter)?.length ?? 0)
+const isIn = (script: RegExp, text: string): boolean => countIn(text, script) > leastOfScript * countIn(text, letter)
 
 const isOfScript = (language: Language): boolean => alphabets.some(([other]) => other === language)
 
@@ -86,7 +94,8 @@ export const documentLanguage = (passages: Iterable<{ readonly text: string }>):
   const languages = byLanguage(found)
   for (const [language, own] of ownLetters) {
     if (!own.test(lower)) continue
-    const telling = (lower.match(word) ?? []).filter((each) => own.test(each) && !found.has(fold(each)))
+    // Names have capitals, and an English text may name many.
+    const telling = (text.match(lowerWord) ?? []).filter((each) => own.test(each) && !found.has(fold(each)))
     const { count = 0, different = 0 } = languages.get(language) ?? {}
     languages.set(language, { count: count + telling.length, different: different + new Set(telling).size })
   }
@@ -137,7 +146,7 @@ export const foreignGrammarOf = (query: string): ReadonlyArray<string> => {
 export const grammarOf = (query: string, language: Language): ReadonlyArray<string> => {
   const words = wordsOf(query)
   const counts = grammarAmong(words)
-  const least = isInOtherLetters(query) ? 0 : Math.max(1, counts.get("en")?.count ?? 0)
+  const least = isOfScript(language) ? 0 : Math.max(1, counts.get("en")?.count ?? 0)
   if ((counts.get(language)?.count ?? 0) <= least) return []
   return words.filter((each) => languagesByWord().get(each)?.includes(language) === true)
 }
@@ -145,24 +154,36 @@ export const grammarOf = (query: string, language: Language): ReadonlyArray<stri
 const accented = /[^\p{ASCII}\p{P}\p{S}]/u
 const han = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
+const allOwnLetters = [...ownLetters, ...alphabets.map(([language, , own]) => [language, own] as const)]
+
 const scriptOf = (language: Language): string | undefined => alphabets.find(([other]) => other === language)?.[1].source
 
 /**
  * The language to look a query up in, given the number of passages in each language: of those with its letters, the one
- * with most of the query's words of grammar, else the one of most passages.
+ * with most of the query's words of grammar, else one with letters of its own there, else the one of most passages.
  */
 export const queryLanguage = (query: string, passages: ReadonlyMap<Language, number>): Language => {
-  const script = isAscii.test(query) ? undefined : alphabets.find(([, script]) => isIn(script, query))?.[1].source
+  if (han.test(query) || [...passages.keys()].every((language) => language === "en")) return "en"
+  const counts = grammarAmong(wordsOf(query))
+  const [most] = [...counts].filter(([language]) => passages.has(language)).sort(([, a], [, b]) => b.count - a.count)
+  // Names in code are Latin in any language, and may be most of a question.
+  const found = isAscii.test(query)
+    ? undefined
+    : alphabets.find(([, script]) => (most ? isIn(script, query) : countIn(query, script) > 0))
+  const script = found?.[1].source ?? (most && scriptOf(most[0]))
   const there = [...passages]
     .filter(([language]) => scriptOf(language) === script)
     .sort(([, a], [, b]) => b - a)
     .map(([language]) => language)
   const others = there.filter((language) => language !== "en")
-  if (others.length === 0 || han.test(query)) return "en"
-  const counts = grammarAmong(wordsOf(query))
+  if (others.length === 0) return "en"
   const [first, second] = [...there, ...(script !== undefined || passages.has("en") ? [] : ["en" as const])]
     .map((language) => ({ language, count: counts.get(language)?.count ?? 0 }))
     .sort((a, b) => b.count - a.count)
   if (first!.count > (second?.count ?? 0)) return first!.language
+  const own = allOwnLetters.find(
+    ([language, letters]) => there.includes(language) && countIn(query.toLowerCase(), letters) > 0
+  )
+  if (own !== undefined) return own[0]
   return (accented.test(query) ? others[0] : there[0]) ?? "en"
 }

@@ -11,6 +11,7 @@ const english =
   "are was were be been being am do does did has have had having will would shall should can could may might must it its " +
   "he him his she her they them their we our you your i my me who whom whose which what when where why how not no"
 
+/** Likewise; where few words decide, those that English and code have too (Polish one, Turkish size and var) mislead. */
 const known = {
   ar:
     "في من على إلى عن مع و أو ثم أن إن ما ماذا هل كيف لماذا متى أين كم أي أية هو هي هم هما أنا نحن أنت أنتم هذا هذه " +
@@ -68,10 +69,10 @@ const known = {
     "kunne inn nar vaere kom noen noe ville dere deres kun ja etter ned skulle denne for deg si sine sitt mot a meget " +
     "hvorfor dette disse uten hvordan ingen din ditt blir samme hvilken hvilke sann inni mellom var hver hvem enn ogsa",
   pl:
-    "i a o u w we z ze na do od dla po przez przy pod nad bez oraz lub albo ale że żeby aby by jeśli jeżeli gdy kiedy " +
+    "we ze na do od dla po przez przy nad bez oraz lub albo ale że żeby aby by jeśli jeżeli gdy kiedy " +
     "gdzie skąd dokąd jak jaki jaka jakie jakich jakim jaką który która które którego której których którym którą co " +
-    "czego czemu czym kto kogo komu kim czy dlaczego ile nie tak to ten ta te tego tej tych tym tę tą ci on ona ono " +
-    "oni one jego jej ich jemu im nim nią nich mnie mi mną ja ty my wy nas nam was wam cię mój moja moje nasz nasza " +
+    "czego czemu czym kto kogo komu kim czy dlaczego ile nie tak to ta te tego tej tych tym tę tą on ona ono " +
+    "oni jego jej ich jemu im nim nią nich mnie mi mną ja ty my wy nas nam was wam cię mój moja moje nasz nasza " +
     "nasze swój swoja swoje się sobie siebie jest są był była było były być będzie będą może mogą można trzeba już " +
     "jeszcze tylko także też również bardzo bardziej niż tam tu tutaj za między",
   pt:
@@ -94,10 +95,10 @@ const known = {
     "ni bli blev oss din dessa nagra deras blir mina samma vilken er sadan blivit dess inom mellan sadant varfor " +
     "varje vilka ditt vem vilket sitta sadana vart dina vars vart vara ert era",
   tr:
-    "ve veya ya da de ki bir bu şu o ile için gibi kadar daha çok en ne nasıl neden niçin niye hangi hangisi kim " +
-    "kimin nerede nereden nereye kaç mı mi mu mü mıdır midir mudur müdür nedir değil var yok olan olarak olur olduğu " +
-    "olduğunu olması olmak oldu her hiç hem ama ancak fakat çünkü eğer ise sonra önce göre tüm bütün bazı ben sen biz " +
-    "siz onlar bana sana ona bize size onlara beni seni onu bizi sizi onları benim senin onun bizim sizin onların " +
+    "ve veya ya da de ki bir bu şu ile için gibi kadar daha çok en ne nasıl neden niçin niye hangi hangisi " +
+    "kimin nerede nereden nereye kaç mı mi mu mü mıdır midir mudur müdür nedir değil yok olan olarak olur olduğu " +
+    "olduğunu olması olmak oldu her hiç hem ama ancak fakat çünkü eğer ise sonra göre tüm bütün bazı biz " +
+    "siz onlar bana sana ona bize onlara beni seni onu bizi sizi onları benim senin onun bizim sizin onların " +
     "bunu şunu bunun buna bunlar şunlar burada orada böyle şöyle öyle şey diye",
   uk:
     "і й та в у на не що як до з із зі за по про для від при без через над під між але або чи якщо коли де куди " +
@@ -138,12 +139,17 @@ export const learn = (language: Language, stem: Stem | undefined): void => {
 
 export const isLearned = (language: Language): boolean => language === "en" || stemmers.has(language)
 
-/** Languages with other letters than Latin ones: one that a text must have, and those of others with the same script. */
-export const alphabets: ReadonlyArray<readonly [language: Language, script: RegExp, letter: RegExp, others: RegExp]> = [
-  ["ar", /\p{Script=Arabic}/gu, /[\u0623\u0625\u0629\u0649]/, /[\u067e\u0686\u0698\u06af\u06a9\u06cc]/],
-  ["fa", /\p{Script=Arabic}/gu, /[\u067e\u0686\u0698\u06af]/, /[\u0679\u0688\u0691\u06d2]/],
-  ["ru", /\p{Script=Cyrillic}/gu, /[\u044b\u044d]/, /[\u0450\u0452-\u052f]/],
-  ["uk", /\p{Script=Cyrillic}/gu, /[\u0454\u0457\u0491]/, /[\u044a\u044b\u044d\u0451\u045e]/]
+/** Languages with other letters than Latin ones: those that only they have, and those of others with the same script. */
+export const alphabets: ReadonlyArray<readonly [language: Language, script: RegExp, own: RegExp, others: RegExp]> = [
+  ["ar", /\p{Script=Arabic}/gu, /[\u0623\u0625\u0629\u0649]/g, /[\u0679-\u06d5]/g],
+  [
+    "fa",
+    /\p{Script=Arabic}/gu,
+    /[\u067e\u0686\u0698\u06af]/g,
+    /[\u0623\u0625\u0629\u0649\u0679-\u067d\u067f-\u0685\u0687-\u0697\u0699-\u06a8\u06aa-\u06ae\u06b0-\u06bf\u06c1-\u06cb\u06cd-\u06d5]/g
+  ],
+  ["ru", /\p{Script=Cyrillic}/gu, /[\u044b\u044d]/g, /[\u0450\u0452-\u052f]/g],
+  ["uk", /\p{Script=Cyrillic}/gu, /[\u0454\u0457\u0491]/g, /[\u044a\u044b\u044d\u0451\u045e]/g]
 ]
 const otherScript = new Set(alphabets.map(([language]) => language))
 

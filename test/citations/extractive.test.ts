@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import { extract, quoting } from "../../src/citations/extractive.ts"
 import type { Hit } from "../../src/model/SearchResult.ts"
+import { learned } from "../../src/terms/stemmers.ts"
 import { hit } from "../hits.ts"
 
 const tides = hit({
@@ -33,6 +35,18 @@ describe("extract", () => {
     assert.deepStrictEqual(extract("tides", []), [])
     assert.deepStrictEqual(extract("", [tides]), [])
   })
+
+  it.effect("does not look for the words of grammar of the passages' language", () =>
+    Effect.gen(function* () {
+      yield* learned(["pl"])
+      const polish = {
+        ...hit({ text: "Chleb piecze się w piecu. Czego i gdzie to już nie było dla nich." }),
+        language: "pl"
+      }
+      assert.strictEqual(best("Czego i gdzie to już nie było dla nich, a czego piec?", polish), "")
+      assert.strictEqual(best("Gdzie to jest, że piecze się chleb?", polish), "Chleb piecze się w piecu.")
+    })
+  )
 
   const settings = hit({
     text: "## Server\n\n| key | default | what it does |\n| --- | --- | --- |\n| `host` | 127.0.0.1 | address to listen on |\n| `port` | 8484 | port to listen on |",

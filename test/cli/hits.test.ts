@@ -5,6 +5,7 @@ import { faceOf } from "../../src/cli/terminal.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Hit } from "../../src/model/SearchResult.ts"
+import { learned } from "../../src/terms/stemmers.ts"
 import { around } from "./around.ts"
 
 const hit = (text: string, document: Partial<Hit["document"]> = {}, span = { startLine: 10, endLine: 10 }): Hit => ({
@@ -29,6 +30,9 @@ it.layer(around({}))("renderHits", (it) => {
     Effect.gen(function* () {
       const { bold, yellow } = faceOf({ isTTY: true }, { TERM: "xterm" }).colors
       assert.include(yield* renderHits([hit("The tide rises.")], "tides"), `The ${bold(yellow("tide"))} rises.`)
+      yield* learned(["ru"])
+      const russian = { ...hit("Начало прилива."), language: "ru" }
+      assert.include(yield* renderHits([russian], "приливы"), `Начало ${bold(yellow("прилива"))}.`)
     }).pipe(Effect.provide(around({ isTTY: true })))
   )
 

@@ -33,7 +33,13 @@ describe("the language of a document", () => {
       "",
       "Referenzzähler",
       "for (var i = 0; i < n; i++) { if (e in o) return a[i] as any }",
+      "var size = 10",
+      "Run jest in one pod",
       "def f(x, y): return x if y is None else y # no de la",
+      "It was chaired by Michał Kłosowski, with Łukasz Święcicki, Małgorzata Wąs, Paweł Żółć and Stanisław Łoś.",
+      "The authors are Recep Erdoğan, Ahmet Davutoğlu, Mustafa Kılıçdaroğlu, Işık, Yıldız and Çağlar of Diyarbakır.",
+      "ئۇيغۇر خەلقى مەركىزىي ئاسىيادا ياشايدۇ، ئۇلارنىڭ تىلى تۈركىي تىل.",
+      "شاری هەولێر پایتەختی هەرێمەکەیە و گەلێک چیا و ڕووباری هەیە.",
       "Галінка — гэта паказальнік на каміт, і ён перамяшчаецца з кожным новым камітам, ў які вы глядзіце.",
       "所有权是 Rust 最独特的特性"
     ]) {
@@ -46,6 +52,15 @@ describe("the language of a document", () => {
     assert.strictEqual(documentLanguage([{ text: option.repeat(8) }]), "ru")
     const kazakh = "Бұл құжатта файлды көшіру, оның атын өзгерту және тармақты бөлу туралы жазылған, ыңғайлы.\n"
     assert.strictEqual(documentLanguage([{ text: kazakh.repeat(4) }]), "en")
+  })
+
+  it("is told by its letters, whatever names of another language stand among them", () => {
+    const texts: ReadonlyArray<readonly [Language, string]> = [
+      ["ar", `${"الفرع مؤشر إلى إيداع، وهو يتحرك مع كل إيداع جديد. ".repeat(8)}من مدنها گیلان وچابهار.`],
+      ["uk", `${"Гілка є вказівником на коміт, і її можна перейменувати. ".repeat(8)}Російською це «выборы».`],
+      ["ru", `${"Ветка — это указатель на коммит, вы её создаёте. ".repeat(8)}Украинское слово: «її».`]
+    ]
+    for (const [language, text] of texts) assert.strictEqual(documentLanguage([{ text }]), language)
   })
 
   it("is that of the words between tags", () => {
@@ -75,6 +90,22 @@ describe("the language of a query", () => {
     assert.strictEqual(queryLanguage("Почему не переименована ветка?", both), "ru")
     assert.strictEqual(queryLanguage("Чому не перейменована гілка?", both), "uk")
     assert.strictEqual(queryLanguage("HEAD гілки", both), "uk")
+    assert.strictEqual(queryLanguage("что такое useImperativeHandle", both), "ru")
+    assert.strictEqual(queryLanguage("як встановити Docker Compose kubernetes cluster", both), "uk")
+    const many = new Map([...both, ["tr", 1], ["fa", 1], ["ar", 2]] as const)
+    for (const [language, query] of [
+      ["tr", "ağaçların dalı"],
+      ["fa", "گزینه‌ها"],
+      ["ru", "рыбы"],
+      ["de", "Äste"]
+    ] as const) {
+      assert.strictEqual(queryLanguage(query, many), language, query)
+    }
+    assert.strictEqual(queryLanguage("useImperativeHandle хук", new Map([...mixed, ["ru", 1]])), "ru")
+    for (const query of ["buffer size", "var keyword", "git push -u", "kubernetes pod"]) {
+      assert.strictEqual(queryLanguage(query, new Map([...mixed, ["pl", 1], ["tr", 1]])), "en", query)
+    }
+    assert.strictEqual(queryLanguage("Was heißt auf Deutsch das Wort мир?", both), "de")
   })
   it("is told by its words of grammar, else by its letters, else by what there is most of", () => {
     assert.strictEqual(queryLanguage("Wie warte ich auf das Ende?", mixed), "de")

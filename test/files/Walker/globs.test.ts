@@ -21,6 +21,7 @@ describe("globs", () => {
     ],
     ["take braces", { include: ["*.{ts,txt}"] }, ["a.txt", "docs/deep/c.txt", "src/e.ts"]],
     ["take braces in braces, with folders", { include: ["{docs/{b,x}.*,src/**/*.ts}"] }, ["docs/b.md", "src/e.ts"]],
+    ["take ranges in braces", { include: ["{a..c}.md", "\\{d..e}.*"] }, ["a.md", "docs/b.md"]],
     ["take what is not closed for itself", { include: ["{a,b", "a}.md", "{a}.md", "[a.md"] }, []],
     [
       "take brackets, also of what is not in them",
