@@ -266,8 +266,7 @@ const makeListen = Effect.fnUntraced(function* (socket: Socket) {
   const inbox = yield* Queue.unbounded<Incoming>()
   const closed = yield* Deferred.make<void>()
   let length = 0
-  const isFull = () =>
-    length >= waiting.length || Option.getOrElse(inbox.unsafeSize(), () => 0) >= waiting.messages
+  const isFull = () => length >= waiting.length || Option.getOrElse(inbox.unsafeSize(), () => 0) >= waiting.messages
   const isThere = makePulse()
   return (webSocket: WebSocket): Connection => {
     let heard = true

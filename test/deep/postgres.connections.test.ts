@@ -64,7 +64,9 @@ if (hasPostgres) {
       const store = yield* opened(options)
       yield* store.createCollection(defaultCollection, embedder)
       const holder = yield* holding(options)
-      const url = Redacted.make(`${running.url}${running.url.includes("?") ? "&" : "?"}options=-c%20statement_timeout=50`)
+      const url = Redacted.make(
+        `${running.url}${running.url.includes("?") ? "&" : "?"}options=-c%20statement_timeout=50`
+      )
       const opening = yield* Effect.fork(opened({ ...options, url }))
       const seen = new Set<string>()
       yield* waiting(options, (since) => (since.forEach((each) => seen.add(each)), seen.size > 1))
