@@ -232,8 +232,8 @@ const makeAnswer = Effect.gen(function* () {
 
 const mebibyte = 1024 * 1024
 
-/** How many messages may wait before reading pauses. */
-const waiting = 16
+/** How many messages, and characters of them, may wait before reading pauses. */
+const waiting = { messages: 16, length: 65_536 }
 
 /** The interval of pings; a client with a full pipe has ten times as long to answer. */
 const heartbeat = Duration.seconds(30)
@@ -265,15 +265,18 @@ interface Connection {
 const makeListen = Effect.fnUntraced(function* (socket: Socket) {
   const inbox = yield* Queue.unbounded<Incoming>()
   const closed = yield* Deferred.make<void>()
-  const size = () => Option.getOrElse(inbox.unsafeSize(), () => 0)
+  let length = 0
+  const isFull = () => length >= waiting.length || Option.getOrElse(inbox.unsafeSize(), () => 0) >= waiting.messages
   const isThere = makePulse()
   return (webSocket: WebSocket): Connection => {
     let heard = true
     const onMessage = (data: RawData, isBinary: boolean) => {
       heard = true
-      inbox.unsafeOffer(isBinary ? new Uint8Array() : String(data))
+      const message = isBinary ? new Uint8Array() : String(data)
+      length += message.length
+      inbox.unsafeOffer(message)
       // Data already read, at most 64 KiB, still arrives.
-      if (size() >= waiting) webSocket.pause()
+      if (isFull()) webSocket.pause()
     }
     const pulse = setInterval(() => {
       const pending = socket.writableLength
@@ -290,10 +293,11 @@ const makeListen = Effect.fnUntraced(function* (socket: Socket) {
       clearInterval(pulse)
       Deferred.unsafeDone(closed, Effect.void)
     })
-    const resume = Effect.sync(() => {
-      if (size() < waiting) webSocket.resume()
+    const take = Effect.tap(Queue.take(inbox), (message) => {
+      length -= message.length
+      if (!isFull()) webSocket.resume()
     })
-    return { webSocket, take: Effect.zipLeft(Queue.take(inbox), resume), closed: Deferred.await(closed) }
+    return { webSocket, take, closed: Deferred.await(closed) }
   }
 })
 
@@ -305,6 +309,8 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
     const { maxBodyBytes, maxSockets } = yield* ServerConfig
     const handshake = yield* makeHandshake(Math.min(maxBodyBytes, mebibyte))
     let open = 0
+    /** One message begins in a turn of the event loop, client by client, so that many sockets hold up nobody else. */
+    const beginning = Turn.make()
 
     /** Runs until the client goes or the server shuts down; at shutdown the current message is still answered. */
     const converse = Effect.fnUntraced(function* ({ closed, take, webSocket }: Connection, sender: Sender) {
@@ -315,7 +321,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
           const message = yield* Effect.raceFirst(take, shutdown)
           if (message === undefined) return
           // Immediate answers would starve other work, and this loop would not notice that the client has gone.
-          yield* nextTurn
+          yield* beginning(nextTurn)
           if (webSocket.readyState !== webSocket.OPEN) return yield* closed
           const answered = answer(message, sender, send)
           const late = Effect.zipRight(shutdown, Effect.sleep(patience.answer))

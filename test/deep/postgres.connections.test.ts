@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import * as Postgres from "../../src/Store/Postgres.ts"
 import { make as makeClient, transaction } from "../../src/Store/postgres/client.ts"
@@ -53,6 +54,24 @@ if (hasPostgres) {
       yield* Fiber.interrupt(holder)
       yield* Fiber.join(writer)
       assert.lengthOf(yield* store.list(defaultCollection, { limit: 5 }), 1)
+    })
+  )
+
+  it.scopedLive("opens by its own limit, whatever the user's statement_timeout is", () =>
+    Effect.gen(function* () {
+      const running = yield* server
+      const options = fresh(running)
+      const store = yield* opened(options)
+      yield* store.createCollection(defaultCollection, embedder)
+      const holder = yield* holding(options)
+      const url = Redacted.make(
+        `${running.url}${running.url.includes("?") ? "&" : "?"}options=-c%20statement_timeout=50`
+      )
+      const opening = yield* Effect.fork(opened({ ...options, url }))
+      const seen = new Set<string>()
+      yield* waiting(options, (since) => (since.forEach((each) => seen.add(each)), seen.size > 1))
+      yield* Fiber.interrupt(holder)
+      yield* Fiber.join(opening)
     })
   )
 

@@ -6,7 +6,7 @@ import { defaultCollection } from "../../src/model/Collection.ts"
 import { Examiner } from "../../src/Store.ts"
 import * as Postgres from "../../src/Store/Postgres.ts"
 import * as PostgresExaminer from "../../src/Store/PostgresExaminer.ts"
-import { make as makeClient } from "../../src/Store/postgres/client.ts"
+import { make as makeClient, transaction } from "../../src/Store/postgres/client.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { built } from "../Store/opened.ts"
 import { ranked } from "../ranked.ts"
@@ -149,6 +149,26 @@ if (hasPostgres) {
       )
       assert.match(found[0]!.detail, /is not available: .*(?:the connection was lost|cut; try again)/)
       assert.deepStrictEqual(yield* faultsIn(options), [])
+    })
+  )
+
+  it.scopedLive("takes a statement that the server ended for no damage", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      const store = yield* built(Postgres.layer(options))
+      yield* store.createCollection(defaultCollection, embedder)
+      const sql = yield* makeClient({ ...options, pool: 1 })
+      const holding = transaction(sql, `BEGIN; LOCK TABLE "${options.schema}".documents`)
+      const found = yield* holding(
+        Effect.flatMap(Effect.provide(Examiner, PostgresExaminer.layer({ ...options, patience: 500 })), ({ examine }) =>
+          examine(() => Effect.void)
+        )
+      )
+      assert.deepStrictEqual(
+        found.map(({ name, status }) => [name, status]),
+        [["server", "fail"]]
+      )
+      assert.include(found[0]!.detail, "a statement took too long and was cancelled")
     })
   )
 

@@ -1,7 +1,10 @@
 import { assert, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import type { Whole } from "../../src/Store.ts"
@@ -17,9 +20,9 @@ import { ranked } from "../ranked.ts"
 const opened = (options: Postgres.DatabaseOptions) => built(Postgres.layer(options))
 
 /** A store on a server, by a way that can be cut. */
-const behind = Effect.fnUntraced(function* (running: Server) {
+const behind = Effect.fnUntraced(function* (running: Server, patience = 2500) {
   const way = yield* wayTo(running)
-  const options = { ...fresh(running), url: Redacted.make(way.url), patience: 2500 }
+  const options = { ...fresh(running), url: Redacted.make(way.url), patience }
   const store = yield* opened(options)
   yield* store.createCollection(defaultCollection, embedder)
   yield* store.put(defaultCollection, [document("river\nbank", { source: "/a" })])
@@ -86,6 +89,25 @@ if (hasOwn) {
         assert.deepStrictEqual(found, ["river"])
       }
       yield* store.put(defaultCollection, [document("moon")])
+    })
+  )
+
+  it.scopedLive("gets the lock of a writer that is gone and told nobody", () =>
+    Effect.gen(function* () {
+      const running = yield* server
+      const { options, store, way } = yield* behind(running, 6000)
+      const other = yield* opened({ ...options, url: Redacted.make(running.url) })
+      const gone = yield* Deferred.make<void>()
+      way.atCommit = () => {
+        way.silence()
+        Deferred.unsafeDone(gone, Effect.void)
+      }
+      const writer = yield* Effect.fork(store.put(defaultCollection, [document("moon", { source: "/b" })]))
+      yield* Deferred.await(gone)
+      yield* other.put(defaultCollection, [document("moon tide", { source: "/c" })])
+      // It would be told by its own end of the connection.
+      assert.isTrue(Option.isNone(yield* Fiber.poll(writer)))
+      assert.deepStrictEqual(yield* texts(other, "moon"), ["moon tide"])
     })
   )
 

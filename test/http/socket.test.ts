@@ -3,6 +3,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Net from "node:net"
+import { vi } from "vitest"
+import { WebSocket } from "ws"
 import { makePulse, type Signs } from "../../src/http/socket.ts"
 import { ask, type Line, open, start } from "./server.ts"
 
@@ -252,6 +254,40 @@ it.scopedLive("does no more for a client that has gone, and keeps nobody waiting
     yield* Effect.repeat(connections, { until: (open) => open === idle })
     assert.strictEqual(yield* searched, stuck)
     assert.strictEqual(yield* settled, stuck)
+  })
+)
+
+it.scopedLive("reads no more while messages that wait are long", () =>
+  Effect.gen(function* () {
+    const gate = yield* Deferred.make<void>()
+    const reached = yield* Deferred.make<void>()
+    const { port } = yield* start({ gate, reached, documents })
+    const { answer, send } = yield* open(port)
+    const pause = vi.spyOn(WebSocket.prototype, "pause")
+    yield* Effect.addFinalizer(() => Effect.sync(() => pause.mockRestore()))
+    send({ type: "search", id: 1, query: "maze" })
+    yield* Deferred.await(reached)
+    for (const id of [2, 3]) send({ type: "search", id, query: "x".repeat(40_000) })
+    yield* Effect.repeatN(ask(port, "GET", "/health"), 5)
+    assert.strictEqual(pause.mock.calls.length, 1)
+    yield* Deferred.succeed(gate, undefined)
+    for (const id of [1, 2, 3]) assert.strictEqual((yield* answer).at(-1).id, id)
+  })
+)
+
+it.scopedLive("holds up no request, however many sockets send messages", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ settings: { rate_limit_per_second: 10_000 } })
+    const sockets = yield* Effect.all(Array.from({ length: 20 }, () => open(port)))
+    let answered = 0
+    for (const { send, socket } of sockets) {
+      socket.on("message", () => answered++)
+      for (let sent = 0; sent < 16; sent++) send({ type: "ping" })
+    }
+    yield* sockets[0]!.answer
+    yield* ask(port, "GET", "/health")
+    assert.isBelow(answered, 20)
+    yield* Effect.forEach(sockets, ({ answer }, at) => Effect.repeatN(answer, at === 0 ? 14 : 15))
   })
 )
 

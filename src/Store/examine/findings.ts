@@ -4,6 +4,7 @@ import * as checks from "../../model/Check.ts"
 import type { Check } from "../../model/Check.ts"
 import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
 import type { Cure, Finding, StoreUnavailable, Told } from "../../Store.ts"
+import { codeOf } from "../sql/errors.ts"
 import { isUnreadable } from "../sqlite/errors.ts"
 
 const withCure = (check: Check, cure: Cure | undefined): Finding => (cure === undefined ? check : { ...check, cure })
@@ -52,15 +53,20 @@ export const telling =
   (what, part) =>
     Effect.zipRight(told(what, part), nextTurnOrEnd)
 
+/** Whether a server could not do what it was asked, as on a full disk or after too long, whatever it would have read. */
+const isRefusal = (error: SqlError): boolean => /^5[37]\w{3}$/.test(codeOf(error))
+
 /** Runs a check. If it fails because of what it reads, that is a finding too. */
 export const guarded = (
   name: string,
   check: Effect.Effect<ReadonlyArray<Finding>, SqlError>,
   cure?: Cure
-): Effect.Effect<ReadonlyArray<Finding>> =>
+): Effect.Effect<ReadonlyArray<Finding>, SqlError> =>
   check.pipe(
     Effect.catchAll((error) =>
-      Effect.succeed([fail(name, messageOf(error), unreadable, isUnreadable(error) ? salvaging : cure)])
+      isRefusal(error)
+        ? error
+        : Effect.succeed([fail(name, messageOf(error), unreadable, isUnreadable(error) ? salvaging : cure)])
     ),
     Effect.catchAllDefect((defect) => Effect.succeed([fail(name, messageOf(defect), fixing, cure)]))
   )

@@ -59,8 +59,9 @@ export const open = (options: DatabaseOptions) =>
     const errors = typed(`in the schema ${schema} of PostgreSQL`)
     // A server that is there ends a statement, and says so, before its silence counts.
     const sql = yield* errors(makeClient({ url, pool, silence: 1.25 * patience }))
-    // The client reads bytes as hexadecimal digits, whatever the database or the user has set.
-    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${patience}; SET LOCAL bytea_output TO hex`
+    // The client reads bytes as hexadecimal digits, and both limits are Clew's, whatever the database or the user has set. A
+    // process that has stopped, or whose machine is gone, would hold the writers' lock for longer than others wait for it.
+    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${patience}; SET LOCAL idle_in_transaction_session_timeout TO ${Math.ceil(patience / 3)}; SET LOCAL bytea_output TO hex`
     // One writer at a time, in all processes. The lock belongs to the transaction, and ends with its connection.
     const lock = `SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0))`
     /** Another process may have brought the tables to a newer schema since this one began. */
@@ -87,7 +88,7 @@ export const open = (options: DatabaseOptions) =>
       retryBusy(
         transaction(
           sql,
-          mode === "readonly" ? `BEGIN READ ONLY; ${local}` : `BEGIN ISOLATION LEVEL READ COMMITTED; ${lock}`
+          mode === "readonly" ? `BEGIN READ ONLY; ${local}` : `BEGIN ISOLATION LEVEL READ COMMITTED; ${local}; ${lock}`
         )(upToDate(sql, schema, mode))
       )
     )
@@ -196,7 +197,6 @@ const upToDate = Effect.fnUntraced(function* (sql: Sql, schema: string, mode: Da
       reason: `Cannot use the schema ${schema} of PostgreSQL: the user needs USAGE on it (docs/postgres.md)`
     })
   }
-  yield* sql.unsafe(`SET LOCAL search_path TO "${schema}"`)
   const tables = yield* column<string>(sql, "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = ?", [
     schema
   ])
