@@ -1,9 +1,9 @@
 import { isatty } from "node:tty"
 import { readJsonAtOnce } from "../model/readJson.ts"
 import { replaced } from "../runtime/installation.ts"
-import { makeSplitter, maxBatch, maxMessageBytes } from "./lines.ts"
+import { makeSplitter } from "../runtime/lines.ts"
 import { claim, join, type Meeting, nameOf, socketOf, valueOf, workingDirectory } from "./meeting.ts"
-import { isId, listenedTo, subscriptionKey } from "./wire.ts"
+import { isId, listenedTo, maxBatch, maxMessageBytes, subscriptionKey } from "./wire.ts"
 
 // The program itself, with everything it needs, is loaded only where no other process can be joined.
 

@@ -4,7 +4,8 @@ import type { Encoding } from "../Loader.ts"
 
 const undefinedInWestern = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d])
 
-const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+/** The same bytes, without a copy. */
+export const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 const decodeWestern = (bytes: Uint8Array): string => asWestern(asBuffer(bytes).toString("latin1"))
 
