@@ -39,6 +39,8 @@ const vendors = "@effect/(sql|cli|platform-node)|@modelcontextprotocol/|better-s
  */
 const table = [
   { places: ["model/"], may: ["model/", "effect/"], only: true },
+  // Errors have their status.
+  { places: ["model/fault.ts"], may: ["npm:@effect/platform/HttpApiSchema", "effect/"], only: true },
   ...Object.entries(pure).map(([room, others]) => ({
     places: [room],
     may: ["model/", room, ...others, "effect/", ...(packages[room] ?? [])],

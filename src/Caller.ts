@@ -1,11 +1,10 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import type { CollectionName } from "./model/Collection.ts"
 import { type Right, rights } from "./model/Key.ts"
 import { type Stores, type Whole, ports, whole } from "./Store.ts"
+import { because, fault, reasonOf } from "./model/fault.ts"
 
 /** On whose behalf a fiber works, and what they may do. */
 export interface Caller {
@@ -31,15 +30,7 @@ export const workingFor =
     Effect.locally(effect, current, caller)
 
 /** The key lacks a right, or may not use the collection. */
-export class NotPermitted extends Schema.TaggedError<NotPermitted>()(
-  "NotPermitted",
-  { reason: Schema.String },
-  HttpApiSchema.annotations({ status: 403 })
-) {
-  override get message() {
-    return this.reason
-  }
-}
+export class NotPermitted extends fault<NotPermitted>()("NotPermitted", 403, because, reasonOf) {}
 
 const keyOf = ({ name }: Caller): string => (name === undefined ? "The key" : `The key ${name}`)
 

@@ -1,25 +1,22 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { EmbedderIdentity } from "./model/Collection.ts"
 import type { KeptText, RareWord, Vector } from "./model/Passage.ts"
+import { fault, reasonOf } from "./model/fault.ts"
 
 /** The embedder cannot answer now: unreachable, not loadable, or with invalid output. */
-export class EmbedderUnavailable extends Schema.TaggedError<EmbedderUnavailable>()(
+export class EmbedderUnavailable extends fault<EmbedderUnavailable>()(
   "EmbedderUnavailable",
+  503,
   {
     reason: Schema.String,
     /** It refused these texts only; others may be embedded. */
     refused: Schema.optional(Schema.Boolean)
   },
-  HttpApiSchema.annotations({ status: 503 })
-) {
-  override get message() {
-    return this.reason
-  }
-}
+  reasonOf
+) {}
 
 /** Turns text into vectors of a fixed width. Queries and passages may be encoded differently. */
 export class Embedder extends Context.Tag("clew/Embedder")<

@@ -1,4 +1,3 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -14,22 +13,22 @@ import { isCut, weightOf } from "./entities/walk.ts"
 import { type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { Asked, Entity, GraphBuilt, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
 import { nearest } from "./terms/nearest.ts"
+import { fault } from "./model/fault.ts"
 
 /** The collection's graph has no entity of this name. */
-export class EntityNotFound extends Schema.TaggedError<EntityNotFound>()(
+export class EntityNotFound extends fault<EntityNotFound>()(
   "EntityNotFound",
+  404,
   {
     name: Schema.String,
     /** An entity with a similar name. */
     near: Schema.optional(Schema.String)
   },
-  HttpApiSchema.annotations({ status: 404 })
-) {
-  override get message() {
-    const meant = this.near === undefined ? "" : ` (did you mean ${JSON.stringify(this.near)}?)`
-    return `The graph has no entity named ${JSON.stringify(this.name)}${meant}; \`clew graph build\` adds documents indexed before there was a graph`
+  ({ name, near }) => {
+    const meant = near === undefined ? "" : ` (did you mean ${JSON.stringify(near)}?)`
+    return `The graph has no entity named ${JSON.stringify(name)}${meant}; \`clew graph build\` adds documents indexed before there was a graph`
   }
-}
+) {}
 
 /** Passages per step of building: a transaction of a few milliseconds. */
 const buildPage = 500

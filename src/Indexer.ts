@@ -1,4 +1,3 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -17,17 +16,16 @@ import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts
 import { withoutPause } from "./model/withoutPause.ts"
 import { inTurns, nextTurn } from "./runtime/EventLoop.ts"
 import { makeTurns } from "./runtime/Turn.ts"
+import { fault } from "./model/fault.ts"
 
 /** Too many batches are being indexed. */
-export class IndexingBusy extends Schema.TaggedError<IndexingBusy>()(
+export class IndexingBusy extends fault<IndexingBusy>()(
   "IndexingBusy",
+  503,
   { limit: Schema.Int },
-  HttpApiSchema.annotations({ status: 503 })
+  ({ limit }) => `${limit} batches are already being indexed or waiting; retry this one later`
 ) {
   readonly headers = { "retry-after": "5" }
-  override get message() {
-    return `${this.limit} batches are already being indexed or waiting; retry this one later`
-  }
 }
 
 /** What goes on together. */

@@ -1,13 +1,14 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { Hit, Quote } from "./model/SearchResult.ts"
+import { fault, reasonOf } from "./model/fault.ts"
 
 /** The model cannot answer, or failed during the answer; the reason says what to do. */
-export class LlmUnavailable extends Schema.TaggedError<LlmUnavailable>()(
+export class LlmUnavailable extends fault<LlmUnavailable>()(
   "LlmUnavailable",
+  503,
   {
     reason: Schema.String,
     /** It sent nothing for llm.timeout_ms; the next question would wait as long. */
@@ -15,12 +16,8 @@ export class LlmUnavailable extends Schema.TaggedError<LlmUnavailable>()(
     /** It answered, with nothing; another question may have an answer. */
     empty: Schema.optional(Schema.Boolean)
   },
-  HttpApiSchema.annotations({ status: 503 })
-) {
-  override get message() {
-    return this.reason
-  }
-}
+  reasonOf
+) {}
 
 /** A message before the question. */
 export interface Turn {

@@ -1,4 +1,3 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { DoorRequest } from "./model/Query.ts"
@@ -8,18 +7,18 @@ import { Store } from "./Store.ts"
 import { isUnsure, openFence } from "./citations/citations.ts"
 import { type Budget, formatPrompt, type Prompt as Written } from "./citations/prompt.ts"
 import { Tokenizer } from "./packaged/Tokenizer.ts"
+import { fault } from "./model/fault.ts"
 
 /** A caller's `max_tokens` has no room for the instruction, the question and one passage. */
-export class BudgetTooSmall extends Schema.TaggedError<BudgetTooSmall>()(
+export class BudgetTooSmall extends fault<BudgetTooSmall>()(
   "BudgetTooSmall",
+  400,
   { maxTokens: Schema.Int, least: Schema.Int },
-  HttpApiSchema.annotations({ status: 400 })
+  ({ least, maxTokens }) =>
+    `max_tokens is ${maxTokens}, but the instruction, the question and the best passage take ${least} tokens: give at least ${least}, or leave it out for no limit`
 ) {
   get errors() {
     return [{ path: "max_tokens", message: this.message }]
-  }
-  override get message() {
-    return `max_tokens is ${this.maxTokens}, but the instruction, the question and the best passage take ${this.least} tokens: give at least ${this.least}, or leave it out for no limit`
   }
 }
 

@@ -1,22 +1,21 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { ServerConfig } from "./Config.ts"
+import { fault } from "./model/fault.ts"
 
 /** The caller is over the rate limit. */
-export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()(
+export class TooManyRequests extends fault<TooManyRequests>()(
   "TooManyRequests",
+  429,
   { retryAfterSeconds: Schema.Int, perSecond: Schema.Int },
-  HttpApiSchema.annotations({ status: 429 })
+  ({ perSecond, retryAfterSeconds }) =>
+    `Over ${perSecond} requests a second (rate_limit_per_second); try again in ${retryAfterSeconds} s`
 ) {
   get headers() {
     return { "retry-after": String(this.retryAfterSeconds) }
-  }
-  override get message() {
-    return `Over ${this.perSecond} requests a second (rate_limit_per_second); try again in ${this.retryAfterSeconds} s`
   }
 }
 

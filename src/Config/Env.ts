@@ -2,6 +2,7 @@ import * as Option from "effect/Option"
 import * as Record from "effect/Record"
 import * as Redacted from "effect/Redacted"
 import { type Key, keys } from "./Settings.ts"
+import { attempt } from "../model/attempt.ts"
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -79,15 +80,6 @@ const tableFrom = (value: string): unknown => {
       )
 }
 
-/** Tables as JSON. */
-const tablesFrom = (value: string): unknown => {
-  try {
-    return JSON.parse(value)
-  } catch {
-    return value
-  }
-}
-
 /** Text converted to the key's kind of value; other text stays as it is, so that decoding reports it. */
 const fromText = ({ kind }: Key, value: string): unknown => {
   switch (kind) {
@@ -103,7 +95,7 @@ const fromText = ({ kind }: Key, value: string): unknown => {
     case "table":
       return tableFrom(value)
     case "tables":
-      return tablesFrom(value)
+      return attempt(() => JSON.parse(value) as unknown) ?? value
     case "text":
       return value
   }

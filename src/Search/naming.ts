@@ -1,23 +1,19 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import type { Collections } from "../Collections.ts"
 import { find } from "../find.ts"
 import { Store } from "../Store.ts"
 import { type Cited, citedIn, linesCited } from "../model/Locator.ts"
 import type { DoorSimilarRequest } from "../model/Query.ts"
 import type { StoredDocument } from "../model/Stored.ts"
+import { because, fault } from "../model/fault.ts"
 
 /** There is no passage where a request says that one is. */
-export class PassageNotFound extends Schema.TaggedError<PassageNotFound>()(
+export class PassageNotFound extends fault<PassageNotFound>()(
   "PassageNotFound",
-  { reason: Schema.String },
-  HttpApiSchema.annotations({ status: 404 })
-) {
-  override get message() {
-    return `No such passage: ${this.reason}`
-  }
-}
+  404,
+  because,
+  ({ reason }) => `No such passage: ${reason}`
+) {}
 
 /** What a request may name: a source, or the doc_id that results show in place of one, and both with a line or a place. */
 const referencesOf = ({ cited: given, docId, source }: DoorSimilarRequest) => {

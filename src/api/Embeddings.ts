@@ -3,7 +3,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { int, list, text } from "../model/fields.ts"
-import { valueText } from "../model/kinds.ts"
+import { mustBe } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { about, Authorization, lenient, ofBodies } from "./endpoint.ts"
 import * as failures from "./failures.ts"
@@ -31,10 +31,7 @@ const EmbeddingsRequest = Schema.Struct({
     Schema.NullOr(
       Schema.Int.annotations({
         description: "The model's own, 256: it cannot reduce them",
-        message: ({ actual }) => ({
-          message: `dimensions must be an integer, got ${valueText(actual)}`,
-          override: true
-        })
+        message: mustBe("dimensions", "an integer")
       })
     )
   )

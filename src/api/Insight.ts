@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, Source } from "../model/Document.ts"
 import { int, list, number, text } from "../model/fields.ts"
-import { valueText } from "../model/kinds.ts"
+import { mustBe } from "../model/kinds.ts"
 import { Explain, Fusion, QueryText } from "../model/Query.ts"
 import { SearchResponse } from "../model/SearchResult.ts"
 import { Since } from "../model/Since.ts"
@@ -30,10 +30,7 @@ export const WhyParams = Schema.Struct({
       Schema.between(0, 1),
       Schema.annotations({
         jsonSchema: { type: "number", minimum: 0, maximum: 1, description: "Weight of the vector leg in the fusion" },
-        message: ({ actual }) => ({
-          message: `alpha must be a number from 0 to 1, got ${valueText(actual)}`,
-          override: true
-        })
+        message: mustBe("alpha", "a number from 0 to 1")
       })
     )
   )

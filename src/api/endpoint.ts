@@ -6,7 +6,7 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { Filter } from "../model/Filter.ts"
-import { changedNumber, mustBeObject, mustHaveLength, valueText } from "../model/kinds.ts"
+import { changedNumber, mustBeObject, mustHaveLength, mustBe } from "../model/kinds.ts"
 import type { Right } from "../model/Key.ts"
 import * as failures from "./failures.ts"
 
@@ -146,10 +146,7 @@ export const wholeNumber = (name: string, min: number, max: number, description:
     Schema.between(min, max),
     Schema.annotations({
       jsonSchema: { type: "integer", minimum: min, maximum: max, description },
-      message: ({ actual }) => ({
-        message: `${name} must be an integer from ${min} to ${max}, got ${valueText(actual)}`,
-        override: true
-      })
+      message: mustBe(name, `an integer from ${min} to ${max}`)
     })
   )
 

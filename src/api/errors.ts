@@ -1,34 +1,8 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
-import type { YieldableError } from "effect/Cause"
 import * as Schema from "effect/Schema"
+import { because, fault, reasonOf } from "../model/fault.ts"
 import { limits } from "../model/Limits.ts"
 import { pathText } from "../model/kinds.ts"
 import { FieldError } from "./Problem.ts"
-
-/** An error with its fields, of which it takes none if it has none. */
-type Fault<Tag extends string, A> = new (...fields: {} extends A ? [] : [fields: A]) => YieldableError & {
-  readonly _tag: Tag
-} & Readonly<A>
-
-/** An error of the HTTP interface: its name and status, and its message from its fields. */
-const fault = <const Tag extends string, Fields extends Schema.Struct.Fields>(
-  tag: Tag,
-  status: number,
-  fields: Fields,
-  messageOf: (fields: Schema.Struct.Type<Fields>) => string
-) => {
-  // A class cannot extend one whose fields depend on a type parameter.
-  const none: {} = fields
-  class Named extends Schema.TaggedError<YieldableError>()(tag as string, none, HttpApiSchema.annotations({ status })) {
-    override get message(): string {
-      return messageOf(this as unknown as Schema.Struct.Type<Fields>)
-    }
-  }
-  return Named as unknown as Fault<Tag, Schema.Struct.Type<Fields>>
-}
-
-const because = { reason: Schema.String }
-const reasonOf = ({ reason }: { readonly reason: string }) => reason
 
 /** A fault with its whole path, of which its message may name the end. */
 const placed = ({ message, path }: FieldError): string => {
@@ -40,21 +14,24 @@ const placed = ({ message, path }: FieldError): string => {
 }
 
 /** A field is missing, unknown or out of range. */
-export class InvalidRequest extends fault("InvalidRequest", 400, { errors: Schema.Array(FieldError) }, ({ errors }) =>
-  errors.map(placed).join("; ")
+export class InvalidRequest extends fault<InvalidRequest>()(
+  "InvalidRequest",
+  400,
+  { errors: Schema.Array(FieldError) },
+  ({ errors }) => errors.map(placed).join("; ")
 ) {}
 
 /** One field is wrong. */
 export const badField = (path: string, message: string): InvalidRequest =>
   new InvalidRequest({ errors: [{ path, message }] })
 
-export class MalformedBody extends fault("MalformedBody", 400, because, reasonOf) {}
+export class MalformedBody extends fault<MalformedBody>()("MalformedBody", 400, because, reasonOf) {}
 
 /** The request violates HTTP itself. */
-export class MalformedRequest extends fault("MalformedRequest", 400, because, reasonOf) {}
+export class MalformedRequest extends fault<MalformedRequest>()("MalformedRequest", 400, because, reasonOf) {}
 
 /** The bearer token is missing or wrong. */
-export class Unauthorized extends fault(
+export class Unauthorized extends fault<Unauthorized>()(
   "Unauthorized",
   401,
   { reason: Schema.UndefinedOr(Schema.String), challenge: Schema.UndefinedOr(Schema.String) },
@@ -66,7 +43,7 @@ export class Unauthorized extends fault(
 }
 
 /** The token is valid, and does not allow this. */
-export class InsufficientScope extends fault(
+export class InsufficientScope extends fault<InsufficientScope>()(
   "InsufficientScope",
   403,
   { scope: Schema.String, challenge: Schema.String },
@@ -78,15 +55,15 @@ export class InsufficientScope extends fault(
 }
 
 /** Tokens cannot be checked now. */
-export class AccessUnavailable extends fault("AccessUnavailable", 503, because, reasonOf) {}
+export class AccessUnavailable extends fault<AccessUnavailable>()("AccessUnavailable", 503, because, reasonOf) {}
 
 /** The server was started read-only. */
-export class ReadOnly extends fault("ReadOnly", 403, {}, () => "This server is read-only") {}
+export class ReadOnly extends fault<ReadOnly>()("ReadOnly", 403, {}, () => "This server is read-only") {}
 
 /** The request's Host or Origin is not allowed. */
-export class Forbidden extends fault("Forbidden", 403, because, reasonOf) {}
+export class Forbidden extends fault<Forbidden>()("Forbidden", 403, because, reasonOf) {}
 
-export class RouteNotFound extends fault(
+export class RouteNotFound extends fault<RouteNotFound>()(
   "RouteNotFound",
   404,
   { served: Schema.UndefinedOr(Schema.Array(Schema.String)) },
@@ -95,14 +72,14 @@ export class RouteNotFound extends fault(
 ) {}
 
 /** The request names a model that is not the configured one. */
-export class ModelNotFound extends fault(
+export class ModelNotFound extends fault<ModelNotFound>()(
   "ModelNotFound",
   404,
   { model: Schema.String, known: Schema.Array(Schema.String) },
   ({ known, model }) => `There is no model ${JSON.stringify(model)} here; available: ${known.join(", ")}`
 ) {}
 
-export class JobNotFound extends fault(
+export class JobNotFound extends fault<JobNotFound>()(
   "JobNotFound",
   404,
   { id: Schema.String },
@@ -110,7 +87,7 @@ export class JobNotFound extends fault(
     `There is no job ${JSON.stringify(id)}; jobs that ended are kept for an hour, and none outlives its server`
 ) {}
 
-export class MethodNotAllowed extends fault(
+export class MethodNotAllowed extends fault<MethodNotAllowed>()(
   "MethodNotAllowed",
   405,
   { allowed: Schema.Array(Schema.String) },
@@ -122,42 +99,52 @@ export class MethodNotAllowed extends fault(
 }
 
 /** The default collection always exists. */
-export class CollectionProtected extends fault(
+export class CollectionProtected extends fault<CollectionProtected>()(
   "CollectionProtected",
   409,
   {},
   () => "The default collection cannot be dropped; delete its documents to empty it"
 ) {}
 
-export class PayloadTooLarge extends fault(
+export class PayloadTooLarge extends fault<PayloadTooLarge>()(
   "PayloadTooLarge",
   413,
   { limit: Schema.Int },
   ({ limit }) => `The body is over ${limit} bytes (server.max_body_bytes); send it in smaller parts`
 ) {}
 
-export class UnsupportedMediaType extends fault("UnsupportedMediaType", 415, because, reasonOf) {}
+export class UnsupportedMediaType extends fault<UnsupportedMediaType>()(
+  "UnsupportedMediaType",
+  415,
+  because,
+  reasonOf
+) {}
 
-export class ExpectationFailed extends fault(
+export class ExpectationFailed extends fault<ExpectationFailed>()(
   "ExpectationFailed",
   417,
   {},
   () => "The only supported Expect is 100-continue"
 ) {}
 
-export class UpgradeRequired extends fault("UpgradeRequired", 426, {}, () => "This address speaks WebSocket only") {
+export class UpgradeRequired extends fault<UpgradeRequired>()(
+  "UpgradeRequired",
+  426,
+  {},
+  () => "This address speaks WebSocket only"
+) {
   readonly headers = { upgrade: "websocket", connection: "Upgrade" }
 }
 
 /** A bug in Clew; the log has the cause under the same id. */
-export class InternalError extends fault(
+export class InternalError extends fault<InternalError>()(
   "InternalError",
   500,
   { id: Schema.String },
   ({ id }) => `Something went wrong in the server; see id ${id} in its log`
 ) {}
 
-export class JobsBusy extends fault(
+export class JobsBusy extends fault<JobsBusy>()(
   "JobsBusy",
   503,
   { limit: Schema.Int },
@@ -166,7 +153,7 @@ export class JobsBusy extends fault(
   readonly headers = { "retry-after": "5" }
 }
 
-export class TooManySockets extends fault(
+export class TooManySockets extends fault<TooManySockets>()(
   "TooManySockets",
   503,
   { limit: Schema.Int },

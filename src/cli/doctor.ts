@@ -18,15 +18,7 @@ import { bytesText, count, printResult } from "./output.ts"
 import { progressLine, shareText } from "./progress.ts"
 import { Terminal, printable } from "./terminal.ts"
 import { wrapped } from "./wrap.ts"
-
-/** The result of a call; undefined if it throws. */
-const attempt = <A>(use: () => A): A | undefined => {
-  try {
-    return use()
-  } catch {
-    return undefined
-  }
-}
+import { attempt } from "../model/attempt.ts"
 
 /** The Node that runs this; the launcher refuses an older one. */
 const node = (): Check => ok("Node", `Node ${process.versions.node}`)

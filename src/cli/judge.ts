@@ -23,6 +23,7 @@ import { printable, printableLine, Terminal } from "./terminal.ts"
 import * as options from "./flags.ts"
 import { count, printJson } from "./output.ts"
 import { unlessOfIndex } from "./writing.ts"
+import { attempt } from "../model/attempt.ts"
 
 /** What `judge --json` prints. */
 export const JudgeReport = Schema.Struct({
@@ -72,11 +73,8 @@ const named = (cwd: string, source: string): string => {
 
 /** The path itself, and where its links lead: documents are stored under real paths. */
 const pathsOf = (cwd: string, given: string): ReadonlyArray<string> => {
-  try {
-    return [given, fs.realpathSync(path.resolve(cwd, given))]
-  } catch {
-    return [given]
-  }
+  const real = attempt(() => fs.realpathSync(path.resolve(cwd, given)))
+  return real === undefined ? [given] : [given, real]
 }
 
 /** The source under which a document is judged that is given by a path or the end of one; undefined: there is none. */

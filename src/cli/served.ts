@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { indexName, isOnServer } from "../Config.ts"
 import { ownFolder, real } from "../mcp/meeting.ts"
+import { attempt } from "../model/attempt.ts"
 
 type Store = Parameters<typeof indexName>[0]
 
@@ -19,14 +20,7 @@ const fileOf = (store: Store): string | undefined => {
   return path.join(folder, `${createHash("sha256").update(index).digest("hex").slice(0, 32)}.http`)
 }
 
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
+const isRunning = (pid: number): boolean => attempt(() => process.kill(pid, 0)) === true
 
 interface Served {
   readonly url: string
@@ -34,13 +28,8 @@ interface Served {
 }
 
 /** What a file says; nobody's process if it was left half written. */
-const servedIn = (file: string): Served => {
-  try {
-    return JSON.parse(fs.readFileSync(file, "utf8")) as Served
-  } catch {
-    return { url: "", pid: Number.NaN }
-  }
-}
+const servedIn = (file: string): Served =>
+  attempt(() => JSON.parse(fs.readFileSync(file, "utf8")) as Served) ?? { url: "", pid: Number.NaN }
 
 /** Files of servers that were killed are removed, so many at most at a time. */
 const swept = 64
@@ -55,30 +44,31 @@ const sweep = (folder: string): void => {
   }
 }
 
-/** What cannot be told is not: then nobody finds this server, and all else goes on. */
-const attempt = <A>(work: () => A): Effect.Effect<A | undefined> =>
-  Effect.orElseSucceed(Effect.try(work), () => undefined)
-
-/** Tells other processes of this user where this one serves the index, as long as it does. */
-export const tellWhere = (store: Store, url: string): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.asVoid(
+/**
+ * Tells other processes of this user where this one serves the index, as long as it does. What cannot be told is not: then
+ * nobody finds this server, and all else goes on.
+ */
+export const tellWhere = (store: Store, url: string): Effect.Effect<void, never, Scope.Scope> => {
+  const tell = () => {
+    const file = fileOf(store)
+    const text = JSON.stringify({ url, pid: process.pid } satisfies Served)
+    if (file === undefined) return undefined
+    fs.mkdirSync(path.dirname(file), { recursive: true })
+    sweep(path.dirname(file))
+    fs.writeFileSync(file, text, { mode: 0o600 })
+    return { file, text }
+  }
+  const forget = ({ file, text }: { readonly file: string; readonly text: string }) => {
+    // Another server may have told of itself by now.
+    if (fs.readFileSync(file, "utf8") === text) fs.rmSync(file)
+  }
+  return Effect.asVoid(
     Effect.acquireRelease(
-      attempt(() => {
-        const file = fileOf(store)
-        const text = JSON.stringify({ url, pid: process.pid } satisfies Served)
-        if (file === undefined) return undefined
-        fs.mkdirSync(path.dirname(file), { recursive: true })
-        sweep(path.dirname(file))
-        fs.writeFileSync(file, text, { mode: 0o600 })
-        return { file, text }
-      }),
-      (told) =>
-        attempt(() => {
-          // Another server may have told of itself by now.
-          if (told && fs.readFileSync(told.file, "utf8") === told.text) fs.rmSync(told.file)
-        })
+      Effect.sync(() => attempt(tell)),
+      (told) => Effect.sync(() => told && attempt(() => forget(told)))
     )
   )
+}
 
 const patience = 2000
 

@@ -6,6 +6,7 @@ import { isOnServer } from "../Config.ts"
 import { Engine } from "./engine.ts"
 import { partialOf } from "../runtime/partial.ts"
 import { cannot, FileUnusable } from "./exit.ts"
+import { attempt } from "../model/attempt.ts"
 
 /** How a file begins, uncompressed: at most 4 KiB of what it holds. */
 export const beginningOf = (file: string): string => {
@@ -23,20 +24,10 @@ export const beginningOf = (file: string): string => {
 const isFree = (file: string, isOurs: (file: string) => boolean): boolean => {
   const stat = fs.statSync(file, { throwIfNoEntry: false })
   if (stat === undefined) return true
-  try {
-    return stat.isFile() && (stat.size === 0 || isOurs(file))
-  } catch {
-    return false
-  }
+  return stat.isFile() && (stat.size === 0 || attempt(() => isOurs(file)) === true)
 }
 
-const realPath = (file: string): string => {
-  try {
-    return fs.realpathSync(file)
-  } catch {
-    return file
-  }
-}
+const realPath = (file: string): string => attempt(() => fs.realpathSync(file)) ?? file
 
 /** Fails if the path is that of the index, or of a file that SQLite keeps beside it, there or not. */
 export const unlessOfIndex = Effect.fnUntraced(function* (file: string) {

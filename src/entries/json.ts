@@ -1,5 +1,6 @@
 import { isSpace } from "./scanning.ts"
 import type { Entry } from "./Entry.ts"
+import { attempt } from "../model/attempt.ts"
 
 /** Plain values in a list are combined into entries of this many characters: there may be millions of numbers. */
 const together = 256
@@ -45,11 +46,7 @@ const containerEnd = (text: string, at: number, to: number): number => {
 const keyText = (raw: string): string => {
   const key = raw.slice(0, 300).trim()
   if (!key.startsWith('"')) return key.replace(/^'|'$/g, "")
-  try {
-    return String(JSON.parse(key))
-  } catch {
-    return key.replaceAll('"', "")
-  }
+  return attempt(() => String(JSON.parse(key))) ?? key.replaceAll('"', "")
 }
 
 /** The members of the object, or items of the list, at `body`; also in JSON with comments, JSON5 and broken JSON. */

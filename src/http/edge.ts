@@ -32,6 +32,7 @@ import { clientAddress, clientOf, isLoopback } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
 import { makeAccount } from "./metrics.ts"
 import { encode, errorOf, render, respond } from "./respond.ts"
+import { attempt } from "../model/attempt.ts"
 
 /** A route's template, for metrics and log, and its methods. */
 export interface Route {
@@ -76,13 +77,8 @@ const makeRouteOf = (
 /** The route's parameter whose value is not percent-encoded UTF-8, if any. */
 const malformedParameter = (url: string, { template }: Route): string | undefined => {
   const path = pathOf(url)
-  if (!path.includes("%")) return undefined
-  try {
-    decodeURIComponent(path)
-    return undefined
-  } catch {
-    return /:(\w+)/.exec(template)?.[1]
-  }
+  const isSound = !path.includes("%") || attempt(() => decodeURIComponent(path)) !== undefined
+  return isSound ? undefined : /:(\w+)/.exec(template)?.[1]
 }
 
 const exposed =

@@ -11,10 +11,10 @@ import {
   wantsAnswer,
   withoutTag
 } from "./Message.ts"
-import { type Frame, kept, makeSplitter, maxBatch, maxMessageBytes } from "./lines.ts"
 import { isObject, pathText } from "../model/kinds.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
-import { type Id, isId, subscriptionKey } from "./wire.ts"
+import { type Frame, kept, makeSplitter } from "../runtime/lines.ts"
+import { type Id, isId, maxBatch, maxMessageBytes, subscriptionKey } from "./wire.ts"
 
 /** A process's streams, or others in their place, which have no process to end. */
 export interface Streams {

@@ -4,6 +4,7 @@ import * as net from "node:net"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { version } from "../version.ts"
+import { attempt } from "../model/attempt.ts"
 
 // Loaded by processes that only pass bytes on: it imports nothing else of the program.
 
@@ -35,13 +36,7 @@ export const refusal = null
 export const longestHello = 262_144
 
 /** The shell's working directory; it may be gone, and absolute paths still work then. */
-export const workingDirectory = (env: Wanted["env"]): string => {
-  try {
-    return process.cwd()
-  } catch {
-    return env["PWD"] ?? "/"
-  }
-}
+export const workingDirectory = (env: Wanted["env"]): string => attempt(() => process.cwd()) ?? env["PWD"] ?? "/"
 
 /** A flag's name in `--name=value`. */
 export const nameOf = (arg: string): string => arg.split("=", 1)[0]!
@@ -75,13 +70,8 @@ const configFile = ({ config, cwd, env }: Wanted, home: string): string | undefi
 }
 
 /** A file's path without links in its folder's, so that two names of one index meet. */
-export const real = (file: string): string => {
-  try {
-    return path.join(fs.realpathSync(path.dirname(file)), path.basename(file))
-  } catch {
-    return file
-  }
-}
+export const real = (file: string): string =>
+  attempt(() => path.join(fs.realpathSync(path.dirname(file)), path.basename(file))) ?? file
 
 /** This build of the program; another may answer differently. */
 const build = (): string => {
@@ -138,14 +128,6 @@ export const socketOf = (wanted: Wanted): string | undefined => {
   }
 }
 
-const welcomeOf = (received: string): Welcome | typeof refusal => {
-  try {
-    return JSON.parse(received) as Welcome | typeof refusal
-  } catch {
-    return refusal
-  }
-}
-
 /** How long another process may take to greet, while it starts or works. */
 const patience = 5000
 
@@ -176,8 +158,8 @@ export const join = (
       received = Buffer.concat([received, chunk])
       if (received.length > longestHello) return end("refused")
       if (!received.includes(0x0a)) return
-      const welcome = welcomeOf(received.toString("utf8"))
-      if (welcome === refusal) return end("refused")
+      const welcome = attempt(() => JSON.parse(received.toString("utf8")) as Welcome | typeof refusal)
+      if (welcome === undefined || welcome === refusal) return end("refused")
       clearTimeout(timer)
       socket.pause()
       socket.off("error", onError).off("end", onEnd).off("close", onEnd).off("data", onData)

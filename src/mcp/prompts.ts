@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { bounded, sourceCharacters } from "../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
-import { valueText } from "../model/kinds.ts"
+import { mustBe } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { QueryText, TopK } from "../model/Query.ts"
 import type { CollectionInfo } from "../model/Stats.ts"
@@ -19,10 +19,7 @@ const ragDefault = 3
 
 /** Prompt arguments are always strings. */
 const TopKText = Schema.NumberFromString.pipe(Schema.compose(TopK)).annotations({
-  message: ({ actual }) => ({
-    message: `top_k must be a whole number from ${limits.topK.min} to ${limits.topK.max}, got ${valueText(actual)}`,
-    override: true
-  })
+  message: mustBe("top_k", `a whole number from ${limits.topK.min} to ${limits.topK.max}`)
 })
 
 const RagArguments = Schema.Struct({

@@ -1,9 +1,10 @@
 import { isatty } from "node:tty"
 import { readJsonAtOnce } from "../model/readJson.ts"
 import { replaced } from "../runtime/installation.ts"
-import { makeSplitter, maxBatch, maxMessageBytes } from "./lines.ts"
+import { makeSplitter } from "../runtime/lines.ts"
 import { claim, join, type Meeting, nameOf, socketOf, valueOf, workingDirectory } from "./meeting.ts"
-import { isId, listenedTo, subscriptionKey } from "./wire.ts"
+import { isId, listenedTo, maxBatch, maxMessageBytes, subscriptionKey } from "./wire.ts"
+import { attempt } from "../model/attempt.ts"
 
 // The program itself, with everything it needs, is loaded only where no other process can be joined.
 
@@ -37,13 +38,8 @@ const messagesIn = (value: unknown): Line => {
   return { isBatch, messages: (isBatch ? value : [value]).filter(isMessage) }
 }
 
-const answersOf = (line: Buffer): ReadonlyArray<Message> => {
-  try {
-    return messagesIn(JSON.parse(line.toString("utf8"))).messages
-  } catch {
-    return []
-  }
-}
+const answersOf = (line: Buffer): ReadonlyArray<Message> =>
+  messagesIn(attempt(() => JSON.parse(line.toString("utf8")) as unknown)).messages
 
 /** The messages of a client's line, unless the engine refuses it as a whole, under no message's id. */
 const askedIn = (line: Buffer): Line => {

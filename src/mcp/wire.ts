@@ -1,5 +1,11 @@
 // What messages look like, for the relay too: it imports nothing of the program.
 
+/** The longest message that is accepted, in bytes. */
+export const maxMessageBytes = 32 * 1024 * 1024
+
+/** The most messages of a batch. */
+export const maxBatch = 1000
+
 export type Id = string | number
 
 export const isId = (value: unknown): value is Id =>

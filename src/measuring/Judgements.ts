@@ -1,6 +1,5 @@
 import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -10,6 +9,7 @@ import { Judgement, judgementsBeside } from "../model/Judgement.ts"
 import { pathText } from "../model/kinds.ts"
 import { StoreConfig } from "../Config.ts"
 import { readDataset, reasonOf } from "./Benchmark.ts"
+import { fault } from "../model/fault.ts"
 
 /** A question and its judgements, one per document or place, with the latest grade. */
 export interface JudgedQuestion {
@@ -49,15 +49,12 @@ export const questionsOf = (judgements: ReadonlyArray<Judgement>): ReadonlyArray
 }
 
 /** A judgement file cannot be read or written, or is invalid; the reason says what is wrong, and where. */
-export class JudgementsUnusable extends Schema.TaggedError<JudgementsUnusable>()(
+export class JudgementsUnusable extends fault<JudgementsUnusable>()(
   "JudgementsUnusable",
+  503,
   { path: Schema.String, reason: Schema.String },
-  HttpApiSchema.annotations({ status: 503 })
-) {
-  override get message() {
-    return `${this.path}: ${this.reason}`
-  }
-}
+  ({ path, reason }) => `${path}: ${reason}`
+) {}
 
 /** So that a mistyped file name does not take minutes to fail. */
 const mostBytes = 256 * 1024 * 1024

@@ -5,7 +5,7 @@ import type { FacetNames } from "./Facets.ts"
 import { DocumentId } from "./Document.ts"
 import { Filter } from "./Filter.ts"
 import { GraphUse } from "./Graph.ts"
-import { codePoints, isLongerThan, isWellFormed, mustBeList, notWellFormed, valueText } from "./kinds.ts"
+import { codePoints, isLongerThan, isWellFormed, mustBeList, notWellFormed, mustBe } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 import type { Cited } from "./Locator.ts"
 import { Since } from "./Since.ts"
@@ -119,10 +119,7 @@ export const SimilarRequest = Schema.Struct({
   chunkIndex: Schema.optional(
     Schema.Int.pipe(Schema.nonNegative()).annotations({
       description: "The passage's index in its document, from 0",
-      message: ({ actual }) => ({
-        message: `chunk_index must be an integer from 0, got ${valueText(actual)}`,
-        override: true
-      })
+      message: mustBe("chunk_index", "an integer from 0")
     })
   ).pipe(Schema.fromKey("chunk_index")),
   text: Schema.optional(LikeText),

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import type { Filter } from "./Filter.ts"
-import { valueText } from "./kinds.ts"
+import { mustBe } from "./kinds.ts"
 
 const seconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
 
@@ -34,10 +34,7 @@ export const Since = Schema.String.pipe(
     identifier: "Since",
     description,
     jsonSchema: { type: "string", description },
-    message: ({ actual }) => ({
-      message: `since must be a duration like 90m, 12h, 2d or 3w, or a time like 2026-01-31 or 2026-01-31T18:00:00Z, got ${valueText(actual)}`,
-      override: true
-    })
+    message: mustBe("since", "a duration like 90m, 12h, 2d or 3w, or a time like 2026-01-31 or 2026-01-31T18:00:00Z")
   })
 )
 

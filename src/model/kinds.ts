@@ -46,6 +46,11 @@ export const mustBeObject =
     override: !isObject(actual)
   })
 
+/** The message for a value of another kind, or out of range. */
+export const mustBe =
+  (name: string, what: string): MessageAnnotation =>
+  ({ actual }) => ({ message: `${name} must be ${what}, got ${valueText(actual)}`, override: true })
+
 /** The message for what is no list, or has too many items. */
 export const mustBeList =
   (name: string, of: string, most: number): MessageAnnotation =>

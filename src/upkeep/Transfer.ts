@@ -1,4 +1,3 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Arr from "effect/Array"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
@@ -27,17 +26,15 @@ import { inTurns, sharingWrites, type Steps } from "../runtime/EventLoop.ts"
 import { EmbedderMismatch, GraphStore, Store, StoreUnavailable } from "../Store.ts"
 import { documentLanguage } from "../terms/detect.ts"
 import { version } from "../version.ts"
+import { fault } from "../model/fault.ts"
 
 /** An invalid export, of which nothing is stored. */
-export class NotAnExport extends Schema.TaggedError<NotAnExport>()(
+export class NotAnExport extends fault<NotAnExport>()(
   "NotAnExport",
+  400,
   { line: Schema.Int, reason: Schema.String },
-  HttpApiSchema.annotations({ status: 400 })
-) {
-  override get message() {
-    return `Line ${this.line} of the export: ${this.reason}`
-  }
-}
+  ({ line, reason }) => `Line ${line} of the export: ${reason}`
+) {}
 
 export interface Transferred {
   readonly documents: number

@@ -1,4 +1,3 @@
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -11,17 +10,10 @@ import {
   sameEmbedder
 } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
+import { because, fault, reasonOf } from "../../model/fault.ts"
 
 /** The database cannot be used now: busy for too long, full, unreadable, damaged, or not ours. */
-export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()(
-  "StoreUnavailable",
-  { reason: Schema.String },
-  HttpApiSchema.annotations({ status: 503 })
-) {
-  override get message() {
-    return this.reason
-  }
-}
+export class StoreUnavailable extends fault<StoreUnavailable>()("StoreUnavailable", 503, because, reasonOf) {}
 
 /** The reason of a write for which the disk has no room. */
 export const diskIsFull = "the disk is full"
@@ -29,53 +21,42 @@ export const diskIsFull = "the disk is full"
 /** The disk has no room for a write. */
 export const isOfFullDisk = (error: { readonly message: string }): boolean => error.message.includes(diskIsFull)
 
-export class CollectionNotFound extends Schema.TaggedError<CollectionNotFound>()(
+export class CollectionNotFound extends fault<CollectionNotFound>()(
   "CollectionNotFound",
+  404,
   {
     name: CollectionName,
     /** A collection with a similar name. */
     near: Schema.optional(CollectionName)
   },
-  HttpApiSchema.annotations({ status: 404 })
-) {
-  override get message() {
-    return `No collection named ${this.name}${this.near === undefined ? "" : ` (did you mean ${this.near}?)`}`
-  }
-}
+  ({ name, near }) => `No collection named ${name}${near === undefined ? "" : ` (did you mean ${near}?)`}`
+) {}
 
-export class CollectionExists extends Schema.TaggedError<CollectionExists>()(
+export class CollectionExists extends fault<CollectionExists>()(
   "CollectionExists",
+  409,
   { name: CollectionName },
-  HttpApiSchema.annotations({ status: 409 })
-) {
-  override get message() {
-    return `A collection named ${this.name} already exists`
-  }
-}
+  ({ name }) => `A collection named ${name} already exists`
+) {}
 
-export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()(
+export class DocumentNotFound extends fault<DocumentNotFound>()(
   "DocumentNotFound",
+  404,
   { docId: DocumentId },
-  HttpApiSchema.annotations({ status: 404 })
-) {
-  override get message() {
-    return `No document with id ${this.docId}`
-  }
-}
+  ({ docId }) => `No document with id ${docId}`
+) {}
 
 /** A doc_id and a source of two different stored documents, or a document that is in a batch twice. */
-export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
+export class DocumentConflict extends fault<DocumentConflict>()(
   "DocumentConflict",
+  400,
   {
     reason: Schema.String,
     /** Positions in the batch, from 0; two if a document is in it twice. */
     places: Schema.Array(Schema.Int)
   },
-  HttpApiSchema.annotations({ status: 400 })
+  reasonOf
 ) {
-  override get message() {
-    return this.reason
-  }
   /** The positions as paths in a request's body. */
   get errors() {
     const [first, second] = this.places
@@ -85,8 +66,9 @@ export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
 }
 
 /** The collection's vectors come from another embedder than the configured one. */
-export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
+export class EmbedderMismatch extends fault<EmbedderMismatch>()(
   "EmbedderMismatch",
+  409,
   {
     collection: CollectionName,
     recorded: EmbedderIdentity,
@@ -94,25 +76,23 @@ export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
     configured: EmbedderIdentity,
     isImport: Schema.optional(Schema.Boolean)
   },
-  HttpApiSchema.annotations({ status: 409 })
-) {
-  override get message() {
-    if (this.isImport === true) {
-      const [own, other] = [describeEmbedder(this.recorded), describeEmbedder(this.configured)]
+  ({ collection, configured, isImport, recorded }) => {
+    if (isImport === true) {
+      const [own, other] = [describeEmbedder(recorded), describeEmbedder(configured)]
       return (
-        `Collection ${this.collection} of the index has vectors by ${own}, the export's are by ` +
+        `Collection ${collection} of the index has vectors by ${own}, the export's are by ` +
         `${own === other ? "another version of it, or with other prefixes" : other}. ` +
         "Configure the embedder of the export and run `clew reindex` first, or import into another index"
       )
     }
     return (
-      `Collection ${this.collection} was ${describeDifference(this.recorded, this.configured)}. ` +
-      (sameButForDigest(this.recorded, this.configured)
+      `Collection ${collection} was ${describeDifference(recorded, configured)}. ` +
+      (sameButForDigest(recorded, configured)
         ? `Run \`clew reindex\` to embed its passages again`
         : `Configure the recorded embedder, or run \`clew reindex\` to switch`)
     )
   }
-}
+) {}
 
 /** The collection has another embedder than the one that a query's vector is from: it changed meanwhile. */
 export class EmbedderChanged extends Schema.TaggedError<EmbedderChanged>()("EmbedderChanged", {
@@ -124,23 +104,20 @@ export class EmbedderChanged extends Schema.TaggedError<EmbedderChanged>()("Embe
 }
 
 /** Another change of the collection's embedder began or got ahead while this one was running. */
-export class ReindexTakenOver extends Schema.TaggedError<ReindexTakenOver>()(
+export class ReindexTakenOver extends fault<ReindexTakenOver>()(
   "ReindexTakenOver",
+  409,
   {
     collection: CollectionName,
     wanted: EmbedderIdentity,
     /** The embedder that the collection is changing to, or has changed to. */
     other: EmbedderIdentity
   },
-  HttpApiSchema.annotations({ status: 409 })
-) {
-  override get message() {
-    const { collection, other, wanted } = this
-    return sameEmbedder(other, wanted)
+  ({ collection, other, wanted }) =>
+    sameEmbedder(other, wanted)
       ? `Another reindex of collection ${collection} to ${describeEmbedder(wanted)} is ahead of this one, which stops; run one at a time`
       : `Another reindex, to ${describeEmbedder(other)}, took over collection ${collection}; this one, to ${describeEmbedder(wanted)}, stops`
-  }
-}
+) {}
 
 /** What a call on one collection gives. */
 export type InCollection<A, E = never> = Effect.Effect<A, E | CollectionNotFound | StoreUnavailable>

@@ -6,6 +6,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { FileEvents, FileEventsLost } from "../FileEvents.ts"
 import { rulesAround } from "../Walker/folder.ts"
+import { attempt } from "../../model/attempt.ts"
 
 /** Network file systems, which another machine may change, by their Linux numbers (statfs(2)). */
 const remote = new Map([
@@ -20,14 +21,8 @@ const remote = new Map([
 ])
 
 /** The kind of network disk that holds a path; undefined for a local one. */
-const remoteDisk = (path: string): string | undefined => {
-  if (process.platform !== "linux") return undefined
-  try {
-    return remote.get(fs.statfsSync(path).type >>> 0)
-  } catch {
-    return undefined
-  }
-}
+const remoteDisk = (path: string): string | undefined =>
+  process.platform === "linux" ? attempt(() => remote.get(fs.statfsSync(path).type >>> 0)) : undefined
 
 type Listener = (event: "rename" | "change", name: string | null) => void
 
@@ -42,13 +37,8 @@ export interface System {
 }
 
 /** Linux reports its limit; other systems report dropped events. */
-const queueOf = (): number => {
-  try {
-    return Number(fs.readFileSync("/proc/sys/fs/inotify/max_queued_events", "utf8"))
-  } catch {
-    return Infinity
-  }
-}
+const queueOf = (): number =>
+  attempt(() => Number(fs.readFileSync("/proc/sys/fs/inotify/max_queued_events", "utf8"))) ?? Infinity
 
 const machine: System = {
   open: (folder, recursive, listener) => fs.watch(folder, { recursive, persistent: false }, listener),
@@ -94,22 +84,13 @@ const attention = Duration.seconds(5)
 
 /** The identity of the file at a path; undefined if there is none or it cannot be read. */
 const identityOf = (place: string): string | undefined => {
-  try {
-    const stats = fs.statSync(place, { throwIfNoEntry: false })
-    return stats && `${stats.dev}:${stats.ino}`
-  } catch {
-    return undefined
-  }
+  const stats = attempt(() => fs.statSync(place))
+  return stats && `${stats.dev}:${stats.ino}`
 }
 
 /** Whether there is a folder, as far as one may look. */
-const isFolder = (place: string, look: typeof fs.statSync = fs.statSync): boolean => {
-  try {
-    return look(place, { throwIfNoEntry: false })?.isDirectory() === true
-  } catch {
-    return false
-  }
-}
+const isFolder = (place: string, look: typeof fs.statSync = fs.statSync): boolean =>
+  attempt(() => look(place, { throwIfNoEntry: false })?.isDirectory()) === true
 
 /**
  * Whether a watched folder tells of itself: that it was deleted or moved. Another may stand there, with its very inode.
@@ -174,14 +155,9 @@ class Tree {
   }
 
   #foldersIn(folder: string): ReadonlyArray<string> {
-    try {
-      return fs
-        .readdirSync(folder, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory() && !isForeign(entry.name))
-        .map(({ name }) => path.join(folder, name))
-    } catch {
-      return []
-    }
+    return (attempt(() => fs.readdirSync(folder, { withFileTypes: true })) ?? [])
+      .filter((entry) => entry.isDirectory() && !isForeign(entry.name))
+      .map(({ name }) => path.join(folder, name))
   }
 
   #met(folder: string, event: "rename" | "change", name: string | null): void {

@@ -12,6 +12,7 @@ import type { FileEvent, LossReason } from "../FileEvent.ts"
 import type { SkipReason } from "../WalkEvent.ts"
 import { whyPassedOver } from "../Walker.ts"
 import { isBelow, isWithinAnother } from "../below.ts"
+import { attempt } from "../../model/attempt.ts"
 
 /** A set of small numbers, one bit each. */
 export class Numbers {
@@ -42,13 +43,7 @@ const isAbsent = (file: string): boolean => {
 }
 
 /** A path without links; undefined where the system does not tell. */
-const realOf = (file: string): string | undefined => {
-  try {
-    return fs.realpathSync(file)
-  } catch {
-    return undefined
-  }
-}
+const realOf = (file: string): string | undefined => attempt(() => fs.realpathSync(file))
 
 /** Whether a folder around a file is one of these. */
 const isWithin = (file: string, folders: ReadonlySet<string>): boolean => {
@@ -136,12 +131,9 @@ const recently = 600_000
 /** Whether a folder is a repository in which git has just changed what is checked out, and is done. */
 const isCheckedOut = (folder: string, now: number): boolean => {
   const index = path.join(folder, ".git", "index")
-  try {
-    // Whatever takes files away locks the index meanwhile.
-    return now - fs.statSync(index).mtimeMs < recently && !fs.existsSync(`${index}.lock`)
-  } catch {
-    return false
-  }
+  const written = attempt(() => fs.statSync(index).mtimeMs)
+  // Whatever takes files away locks the index meanwhile.
+  return written !== undefined && now - written < recently && !fs.existsSync(`${index}.lock`)
 }
 
 /**

@@ -1,10 +1,12 @@
 import { isUtf8 } from "node:buffer"
 import { asWestern, declaredEncoding } from "../../extraction/decoding.ts"
 import type { Encoding } from "../Loader.ts"
+import { attempt } from "../../model/attempt.ts"
 
 const undefinedInWestern = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d])
 
-const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+/** The same bytes, without a copy. */
+export const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 const decodeWestern = (bytes: Uint8Array): string => asWestern(asBuffer(bytes).toString("latin1"))
 
@@ -64,12 +66,9 @@ export const guess = async (
     if (confidence < least(name)) return undefined
     // Others have a mark, or are made of ASCII.
     if (/^(?:UTF|ISO-2022|ASCII)/i.test(name)) continue
-    try {
-      const text = new TextDecoder(name, { fatal: true }).decode(head, { stream: true })
-      if (!/[\x80-\x9f\p{Private_Use}]/u.test(text)) return new TextDecoder(name).encoding
-    } catch {
-      // It has bytes that are not in this encoding, or nobody decodes it.
-    }
+    // It may have bytes that are not in this encoding, or nobody decodes it.
+    const text = attempt(() => new TextDecoder(name, { fatal: true }).decode(head, { stream: true }))
+    if (text !== undefined && !/[\x80-\x9f\p{Private_Use}]/u.test(text)) return new TextDecoder(name).encoding
   }
   return undefined
 }
@@ -176,13 +175,8 @@ const isUtf16 = (head: Uint8Array, encoding: "utf-16le" | "utf-16be"): boolean =
 /** Whether ASCII is ISO-2022-JP: it has the sequences that begin Japanese characters, and no others. */
 const isJapanese = (head: Uint8Array): boolean => {
   const has = (sequence: string) => asBuffer(head).includes(`\x1b${sequence}`)
-  if (!has("$B") && !has("$@") && !has("(I")) return false
-  try {
-    new TextDecoder("iso-2022-jp", { fatal: true }).decode(head, { stream: true })
-    return true
-  } catch {
-    return false
-  }
+  const decoded = () => new TextDecoder("iso-2022-jp", { fatal: true }).decode(head, { stream: true })
+  return (has("$B") || has("$@") || has("(I")) && attempt(decoded) !== undefined
 }
 
 /** The encoding that a page names in its first bytes, if it is known and the bytes are not UTF-8. */

@@ -9,6 +9,7 @@ import * as fs from "node:fs"
 import { dirname } from "node:path"
 import { StoreUnavailable } from "../../Store.ts"
 import { WatchLock, WatchTaken } from "../WatchLock.ts"
+import { attempt } from "../../model/attempt.ts"
 
 interface Row {
   readonly pid: number
@@ -16,12 +17,8 @@ interface Row {
 }
 
 const holder = (database: Sqlite.Database): WatchTaken => {
-  try {
-    const row = database.prepare<[], Row>("SELECT pid, paths FROM holder").get()
-    return new WatchTaken({ pid: row?.pid, paths: row === undefined ? [] : (JSON.parse(row.paths) as Array<string>) })
-  } catch {
-    return new WatchTaken({ pid: undefined, paths: [] })
-  }
+  const row = attempt(() => database.prepare<[], Row>("SELECT pid, paths FROM holder").get())
+  return new WatchTaken({ pid: row?.pid, paths: row === undefined ? [] : (JSON.parse(row.paths) as Array<string>) })
 }
 
 /** Creates the file for those who may write to the index: root may be the first to watch for somebody else's. */

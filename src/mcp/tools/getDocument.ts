@@ -12,7 +12,7 @@ import { DocumentId, Source } from "../../model/Document.ts"
 import { citedIn, linesCited } from "../../model/Locator.ts"
 import { toFreshness } from "../../model/SearchResult.ts"
 import type { StoredDocument } from "../../model/Stored.ts"
-import { valueText } from "../../model/kinds.ts"
+import { mustBe } from "../../model/kinds.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { RpcError, refuse } from "../RpcError.ts"
 import { make } from "../Tool.ts"
@@ -157,10 +157,7 @@ export const natural = (name: string, from: number, description: string) =>
   Schema.Int.pipe(Schema.greaterThanOrEqualTo(from)).annotations({
     description,
     jsonSchema: { type: "integer", minimum: from, description },
-    message: ({ actual }) => ({
-      message: `${name} must be an integer of at least ${from}, got ${valueText(actual)}`,
-      override: true
-    })
+    message: mustBe(name, `an integer of at least ${from}`)
   })
 
 const DocumentArguments = Schema.Struct({

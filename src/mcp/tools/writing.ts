@@ -21,15 +21,10 @@ import { type Call, make, mostItems } from "../Tool.ts"
 import { defaultMaxTokens, described, fitting, guard, plural, quote } from "./answers.ts"
 import { findDocument } from "./getDocument.ts"
 import { whileProgressing } from "./indexDocuments.ts"
+import { attempt } from "../../model/attempt.ts"
 
 /** A path without links and in its true case; undefined if there is nothing. */
-const realOf = (file: string): string | undefined => {
-  try {
-    return realpathSync.native(file)
-  } catch {
-    return undefined
-  }
-}
+const realOf = (file: string): string | undefined => attempt(() => realpathSync.native(file))
 
 const realFolders = (folders: ReadonlyArray<string>): ReadonlyArray<string> =>
   folders.flatMap((folder) => realOf(folder) ?? [])

@@ -3,13 +3,7 @@ export type Frame =
   | { readonly _tag: "Line"; readonly bytes: Buffer }
   | { readonly _tag: "TooLong"; readonly head: Buffer; readonly tail: Buffer }
 
-/** The longest message that is accepted, in bytes. */
-export const maxMessageBytes = 32 * 1024 * 1024
-
-/** The most messages of a batch. */
-export const maxBatch = 1000
-
-/** Bytes kept of each end of a line that is too long; enough for its id. */
+/** Bytes kept of each end of a line that is too long; enough for a message's id. */
 export const kept = 512
 const lineFeed = 0x0a
 
