@@ -32,6 +32,9 @@ export const EmbedderIdentity = Schema.Struct({
 }).annotations({ identifier: "EmbedderIdentity", description: "The embedder that made a collection's vectors" })
 export type EmbedderIdentity = typeof EmbedderIdentity.Type
 
+/** An embedder by its model alone. */
+export type Model = Pick<EmbedderIdentity, "backend" | "model" | "dimensions">
+
 /**
  * Whether what a collection's vectors have in common is taken off their similarities. Static models gave better results
  * without it: docs/quality.md.
@@ -51,16 +54,13 @@ export interface CollectionSummary extends Collection {
   readonly documents: number
   readonly passages: number
   /** Another embedder that is making vectors for the collection, and how many passages have one. */
-  readonly next?:
-    | { readonly embedder: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">; readonly done: number }
-    | undefined
+  readonly next?: { readonly embedder: Model; readonly done: number } | undefined
 }
 
 /** To Ollama, a name without a tag means `:latest`. */
-const modelOf = ({ backend, model }: EmbedderIdentity): string =>
-  backend === "ollama" ? model.replace(/:latest$/, "") : model
+const modelOf = ({ backend, model }: Model): string => (backend === "ollama" ? model.replace(/:latest$/, "") : model)
 
-const sameModel = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
+export const sameModel = (a: Model, b: Model): boolean =>
   a.backend === b.backend && modelOf(a) === modelOf(b) && a.dimensions === b.dimensions
 
 const samePrefixes = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
@@ -103,5 +103,5 @@ export const describeDifference = (recorded: EmbedderIdentity, other: EmbedderId
 
 const short = (digest = "") => digest.slice(0, 12)
 
-export const describeEmbedder = (e: Pick<EmbedderIdentity, "backend" | "model" | "dimensions" | "making">): string =>
+export const describeEmbedder = (e: Model & Pick<EmbedderIdentity, "making">): string =>
   `${e.backend} ${e.model} (${e.dimensions} dimensions${e.making === undefined ? "" : ", vectors made as an older Clew made them"})`

@@ -45,11 +45,8 @@ export const Said = Schema.Struct({ entities: Schema.Array(Schema.String), relat
 export type Said = typeof Said.Type
 
 /** A passage that a language model has yet to read. */
-export interface UnaskedPassage {
-  readonly id: number
+export interface UnaskedPassage extends Pick<GraphPassage, "id" | "text" | "title"> {
   readonly heading: ReadonlyArray<string>
-  readonly text: string
-  readonly title: string | undefined
 }
 
 /** A step through a collection in search of passages that a model has not read. */

@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
 import { flag, int, list, number, text } from "./fields.ts"
-import type { CollectionSummary, EmbedderIdentity } from "./Collection.ts"
+import type { CollectionSummary, Model } from "./Collection.ts"
 import type { Figure, StoreStats } from "./Stored.ts"
 
 /** How the serving process follows files. */
@@ -28,9 +28,8 @@ export const Embedding = Schema.Struct({
   dimensions: int("Dimensions of a vector")
 }).annotations({ identifier: "Embedding", description: "The embedder" })
 
-export const toEmbedding = (
-  embedder: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">
-): typeof Embedding.Type => Struct.pick(embedder, "backend", "model", "dimensions")
+export const toEmbedding = (embedder: Model): typeof Embedding.Type =>
+  Struct.pick(embedder, "backend", "model", "dimensions")
 
 /** A change of embedder under way, as the interfaces show it. */
 const Reindexing = Schema.Struct({

@@ -1,6 +1,7 @@
 import type * as Option from "effect/Option"
 import type { CollectionName, EmbedderIdentity } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
+import type { FileChange } from "./File.ts"
 import type { Facets } from "./Facets.ts"
 import type { Filter } from "./Filter.ts"
 import type { Said } from "./Graph.ts"
@@ -36,12 +37,9 @@ export interface IndexedPassage extends Passage {
 }
 
 /** The embedded text of a stored passage, and its vector. */
-export interface EmbeddedPassage {
+export interface EmbeddedPassage extends Pick<Passage, "heading" | "tableHeader" | "text"> {
   /** Its document's. */
   readonly title: string | undefined
-  readonly heading: ReadonlyArray<string>
-  readonly tableHeader?: string | undefined
-  readonly text: string
   readonly vector: Vector
 }
 
@@ -94,16 +92,19 @@ export interface ExportPage {
   readonly next: ExportPosition | undefined
 }
 
+export interface PutOptions {
+  readonly seenBy?: number | undefined
+  readonly embedder?: EmbedderIdentity | undefined
+  readonly files?: ReadonlyArray<FileChange> | undefined
+}
+
 export interface PutOutcome {
   readonly docId: DocumentId
   readonly status: "created" | "updated"
   readonly passages: number
 }
 
-export interface StoredDocument {
-  readonly docId: DocumentId
-  readonly source: string | undefined
-  readonly title: string | undefined
+export interface StoredDocument extends Pick<DocumentSummary, "docId" | "source" | "title"> {
   readonly metadata: Metadata
   readonly content: string
   /** Milliseconds since the epoch. */

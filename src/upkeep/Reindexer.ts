@@ -11,7 +11,8 @@ import {
   describeEmbedder,
   type EmbedderIdentity,
   presently,
-  sameEmbedder
+  sameEmbedder,
+  sameModel
 } from "../model/Collection.ts"
 import type { ReindexState } from "../model/Stored.ts"
 import { ReindexStore, Store } from "../Store.ts"
@@ -35,11 +36,6 @@ const steps = { first: 32, most: 256, ms: 1000 }
 
 /** How long another process's change must stand still before one in the background goes on with it: several steps. */
 const patienceMs = 10_000
-
-const isSameModel = (
-  a: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">,
-  b: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">
-): boolean => a.backend === b.backend && a.model === b.model && a.dimensions === b.dimensions
 
 /**
  * Switches a collection to the configured embedder. With `auto` it only resumes an interrupted change, since nobody
@@ -150,7 +146,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
     /** Goes on with the changes to the configured embedder that have begun, and that no other process is making. */
     const round = Effect.gen(function* () {
       for (const { name, next } of yield* documents.collections) {
-        if (next === undefined || !isSameModel(next.embedder, yield* embedders.configured.identity)) continue
+        if (next === undefined || !sameModel(next.embedder, yield* embedders.configured.identity)) continue
         if (yield* isOthers(name, next.done)) continue
         yield* Effect.logInfo(`${describeEmbedder(next.embedder)} makes the vectors of collection ${name}`)
         const last = yield* Effect.catchTag(Stream.runLast(run(name)), "ReindexTakenOver", () =>
@@ -175,7 +171,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
         Stream.unwrap(
           Effect.gen(function* () {
             const { next } = yield* documents.collection(name)
-            const isBegun = next !== undefined && isSameModel(next.embedder, yield* embedders.configured.identity)
+            const isBegun = next !== undefined && sameModel(next.embedder, yield* embedders.configured.identity)
             return isBegun ? run(name) : Stream.empty
           })
         ),

@@ -171,7 +171,7 @@ const make = Effect.fnUntraced(function* (sql: SqliteClient) {
 const put = (sql: SqliteClient, name: number, content: Content) =>
   write(sql)(
     Effect.flatMap(collections.find(sql, defaultCollection), (collection) =>
-      putDocuments(sql, collection, [prepared(name, content)], 0)
+      putDocuments(sql, collection, [prepared(name, content)], 0, { inGraph: true })
     )
   )
 
@@ -539,7 +539,7 @@ describe("the keyword index", () => {
       const { id } = yield* make(sql)
       for (let n = 0; n < 9; n++) yield* put(sql, n, one(`river ${n}`))
       const other = yield* write(sql)(collections.create(sql, "other" as typeof defaultCollection, embedder, 0))
-      yield* write(sql)(putDocuments(sql, other, [prepared(0, one("sea"))], 0, undefined))
+      yield* write(sql)(putDocuments(sql, other, [prepared(0, one("sea"))], 0, { inGraph: true }))
       yield* write(sql)(keyword.mergeStep(sql, small))
       assert.strictEqual(yield* segmentsIn(sql, 1), 1)
       yield* write(sql)(collections.drop(sql, defaultCollection))

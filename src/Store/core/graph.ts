@@ -5,12 +5,11 @@ import { namedIn, titleKeys } from "../../entities/extract.ts"
 import { type PackedMention, hashOf, unpack } from "../../entities/mention.ts"
 import { type Asked, fromStored, questionOf, toStored } from "../../entities/said.ts"
 import { type Step, Walk, namedIn as mentioned, namingWanted, rareIn } from "../../entities/walk.ts"
-import type { DocumentId } from "../../model/Document.ts"
 import type { Entity, GraphPassage, Said, ViaStep } from "../../model/Graph.ts"
 import { fragment } from "../../model/Locator.ts"
 import type { Scored } from "../../model/Passage.ts"
 import type { PreparedDocument } from "../../model/Stored.ts"
-import { type CheckedRow, checkPassage, locatorOf } from "./passage.ts"
+import { type CheckedRow, type DocumentRow, checkPassage, locatorOf } from "./passage.ts"
 
 /** A language model's answer about a passage, with the hash of the question, by which the same words find it. */
 export interface StoredAnswer {
@@ -41,29 +40,17 @@ export const answersIn = (documents: ReadonlyArray<PreparedDocument>) =>
   )
 
 /** What the graph is made from. */
-export interface GraphTextRow {
-  readonly id: number
-  readonly ordinal: number
-  readonly text: string
-  readonly heading: string
-  readonly title: string | null
-  readonly source: string | null
-}
-
-/** The parts of a passage that may name an entity. */
-interface Naming {
-  readonly text: string
-  /** The heading path, as JSON. */
-  readonly heading: string
-  readonly title: string | null
-  readonly source: string
-}
+export interface GraphTextRow
+  extends Pick<CheckedRow, "id" | "ordinal" | "text" | "heading">, Pick<DocumentRow, "title" | "source"> {}
 
 /**
  * The words by which a passage names an entity: in its text, else its last heading, else its document's title, or its
  * source if the title is no name by which one could ask for it.
  */
-const nameOf = ({ end, relation, start }: PackedMention, { heading, source, text, title }: Naming): string => {
+const nameOf = (
+  { end, relation, start }: PackedMention,
+  { heading, source, text, title }: Omit<WayRow, "id" | "ordinal">
+): string => {
   if (end > start) return text.slice(start, end).replace(/\s+/gu, " ")
   const headings = JSON.parse(heading) as ReadonlyArray<string>
   if (relation === "heads") return headings.at(-1) ?? ""
@@ -72,11 +59,8 @@ const nameOf = ({ end, relation, start }: PackedMention, { heading, source, text
 }
 
 /** A passage's row with what it mentions, and a model's answer. */
-export interface GraphPassageRow extends CheckedRow {
-  readonly doc_id: DocumentId
+export interface GraphPassageRow extends CheckedRow, Pick<DocumentRow, "doc_id" | "title" | "line"> {
   readonly source: string
-  readonly title: string | null
-  readonly line: number | null
   readonly mentions: Uint8Array
   readonly answer: string | null
 }

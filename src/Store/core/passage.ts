@@ -57,13 +57,8 @@ export const headingOf = (json: string): ReadonlyArray<string> => {
 }
 
 /** What is embedded of a passage. */
-export interface TextRow {
-  readonly id: number
-  readonly title: string | null
-  readonly heading: string
-  readonly table_header: string | null
-  readonly text: string
-}
+export interface TextRow
+  extends Pick<NumberedPart, "id" | "heading" | "table_header" | "text">, Pick<DocumentRow, "title"> {}
 
 export const toText = (row: Omit<TextRow, "id">): Omit<Unembedded, "id"> => ({
   title: row.title ?? undefined,

@@ -2,9 +2,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { StoreUnavailable } from "../../Store.ts"
 import type { DocumentId } from "../../model/Document.ts"
-import type { FileChange } from "../../model/File.ts"
 import type { Filter } from "../../model/Filter.ts"
-import type { Deleted, DocumentRef, PreparedDocument, PutOutcome } from "../../model/Stored.ts"
+import type { Deleted, DocumentRef, PreparedDocument, PutOptions, PutOutcome } from "../../model/Stored.ts"
 import { languageNamed } from "../../terms/languages.ts"
 import { learned } from "../../terms/stemmers.ts"
 import { identified, storedId } from "../core/identity.ts"
@@ -128,13 +127,6 @@ const committed = Effect.fnUntraced(function* (
 /** The cluster may have done it. */
 const isUncertain = ({ status }: Failed): boolean => status === 0 || status >= 500
 
-interface PutOptions {
-  readonly indexedAt: number
-  readonly seenBy?: number | undefined
-  readonly files?: ReadonlyArray<FileChange> | undefined
-  readonly inGraph: boolean
-}
-
 /**
  * Adds or replaces documents. A document's new passages are stored beside its old ones; then its head changes from the
  * old generation to the new, which is the moment of change; then the old ones are removed. If another process was first
@@ -144,7 +136,12 @@ export const put = Effect.fnUntraced(function* (
   cluster: Cluster,
   given: CollectionRecord,
   documents: ReadonlyArray<PreparedDocument>,
-  { files: changes = [], inGraph, indexedAt, seenBy }: PutOptions
+  {
+    files: changes = [],
+    inGraph,
+    indexedAt,
+    seenBy
+  }: PutOptions & { readonly indexedAt: number; readonly inGraph: boolean }
 ) {
   yield* learned(documents.map(({ language }) => languageNamed(language)))
   const outcomes = new Map<PreparedDocument, PutOutcome>()

@@ -5,7 +5,7 @@ import type { CollectionName } from "../../model/Collection.ts"
 import type { Entity, GraphPassage, GraphStep, GraphUnasked, Said } from "../../model/Graph.ts"
 import type { Scored } from "../../model/Passage.ts"
 import type { Compared, Searched } from "../../ranking/Snapshot.ts"
-import { answerAbout, expandBy, linkedShare, passagesEach, toGraphPassage } from "../core/graph.ts"
+import { type Walking, answerAbout, expandBy, linkedShare, passagesEach, toGraphPassage } from "../core/graph.ts"
 import { type NamedEntity, type Suggesting, mostMentions, mostNames, suggestFrom } from "../core/suggesting.ts"
 import { type Candidates, candidateFields, makeCandidates } from "./Candidates.ts"
 import type { Answer, Failed } from "./client.ts"
@@ -109,12 +109,9 @@ const titled = Effect.fnUntraced(function* (
   )
 })
 
-interface Expansion {
-  readonly question: string
-  readonly auto: boolean
+interface Expansion extends Omit<Walking, "documents"> {
   readonly asked: Searched
   readonly within: Within
-  readonly hits: ReadonlyArray<Scored>
   readonly scored: (asked: Compared, ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, Failed | Moved>
 }
 
@@ -122,7 +119,7 @@ interface Expansion {
 export const expand = (
   cluster: Cluster,
   met: Candidates,
-  { asked, auto, hits, question, scored, within: { counts, filter, record } }: Expansion
+  { asked, scored, within: { counts, filter, record }, ...walking }: Expansion
 ) => {
   const allowed = new Set<number>()
   const { vector } = asked
@@ -158,7 +155,7 @@ export const expand = (
         })
       })
     },
-    { auto, documents: counts.documents, hits, question }
+    { ...walking, documents: counts.documents }
   )
 }
 

@@ -1,6 +1,6 @@
 import * as Option from "effect/Option"
 import { createHash } from "node:crypto"
-import { mentionsOf } from "../../entities/extract.ts"
+import { type Text, mentionsOf } from "../../entities/extract.ts"
 import { hashOf, isName, pack, searchedHeading, searchedTitle } from "../../entities/mention.ts"
 import { fromStored } from "../../entities/said.ts"
 import type { DocumentId } from "../../model/Document.ts"
@@ -110,17 +110,11 @@ export const stored = (made: string): string => {
   return safe.length > longestTerm ? `%${createHash("sha256").update(made).digest("hex").slice(0, 32)}` : safe
 }
 
-interface Fields {
-  readonly title: string
-  readonly heading: string
-  readonly text: string
-}
-
 /** Terms with their weighted counts in both forms. */
 const termFields = (made: string) => ({ terms: made, counts: Buffer.from(made).toString("base64") })
 
 /** The terms of a passage with their weighted counts as the index has them, and its length. Learn the language first. */
-const postingsOf = (fields: Fields, language: Language) => {
+const postingsOf = (fields: Record<"title" | "heading" | "text", string>, language: Language) => {
   const counts = new Map<string, number>()
   let len = 0
   for (const field of ["title", "heading", "text"] as const) {
@@ -273,17 +267,8 @@ export const toPassageSource = (
   }
 }
 
-interface GraphText {
-  readonly ordinal: number
-  readonly text: string
-  readonly heading: ReadonlyArray<string>
-  readonly title: string | undefined
-  readonly source: string | undefined
-  readonly said: PassageSource["said"]
-}
-
 /** What a passage mentions, and what a model said about it. */
-export const graphFields = ({ said, ...text }: GraphText) => {
+export const graphFields = ({ said, ...text }: Omit<Text, "said"> & Pick<PassageSource, "said">) => {
   const mentions = mentionsOf({ ...text, said: said && Option.getOrUndefined(fromStored(said.answer)) })
   const packed = Buffer.from(pack(mentions)).toString("base64")
   const hashes = (those: typeof mentions) => [...new Set(those.map(({ key }) => String(hashOf(key))))]

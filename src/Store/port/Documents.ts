@@ -19,6 +19,7 @@ import type {
   PreparedDocument,
   PrunePosition,
   Pruned,
+  PutOptions,
   PutOutcome,
   RecentDocument,
   SampledPassage,
@@ -68,11 +69,7 @@ export interface Documents {
   readonly put: (
     collection: CollectionName,
     documents: ReadonlyArray<PreparedDocument>,
-    options?: {
-      readonly seenBy?: number | undefined
-      readonly embedder?: EmbedderIdentity | undefined
-      readonly files?: ReadonlyArray<FileChange> | undefined
-    }
+    options?: PutOptions
   ) => InCollection<ReadonlyArray<PutOutcome>, DocumentConflict | EmbedderMismatch>
   /** Marks documents as seen by a run, updates the line of those that have moved, and writes the records of files. */
   readonly touch: (

@@ -3,7 +3,15 @@ import type * as Option from "effect/Option"
 import type { Check } from "../../model/Check.ts"
 import type { CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
 import type { Vector } from "../../model/Passage.ts"
-import type { Compacted, Rebuild, ReindexPosition, ReindexState, Reindexed, Unembedded } from "../../model/Stored.ts"
+import type {
+  Compacted,
+  Rebuild,
+  ReindexPosition,
+  ReindexState,
+  Reindexed,
+  StoreStats,
+  Unembedded
+} from "../../model/Stored.ts"
 import type { BackupRefused, InCollection, ReindexTakenOver, StoreUnavailable } from "./errors.ts"
 
 /** Maintains derived data, and does deferred work. */
@@ -131,11 +139,8 @@ export interface Examining {
 }
 
 /** The contents of a backup. */
-export interface Backup {
+export interface Backup extends Pick<StoreStats, "collections" | "documents" | "passages"> {
   readonly bytes: number
-  readonly collections: number
-  readonly documents: number
-  readonly passages: number
 }
 
 /** Copies a whole store, and restores such a copy; the store need not be open or intact. */

@@ -8,7 +8,7 @@ import * as verifying from "../../postings/verify.ts"
 import { documentLanguage } from "../../terms/detect.ts"
 import { type Language, languageNamed } from "../../terms/languages.ts"
 import { Cancelled } from "./Cancelled.ts"
-import { headingOf } from "../core/passage.ts"
+import { type DocumentRow, type TextRow, headingOf } from "../core/passage.ts"
 import { type Sql, inList, list, first } from "./rows.ts"
 import { segmentsOn } from "./segments.ts"
 
@@ -58,15 +58,7 @@ export const verify = Effect.fnUntraced(function* (
 })
 
 /** The columns of a passage and its document in which words are searched. */
-export interface SearchedRow {
-  readonly id: number
-  readonly title: string | null
-  readonly source: string | null
-  readonly heading: string
-  readonly table_header: string | null
-  readonly text: string
-  readonly language: string | null
-}
+export interface SearchedRow extends TextRow, Pick<DocumentRow, "source" | "language"> {}
 
 /** Its columns, from `passages AS p` and `documents AS d`. */
 export const searchedColumns = "p.id, d.title, d.source, p.heading, p.table_header, p.text, d.language"

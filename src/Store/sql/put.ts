@@ -1,8 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { CollectionSummary } from "../../model/Collection.ts"
-import type { FileChange } from "../../model/File.ts"
-import type { PreparedDocument, PutOutcome } from "../../model/Stored.ts"
+import type { PreparedDocument, PutOptions, PutOutcome } from "../../model/Stored.ts"
 import { segmentRows } from "../../postings/Postings.ts"
 import { type Mention, searchedHeading, searchedTitle } from "../../entities/mention.ts"
 import { languageNamed } from "../../terms/languages.ts"
@@ -68,16 +67,8 @@ export const put = Effect.fnUntraced(function* (
   collection: CollectionSummary,
   documents: ReadonlyArray<PreparedDocument>,
   indexedAt: number,
-  {
-    files: changes = [],
-    inGraph = true,
-    seenBy
-  }: {
-    readonly seenBy?: number | undefined
-    readonly files?: ReadonlyArray<FileChange> | undefined
-    /** Whether the passages are added to the graph. */
-    readonly inGraph?: boolean | undefined
-  } = {}
+  /** With whether the passages are added to the graph. */
+  { files: changes = [], inGraph, seenBy }: PutOptions & { readonly inGraph: boolean }
 ) {
   const found = yield* resolve(sql, collection.id, documents)
   const replaced = found.flatMap((known) => Option.toArray(Option.map(known, (stored: Known) => stored.id)))

@@ -21,7 +21,7 @@ import { expand } from "./graph/reading.ts"
 import { languageNamed } from "../../terms/languages.ts"
 import { withBackgrounds } from "../core/direction.ts"
 import { toShown as shownDocument } from "../core/document.ts"
-import { type CheckedRow, checkHead, checkPassage, toPassage } from "../core/passage.ts"
+import { type CheckedRow, type DocumentRow, checkHead, checkPassage, toPassage } from "../core/passage.ts"
 import { dialectOf } from "./dialect.ts"
 import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { type Sql, inList, list } from "./rows.ts"
@@ -29,16 +29,9 @@ import { segmentsOn } from "./segments.ts"
 import { unchangedOf } from "./unchanged.ts"
 import * as vectors from "./vectors.ts"
 
-interface HitRow extends CheckedRow, FileColumns {
-  readonly head_crc: number | null
-  readonly collection_id: number
-  readonly doc_id: DocumentId
-  readonly source: string | null
-  readonly title: string | null
-  readonly metadata: string
-  readonly line: number | null
-  readonly language: string | null
-}
+type HitRow = CheckedRow &
+  FileColumns &
+  Pick<DocumentRow, "head_crc" | "collection_id" | "doc_id" | "source" | "title" | "metadata" | "line" | "language">
 
 const toShown = (row: HitRow): Shown => {
   checkPassage(row)

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { mostPlaces, toEntity } from "../../../entities/walk.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { GraphPassage } from "../../../model/Graph.ts"
-import type { Mask, Vector } from "../../../model/Passage.ts"
+import type { Searched } from "../../../ranking/Snapshot.ts"
 import { expandBy, type GraphPassageRow, toGraphPassage, type Walking, type WayRow } from "../../core/graph.ts"
 import type { Searching } from "../Database.ts"
 import { type Sql, inList, list } from "../rows.ts"
@@ -45,11 +45,8 @@ export const passages = (
   )
 }
 
-interface Expansion extends Walking {
+interface Expansion extends Walking, Pick<Searched, "vector" | "background" | "mask"> {
   readonly collection: number
-  readonly vector: Vector | undefined
-  readonly background?: Vector | undefined
-  readonly mask: Mask | undefined
 }
 
 /** The same as `expandBy`, in a database. */
