@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { parse as parseYaml } from "yaml"
-import { openRegular } from "../runtime/regular.ts"
+import { readingRegular } from "../runtime/regular.ts"
 
 /** A model on this machine cannot be used; the reason names the file and what to do. */
 export class ModelUnusable extends Schema.TaggedError<ModelUnusable>()("ModelUnusable", { reason: Schema.String }) {
@@ -54,15 +54,11 @@ const longestText = 1 << 20
 /** The text of a small file; undefined if there is none. */
 const readText = (file: string, most = longestText) =>
   Effect.tryPromise({
-    try: async () => {
-      const handle = await openRegular(file)
-      try {
+    try: () =>
+      readingRegular(file, async (handle) => {
         const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0)
         return buffer.toString("utf8", 0, bytesRead)
-      } finally {
-        await handle.close()
-      }
-    },
+      }),
     catch: (error) => error as NodeJS.ErrnoException
   }).pipe(
     Effect.catchAll((error) =>

@@ -103,20 +103,12 @@ const weightsBeside = (onnx: string): ReadonlyArray<string> =>
     .sort()
     .map((file) => path.join(path.dirname(onnx), file))
 
-/** SHA-256 over files and settings, in pieces. */
-const hashOf = (files: ReadonlyArray<string>, settings: string): string => {
+/** SHA-256 over files and settings. */
+const hashOf = async (files: ReadonlyArray<string>, settings: string): Promise<string> => {
   const hash = createHash("sha256").update(settings)
-  const buffer = Buffer.allocUnsafe(1 << 20)
   for (const file of files) {
-    const handle = fs.openSync(file, "r")
-    try {
-      for (let read = 1; read > 0;) {
-        read = fs.readSync(handle, buffer, 0, buffer.length, null)
-        hash.update(buffer.subarray(0, read))
-      }
-    } finally {
-      fs.closeSync(handle)
-    }
+    // oxlint-disable-next-line no-await-in-loop -- one file after another
+    for await (const piece of fs.createReadStream(file, { highWaterMark: 1 << 20 })) hash.update(piece as Buffer)
   }
   return hash.digest("hex").slice(0, 8)
 }
@@ -146,7 +138,7 @@ const load = async () => {
   const dense = spec.dense.map(loadDense)
   // The size of the mean matters to other layers than linear ones. They once got the sum, hence another hash.
   const needsMean = spec.pooling === "mean" && !dense.every(({ isLinear }) => isLinear)
-  const hash = hashOf(
+  const hash = await hashOf(
     [...files, ...spec.dense.map(({ file }) => file)],
     JSON.stringify([spec.pooling, spec.window, spec.dense.map(({ tanh }) => tanh), ...(needsMean ? ["divided"] : [])])
   )

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import * as path from "node:path"
 import { EmbedderUnavailable } from "../../Embedder.ts"
-import { openRegular } from "../../runtime/regular.ts"
+import { readingRegular } from "../../runtime/regular.ts"
 import { parse as parseTokenizer, type Tokenizer } from "../../tokenizer/tokenizer.ts"
 import * as safetensors from "./safetensors.ts"
 import { make } from "./staticModel.ts"
@@ -21,9 +21,8 @@ const decodeConfig = Schema.decodeUnknownEither(
 const longestText = 256 * 2 ** 20
 
 /** Reads a file in one or two reads in another thread; readFile returns to this one for every half megabyte. */
-const readWhole = async (file: string): Promise<Buffer> => {
-  const handle = await openRegular(file)
-  try {
+const readWhole = (file: string): Promise<Buffer> =>
+  readingRegular(file, async (handle) => {
     const { size } = await handle.stat()
     if (file.endsWith(".json") && size > longestText) throw new Error("it has more than 256 MiB")
     const bytes = Buffer.allocUnsafeSlow(size)
@@ -35,10 +34,7 @@ const readWhole = async (file: string): Promise<Buffer> => {
       length += bytesRead
     }
     return bytes.subarray(0, length)
-  } finally {
-    await handle.close()
-  }
-}
+  })
 
 const unreadable = (file: string, error: NodeJS.ErrnoException): string =>
   error.code === "ENOENT"
