@@ -157,13 +157,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         const vectors = yield* Effect.timeout(embedder.embedPassages(texts), patience)
         return pairs.map((_, index) => Option.zipWith(vectors[2 * index]!, vectors[2 * index + 1]!, dot))
       },
-      Effect.catchTags({
-        EmbedderUnavailable: () => Effect.succeed([]),
-        TimeoutException: () => Effect.succeed([]),
-        StoreUnavailable: () => Effect.succeed([]),
-        EmbedderMismatch: () => Effect.succeed([]),
-        CollectionNotFound: () => Effect.succeed([])
-      })
+      Effect.orElseSucceed(() => [])
     )
 
     /** In the pairs' order; each passage and sentence are compared by the embedder of the passage's collection. */

@@ -5,6 +5,13 @@ export const dot = (a: Float32Array, b: Float32Array): number => {
   return sum
 }
 
+/** How many bits are set. */
+export const bitsSet = (bits: Uint32Array | Uint8Array): number => {
+  let count = 0
+  for (let at = 0; at < bits.length; at++) for (let left = bits[at]!; left !== 0; left &= left - 1) count++
+  return count
+}
+
 /** How many of so many things, in order, are before a border, by a search in halves. */
 export const countBefore = (count: number, isBefore: (at: number) => boolean): number => {
   let [low, high] = [0, count]

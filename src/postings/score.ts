@@ -39,8 +39,8 @@ export const allowed = ({ bits }: Pick<Mask, "bits">, ids: Runs, out: Uint32Arra
 }
 
 /** Saturation of a term's frequency, and the influence of a passage's length: the usual values. */
-const k1 = 1.2
-const b = 0.75
+export const k1 = 1.2
+export const b = 0.75
 
 /** The weight of a term in more than half of the passages: close to zero, but they still match. */
 const leastIdf = 1e-6

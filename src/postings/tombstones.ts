@@ -2,6 +2,7 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import { randomBytes } from "node:crypto"
 import { damaged } from "../model/Damaged.ts"
+import { bitsSet } from "../model/numbers.ts"
 import { type Segment, type SegmentStore, chunkOrdinals, maxPassages } from "./SegmentStore.ts"
 
 /** A unique number: 48 random bits. */
@@ -19,7 +20,7 @@ export const tombstones = <E>(
   return Effect.map(store.tombstones(id), (chunks) => {
     for (const [chunk, some] of chunks) some.copy(bits, (chunk * chunkOrdinals) / 8)
     // Without one of its chunks, deleted passages would be found again.
-    return countBits(bits) === dead ? bits : damaged(`the list of deleted passages in segment ${id} is incomplete`)
+    return bitsSet(bits) === dead ? bits : damaged(`the list of deleted passages in segment ${id} is incomplete`)
   })
 }
 
@@ -48,12 +49,6 @@ export const bury = Effect.fnUntraced(function* <E>(
   }
   yield* store.buried(segment, dead, terms, unique())
 })
-
-const countBits = (bits: Uint8Array): number => {
-  let count = 0
-  for (let i = 0; i < bits.length; i++) for (let byte = bits[i] as number; byte !== 0; byte &= byte - 1) count++
-  return count
-}
 
 export const isDead = (bits: Uint8Array, ordinal: number): boolean =>
   (((bits[ordinal >>> 3] as number) >>> (ordinal & 7)) & 1) === 1

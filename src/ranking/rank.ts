@@ -106,6 +106,7 @@ const order = Effect.fnUntraced(function* <E>(
   // Scores of different embedders are not comparable; ranks are.
   const method = groups.length > 1 ? "rrf" : request.fusion
   const crosswise = both && method === "score"
+  const similarity = (ids: ReadonlyArray<number>) => scoredIn(asked, (one) => snapshot.similarity(one, ids))
   const kind = asked.every(({ background }) => background !== undefined) ? "above" : "plain"
 
   const nearest = asks
@@ -113,7 +114,7 @@ const order = Effect.fnUntraced(function* <E>(
         "vector",
         Effect.gen(function* () {
           const found: Array<ReadonlyArray<Scored>> = []
-          for (const group of groups) found.push(yield* nearestOf(snapshot, group, depth))
+          for (const group of groups) found.push(yield* scoredIn(group, (one) => snapshot.nearest(one, depth)))
           return found
         })
       )
@@ -131,7 +132,7 @@ const order = Effect.fnUntraced(function* <E>(
       )
     : { matching: [], near: [], share: 1, language: "en", rarity: new Map<string, number>() }
   const unseen = crosswise ? without(matching, nearest.flat()) : []
-  const nearToo = unseen.length === 0 ? [] : yield* stages.during("vector", scoresOf(snapshot, asked, unseen))
+  const nearToo = unseen.length === 0 ? [] : yield* stages.during("vector", similarity(unseen))
 
   const ties = new TieOrder(snapshot)
   const legs = nearest.map((leg) => leg.toSorted(byScore))
@@ -157,10 +158,7 @@ const order = Effect.fnUntraced(function* <E>(
   const scoreIn: ScoreIn = (name, id) => (name === "vector" ? vectorLeg : keywordLeg).scoreOf(id)
   const { beside, order: placed } =
     crosswise && request.context === true
-      ? yield* stages.during(
-          "context",
-          inContext(snapshot, order, scoreIn, (ids) => scoresOf(snapshot, asked, ids), ties, kind)
-        )
+      ? yield* stages.during("context", inContext(snapshot, order, scoreIn, similarity, ties, kind))
       : { order, beside: undefined }
   const complete = (yield* ties.learn(tied(placed, limit))) ? placed.toSorted(ties.best) : placed
   const { ages, order: timely } =
@@ -173,7 +171,7 @@ const order = Effect.fnUntraced(function* <E>(
     ? [...best, ...led].flatMap(({ id }) => (scoreIn("vector", id) === undefined ? [id] : []))
     : []
   const others = new Map(
-    strangers.length === 0 ? [] : (yield* scoresOf(snapshot, asked, strangers)).map(({ id, score }) => [id, score])
+    strangers.length === 0 ? [] : (yield* similarity(strangers)).map(({ id, score }) => [id, score])
   )
   return {
     best,
@@ -332,25 +330,13 @@ const naming = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, query: str
 
 const hasVector = (asked: Searched): asked is Compared => asked.vector !== undefined
 
-/** The nearest passages of collections that share one embedder. */
-const nearestOf = Effect.fnUntraced(function* <E>(
-  snapshot: Snapshot<E>,
-  group: ReadonlyArray<Searched>,
-  depth: number
-) {
-  const found: Array<Scored> = []
-  for (const asked of group) if (hasVector(asked)) found.push(...(yield* snapshot.nearest(asked, depth)))
-  return found
-})
-
-/** The similarity of passages in any of the collections. */
-const scoresOf = Effect.fnUntraced(function* <E>(
-  snapshot: Snapshot<E>,
+/** The scores that those of the collections give that have a vector to search with. */
+const scoredIn = Effect.fnUntraced(function* <E>(
   asked: ReadonlyArray<Searched>,
-  ids: ReadonlyArray<number>
+  scores: (asked: Compared) => Effect.Effect<ReadonlyArray<Scored>, E>
 ) {
   const found: Array<Scored> = []
-  for (const each of asked) if (hasVector(each)) found.push(...(yield* snapshot.similarity(each, ids)))
+  for (const each of asked) if (hasVector(each)) found.push(...(yield* scores(each)))
   return found
 })
 

@@ -49,9 +49,8 @@ const places = Effect.fnUntraced(function* (
   )
   const byId = new Map(current.map((one) => [one.id, one]))
   return new Map(
-    hashes.map((hash, at) => [
-      hash,
-      (answers[at]!.hits.hits as ReadonlyArray<Answer>)
+    hashes.flatMap((hash, at) => {
+      const own = (answers[at]!.hits.hits as ReadonlyArray<Answer>)
         .flatMap(({ _source }) => {
           const one = byId.get(_source.id)
           return one === undefined
@@ -63,7 +62,8 @@ const places = Effect.fnUntraced(function* (
               )
         })
         .sort((a, b) => a.relation - b.relation || a.passage - b.passage)
-    ])
+      return own.length === 0 ? [] : [[hash, own] as const]
+    })
   )
 })
 
@@ -75,11 +75,7 @@ export const entitiesOf = Effect.fnUntraced(function* (
   hashes: ReadonlyArray<number>
 ) {
   const found = yield* places(cluster, met, record, hashes, mostPlaces + 1)
-  return new Map(
-    [...found].flatMap(([hash, own]): ReadonlyArray<readonly [number, Entity]> =>
-      own.length === 0 ? [] : [[hash, toEntity(own)]]
-    )
-  )
+  return new Map<number, Entity>(Array.from(found, ([hash, own]) => [hash, toEntity(own)]))
 })
 
 /** The documents of which each entity is the title, if it is one of not too many. */
@@ -311,10 +307,7 @@ export const suggest = (cluster: Cluster, known: ReadonlyArray<CollectionRecord>
           hashOf(key)
         )
         const found = yield* places(cluster, makeCandidates(cluster), record, hashes, mostMentions)
-        return [...found].flatMap(([entity, own]): ReadonlyArray<NamedEntity> => {
-          const [first] = own
-          return first === undefined ? [] : [{ ...first, entity, mentions: own.length }]
-        })
+        return Array.from(found, ([entity, own]): NamedEntity => ({ ...own[0]!, entity, mentions: own.length }))
       }),
       passages: (ids) => (ids.length === 0 ? Effect.succeed([]) : graphPassages(cluster, record, ids))
     }),

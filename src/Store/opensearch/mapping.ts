@@ -1,3 +1,5 @@
+import { b, k1 } from "../../postings/score.ts"
+
 /** The form of the indexes that this program writes; it is in their names, so that another form lies beside it. */
 export const format = 1
 
@@ -75,10 +77,6 @@ const properties = {
   names: keyword
 }
 
-/** BM25 as Clew has it: its search narrows candidates, which Clew then scores by itself. */
-const k1 = 1.2
-const b = 0.75
-
 /** The template of all indexes of a prefix. */
 export const template = (prefix: string, { replicas, shards }: Layout) => ({
   index_patterns: [names(prefix).pattern],
@@ -90,6 +88,7 @@ export const template = (prefix: string, { replicas, shards }: Layout) => ({
       number_of_shards: shards,
       number_of_replicas: replicas,
       refresh_interval: "1s",
+      // Its search narrows candidates, which Clew then scores by itself.
       similarity: { clew: { type: "BM25", k1, b } },
       analysis: {
         analyzer: { clew_frequencies: { tokenizer: "whitespace", filter: ["clew_frequency"] } },

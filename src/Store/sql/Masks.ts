@@ -1,6 +1,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { type Filter, filtersUnder, isEmptyFilter } from "../../model/Filter.ts"
+import { bitsSet, countBefore } from "../../model/numbers.ts"
 import type { Mask } from "../../model/Passage.ts"
 import { Kept } from "../../runtime/Kept.ts"
 import { type Where, allDocuments, documentsOf, forEachId, manyGlobs, matching } from "./filter.ts"
@@ -131,14 +132,8 @@ export class PassageRanges {
   /** Where a document's id is among `ids`, which rise; -1 if it is not. */
   rowOf(document: number): number {
     const { ids } = this
-    let from = 0
-    let to = ids.length
-    while (from < to) {
-      const middle = (from + to) >>> 1
-      if (ids[middle]! < document) from = middle + 1
-      else to = middle
-    }
-    return ids[from] === document ? from : -1
+    const row = countBefore(ids.length, (at) => ids[at]! < document)
+    return ids[row] === document ? row : -1
   }
 
   /** Whether more documents are deleted from the collection than are left in it. */
@@ -210,16 +205,9 @@ const rangesOf = (sql: Sql, collection: number, documents: Uint32Array): Effect.
       )
   )
 
-/** How many bits are set. */
-export const countOf = (bits: Uint32Array): number => {
-  let count = 0
-  for (let word = 0; word < bits.length; word++) for (let left = bits[word]!; left !== 0; left &= left - 1) count++
-  return count
-}
-
 /** The indices of the set bits, rising. */
 export const idsOf = (bits: Uint32Array): Uint32Array => {
-  const ids = new Uint32Array(countOf(bits))
+  const ids = new Uint32Array(bitsSet(bits))
   let at = 0
   for (let word = 0; word < bits.length; word++) {
     for (let left = bits[word]!; left !== 0; left &= left - 1) ids[at++] = word * 32 + 31 - Math.clz32(left & -left)

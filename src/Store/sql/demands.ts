@@ -4,7 +4,8 @@ import type { Mask } from "../../model/Passage.ts"
 import type { Demands } from "../../model/SearchResult.ts"
 import { holding } from "../../postings/load.ts"
 import { type Finding, demandedBy, writtenBy } from "../core/demands.ts"
-import { countOf, idsOf } from "./Masks.ts"
+import { bitsSet } from "../../model/numbers.ts"
+import { idsOf } from "./Masks.ts"
 import { Cancelled } from "./Cancelled.ts"
 import * as keyword from "./keyword.ts"
 import { type Sql, inList, list } from "./rows.ts"
@@ -21,7 +22,7 @@ const finding = (sql: Sql, collection: number): Finding<Bits, SqlError> => ({
   both: (a, b) => a.map((word, at) => word & (b[at] ?? 0)),
   butNot: (a, b) => a.map((word, at) => word & ~(b[at] ?? 0)),
   passing: Effect.fnUntraced(function* (among, text, { most, test }) {
-    const all = countOf(among)
+    const all = bitsSet(among)
     const ids =
       all <= most
         ? [...idsOf(among)]
@@ -51,7 +52,7 @@ const finding = (sql: Sql, collection: number): Finding<Bits, SqlError> => ({
 /** The passages of a collection, or of a mask, that meet the demands, and how many were left unread. */
 export const demanded = (sql: Sql, collection: number, mask: Mask | undefined, demands: Demands) =>
   Effect.map(demandedBy(finding(sql, collection), mask?.bits, demands), ({ left, unchecked }) => ({
-    mask: left === mask?.bits ? mask : { bits: left!, count: countOf(left!) },
+    mask: left === mask?.bits ? mask : { bits: left!, count: bitsSet(left!) },
     unchecked
   }))
 

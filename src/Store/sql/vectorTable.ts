@@ -18,12 +18,8 @@ interface VectorTable {
   /** Vectors as a table with the columns `passage_id`, `vector` and `crc`; it needs a name in the statement. */
   readonly of: (collection: number, generation?: Generation) => string
   readonly create: (collection: number, generation: Generation) => Done
-  /** Hands vectors over to a hidden collection, which `hidden` makes; false: there are none. */
-  readonly retire: (
-    collection: number,
-    generation: Generation,
-    hidden: Effect.Effect<number, SqlError>
-  ) => Effect.Effect<boolean, SqlError>
+  /** Hands vectors, if there are any, over to a hidden collection, which `hidden` makes. */
+  readonly retire: (collection: number, generation: Generation, hidden: Effect.Effect<number, SqlError>) => Done
   /** The next vectors become the current ones, which were retired. */
   readonly switchOver: (collection: number) => Done
   readonly insert: (collection: number, generation: Generation, rows: ReadonlyArray<VectorRow>) => Done
@@ -45,9 +41,8 @@ const tables = (sql: Sql): VectorTable => {
         `CREATE TABLE ${of(collection, generation)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER) STRICT`
       ),
     retire: Effect.fnUntraced(function* (collection, generation, hidden) {
-      if (!(yield* exists(of(collection, generation)))) return false
+      if (!(yield* exists(of(collection, generation)))) return
       yield* sql.unsafe(`ALTER TABLE ${of(collection, generation)} RENAME TO ${of(yield* hidden)}`)
-      return true
     }),
     switchOver: (collection) => sql.unsafe(`ALTER TABLE ${of(collection, "next")} RENAME TO ${of(collection)}`),
     insert: (collection, generation, rows) => insertRows(sql, of(collection, generation), rows),
@@ -84,12 +79,11 @@ const sets = (sql: Sql): VectorTable => {
     create,
     retire: Effect.fnUntraced(function* (collection, generation, hidden) {
       const set = yield* first<number>(sql, `SELECT id FROM ${idOf(collection, generation)} AS s`)
-      if (set === undefined) return false
+      if (set === undefined) return
       yield* sql.unsafe("UPDATE vector_sets SET collection_id = ?, generation = 'current' WHERE id = ?", [
         yield* hidden,
         set
       ])
-      return true
     }),
     switchOver: (collection) =>
       sql.unsafe("UPDATE vector_sets SET generation = 'current' WHERE collection_id = ? AND generation = 'next'", [
