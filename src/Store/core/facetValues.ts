@@ -39,11 +39,7 @@ export interface OwnValues extends Values {
 const isBefore = (a: Value, b: Value): boolean => (typeof a === typeof b ? a < b : typeof a < typeof b)
 
 /** The values that were counted, most first, equal ones in the order of the values; filters only for those listed. */
-const best = (
-  counts: Uint32Array,
-  valueOf: (number: number) => Value,
-  filterOf: (number: number) => Filter | undefined
-): Facet => {
+const best = (counts: Uint32Array, valueOf: (number: number) => Value, filterOf: (number: number) => Filter): Facet => {
   // Few of many are listed: each is compared with the last of them, and sorted in only if it is before it.
   const listed: Array<{ readonly number: number; readonly value: Value; readonly count: number }> = []
   let found = 0
@@ -64,10 +60,7 @@ const best = (
     listed.splice(at, 0, { number, value, count })
   }
   return {
-    values: listed.map(({ count, number, value }) => {
-      const filter = filterOf(number)
-      return { value, count, ...(filter === undefined ? {} : { filter }) }
-    }),
+    values: listed.map(({ count, number, value }) => ({ value, count, filter: filterOf(number) })),
     others: found - listed.length
   }
 }
@@ -190,39 +183,28 @@ class Formats extends Numbered<string> implements OwnValues {
 const deepest = 32
 
 /** Folders, each with all that is below it; a folder's number is greater than that of the folder it is in. */
-class Folders implements OwnValues {
-  /** With a slash at the end; the first is that of everything. */
-  private readonly paths: Array<string> = [""]
+class Folders extends Numbered<string> implements OwnValues {
   private readonly parents: Array<number> = [0]
   private readonly children: Array<Array<number>> = [[]]
-  private readonly numbers = new Map<string, number>([["", 0]])
-  private last: readonly [folder: string, numbers: ReadonlyArray<number>] = ["", [0]]
-
-  get size(): number {
-    return this.paths.length
-  }
+  /** The first is that of everything; the others have a slash at the end. */
+  private last: readonly [folder: string, numbers: ReadonlyArray<number>] = ["", [this.numberOf("")]]
 
   of(name: string): ReadonlyArray<number> {
     const folder = name.slice(0, name.lastIndexOf("/") + 1)
     // Files of a folder mostly follow one another.
-    if (folder !== this.last[0]) this.last = [folder, [this.numberOf(folder)]]
+    if (folder !== this.last[0]) this.last = [folder, [this.numberWithin(folder)]]
     return this.last[1]
   }
 
-  private numberOf(folder: string): number {
-    const known = this.numbers.get(folder)
-    if (known !== undefined) return known
+  private numberWithin(folder: string): number {
     let parent = 0
     let depth = 0
     for (let at = folder.indexOf("/"); at >= 0 && depth < deepest; at = folder.indexOf("/", at + 1), depth++) {
-      const path = folder.slice(0, at + 1)
-      let number = this.numbers.get(path)
-      if (number === undefined) {
-        number = this.paths.push(path) - 1
+      const number = this.numberOf(folder.slice(0, at + 1))
+      if (number === this.parents.length) {
         this.parents.push(parent)
         this.children.push([])
         this.children[parent]!.push(number)
-        this.numbers.set(path, number)
       }
       parent = number
     }
@@ -244,9 +226,9 @@ class Folders implements OwnValues {
     for (const number of shown.length > 0 || root === 0 ? shown : [root]) listed[number] = below[number]!
     return best(
       listed,
-      (number) => this.paths[number]!.slice(0, -1) || "/",
+      (number) => this.all[number]!.slice(0, -1) || "/",
       (number) => {
-        const path = this.paths[number]!
+        const path = this.all[number]!
         return {
           // A name may have what a glob takes for any characters; by bytes, what is below a folder lies before this.
           source: isGlob(path) ? { gte: path, lt: `${path.slice(0, -1)}0` } : `${path}*`
