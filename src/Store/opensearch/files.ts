@@ -31,17 +31,11 @@ const rootId = (path: string): string => `r:${keyOf(path)}`
 /** A number of 48 bits for a file, which stays. */
 const numberOf = (path: string): number => Buffer.from(keyOf(path), "base64url").readUIntBE(0, 6)
 
-const toFile = ({ documents, many, outcome, own, reader, reason, run, settings, stamp }: FileSource): KnownFile => ({
-  id: numberOf(own),
-  path: own,
-  stamp,
-  reader,
-  settings,
-  outcome,
-  reason,
-  documents,
-  many,
-  run
+const toFile = (file: FileSource): KnownFile => ({
+  ...Struct.omit(file, "kind", "own", "indexed_at"),
+  id: numberOf(file.own),
+  path: file.own,
+  stamp: file.stamp
 })
 
 interface Stored {

@@ -1,4 +1,5 @@
 import * as Option from "effect/Option"
+import * as Struct from "effect/Struct"
 import { createHash } from "node:crypto"
 import { type Text, mentionsOf } from "../../entities/extract.ts"
 import { hashOf, isName, pack, searchedHeading, searchedTitle } from "../../entities/mention.ts"
@@ -242,22 +243,14 @@ export const toPassageSource = (
 ): PassageSource & Record<string, unknown> => {
   const { language, source, title } = head.own
   const searched = searchedTitle(title, source)
-  const { doc_id, gen, has_source, indexed_at, key, keys, meta, name, passages } = head
   const { heading, text } = passage
   const mentions = inGraph ? graphFields({ ordinal: part.ordinal, text, heading, title, source, said }) : {}
   return {
     id,
-    key,
-    gen,
+    ...Struct.pick(head, "key", "gen", "doc_id", "name", "has_source", "indexed_at", "meta", "keys"),
     ordinal: part.ordinal,
-    of: passages,
-    doc_id,
-    name,
+    of: head.passages,
     ...(head.title === undefined ? {} : { title: head.title }),
-    has_source,
-    indexed_at,
-    meta,
-    keys,
     language,
     ...postingsOf({ title: searched, heading: searchedHeading(passage), text }, language),
     title_terms: [...new Set(terms(searched, language).map(stored))],

@@ -1,40 +1,29 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import type { FileChange, FileOutcome, IndexedRoot, KnownFile } from "../../model/File.ts"
+import type { FileChange, IndexedRoot, KnownFile } from "../../model/File.ts"
 import { type TextRange, ranges } from "../core/identity.ts"
 import { dialectOf, same } from "./dialect.ts"
 import { type Sql, inList, list, only, replaceRow } from "./rows.ts"
 
-interface Row {
-  readonly id: number
-  readonly path: string
+interface Row extends Omit<KnownFile, "stamp" | "reader" | "reason" | "many"> {
   readonly size: number | null
   readonly modified: string | null
   readonly changed: string | null
   readonly inode: string | null
   readonly reader: string | null
-  readonly settings: string
-  readonly outcome: FileOutcome
   readonly reason: string | null
-  readonly documents: number
   readonly many: number
-  readonly run: number
 }
 
-const toFile = (row: Row): KnownFile => ({
-  id: row.id,
-  path: row.path,
+const toFile = ({ changed, inode, many, modified, reader, reason, size, ...row }: Row): KnownFile => ({
+  ...row,
   stamp:
-    row.size === null || row.modified === null || row.changed === null || row.inode === null
+    size === null || modified === null || changed === null || inode === null
       ? undefined
-      : { size: row.size, modified: row.modified, changed: row.changed, inode: row.inode },
-  reader: row.reader ?? undefined,
-  settings: row.settings,
-  outcome: row.outcome,
-  reason: row.reason ?? undefined,
-  documents: row.documents,
-  many: row.many === 1,
-  run: row.run
+      : { size, modified, changed, inode },
+  reader: reader ?? undefined,
+  reason: reason ?? undefined,
+  many: many === 1
 })
 
 /** The records of some files, in no order. */
