@@ -6,7 +6,7 @@ import type { Dated, ReadFile } from "../model/SearchResult.ts"
 import { Store } from "../Store.ts"
 
 /** Milliseconds that a search waits for the file system; a network drive may never answer. */
-const patienceMs = 100
+const patienceMs = 250
 
 /** Milliseconds that the event loop may wait for a disk that answers. */
 const longestMs = 2
