@@ -4,13 +4,18 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { codeOf, messageOf, typedBy } from "../sql/errors.ts"
 
-/** Another process holds the writers' lock, or the transaction has to be repeated. */
-const isBusy = (error: unknown): boolean => error instanceof SqlError && /^(?:55P03|40001|40P01)$/.test(codeOf(error))
+/**
+ * Another process holds the writers' lock, or the transaction has to be repeated: also one that was ended while this process
+ * asked nothing, after which the driver sends nothing more, not even a COMMIT.
+ */
+const isBusy = (error: unknown): boolean =>
+  error instanceof SqlError &&
+  (/^(?:55P03|40001|40P01|25P03)$/.test(codeOf(error)) || messageOf(error).includes("is not queryable"))
 
 /** Longer than the 10 s that a user may have to wait; a lock is waited for a second at a time. */
 const patience = Schedule.spaced(Duration.millis(5)).pipe(Schedule.jittered, Schedule.upTo(Duration.seconds(30)))
 
-/** Repeats a transaction that could not begin, or that met another one; it can be interrupted between two attempts. */
+/** Repeats a transaction that could not begin or could not go on; it can be interrupted between two attempts. */
 export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.retry(effect, { schedule: patience, while: isBusy })
 
@@ -37,7 +42,7 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(?:58|XX|F0)/, "it cannot read or write its files, as on a full disk, or has an internal error; see its log"],
   [
     /^25P0[34]$/,
-    "it ended a transaction by a time limit, such as idle_in_transaction_session_timeout; raise that for the user"
+    "it ended a transaction by a time limit, as of a process that was suspended; try again, or raise idle_in_transaction_session_timeout and transaction_timeout for the user"
   ],
   [/^(?:08|57P0)/, "it is shutting down or starting, or the connection was cut; try again"],
   [/ALTNAME/, "its TLS certificate is for another host than the one in store.url"],
