@@ -77,7 +77,7 @@ if (hasPostgres) {
     })
   )
 
-  it.scopedLive("repeats a write whose process asked nothing for so long that the server ended it, and ends no reading", () =>
+  it.scopedLive("repeats a write that the server ended because its process asked nothing, and ends no reading", () =>
     Effect.gen(function* () {
       const options = { ...fresh(yield* server), patience: 1500 }
       const [database] = yield* open(options)
@@ -87,7 +87,9 @@ if (hasPostgres) {
       const isIdle = `SELECT pid FROM pg_stat_activity WHERE pid = ? AND clock_timestamp() < state_change + INTERVAL '0.8 s'`
       /** Asks nothing until its session has ended, or was idle for longer than the limit of writes. */
       const idle = Effect.flatMap(own, (pid) =>
-        Effect.repeat(transaction(other, "BEGIN")(column(other, isIdle, pid)), { until: ({ length }) => length === 0 })
+        Effect.repeat(transaction(other, "BEGIN")(column(other, isIdle, pid)), {
+          until: ({ length }) => length === 0
+        })
       )
       let attempts = 0
       const put = Effect.suspend(() => (attempts++ === 0 ? Effect.zipRight(idle, own) : own))
