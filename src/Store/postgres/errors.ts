@@ -3,14 +3,20 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { codeOf, messageOf, typedBy } from "../sql/errors.ts"
+import { committing } from "./client.ts"
 
 /**
- * Another process holds the writers' lock, or the transaction has to be repeated: also one that was ended while this process
- * asked nothing, after which the driver sends nothing more, not even a COMMIT.
+ * The connection ended before the transaction's COMMIT was asked for, as after a pause of this process: nothing of it was
+ * done. The driver sends nothing more on a connection whose end it has seen.
  */
+const isCut = (error: SqlError): boolean =>
+  codeOf(error) === "25P03" ||
+  messageOf(error).includes("is not queryable") ||
+  (/^(?:EPIPE|ECONNRESET)$/.test(codeOf(error)) && error.message !== committing && !connecting.test(error.message))
+
+/** Another process holds the writers' lock, or the transaction has to be repeated. */
 const isBusy = (error: unknown): boolean =>
-  error instanceof SqlError &&
-  (/^(?:55P03|40001|40P01|25P03)$/.test(codeOf(error)) || messageOf(error).includes("is not queryable"))
+  error instanceof SqlError && (/^(?:55P03|40001|40P01)$/.test(codeOf(error)) || isCut(error))
 
 /** Longer than the 10 s that a user may have to wait; a lock is waited for a second at a time. */
 const patience = Schedule.spaced(Duration.millis(5)).pipe(Schedule.jittered, Schedule.upTo(Duration.seconds(30)))
