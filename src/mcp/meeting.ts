@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import { version } from "../version.ts"
 import { attempt } from "../model/attempt.ts"
 
-// Loaded by processes that only pass bytes on: it imports nothing else of the program.
+// Loaded by processes that only pass bytes on: it imports next to nothing of the program.
 
 /** What decides the engine that a process opens. */
 export interface Wanted {

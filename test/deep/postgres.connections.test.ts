@@ -6,6 +6,8 @@ import * as Redacted from "effect/Redacted"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import * as Postgres from "../../src/Store/Postgres.ts"
 import { make as makeClient, transaction } from "../../src/Store/postgres/client.ts"
+import { open } from "../../src/Store/postgres/Database.ts"
+import { column } from "../../src/Store/sql/rows.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { built } from "../Store/opened.ts"
 import { fresh, hasPostgres, serverOfFile } from "../Store/postgres/server.ts"
@@ -72,6 +74,30 @@ if (hasPostgres) {
       yield* waiting(options, (since) => (since.forEach((each) => seen.add(each)), seen.size > 1))
       yield* Fiber.interrupt(holder)
       yield* Fiber.join(opening)
+    })
+  )
+
+  it.scopedLive("repeats a write that the server ended because its process asked nothing, and ends no reading", () =>
+    Effect.gen(function* () {
+      const options = { ...fresh(yield* server), patience: 1500 }
+      const [database] = yield* open(options)
+      const { read, sql, write } = database!
+      const other = yield* makeClient({ ...options, pool: 1 })
+      const own = column<number>(sql, "SELECT pg_backend_pid() AS pid")
+      const isIdle = `SELECT pid FROM pg_stat_activity WHERE pid = ? AND clock_timestamp() < state_change + INTERVAL '0.8 s'`
+      /** Asks nothing until its session has ended, or was idle for longer than the limit of writes. */
+      const idle = Effect.flatMap(own, (pid) =>
+        Effect.repeat(transaction(other, "BEGIN")(column(other, isIdle, pid)), {
+          until: ({ length }) => length === 0
+        })
+      )
+      /** As when it is suspended: it hears of nothing before it asks again. */
+      const deaf = Effect.sync(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000))
+      const pauses = [idle, deaf]
+      const put = Effect.suspend(() => Effect.zipRight(pauses.shift() ?? Effect.void, own))
+      assert.lengthOf(yield* write(put), 1)
+      assert.deepStrictEqual(pauses, [])
+      assert.lengthOf(yield* read(Effect.zipRight(idle, own)), 1)
     })
   )
 

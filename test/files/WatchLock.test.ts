@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import Sqlite from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -50,5 +51,23 @@ it.scoped("processes with other paths do not wait for each other, and one that h
     assert.deepInclude(taken, { _tag: "WatchTaken", paths: ["/b"] })
     yield* take("/a", "/c", "/a")
     assert.strictEqual((yield* Effect.flip(take("/c")))._tag, "WatchTaken")
+  })
+)
+
+it.scoped("a lock that is held is held, whatever is wrong with what it says of its holder", () =>
+  Effect.gen(function* () {
+    const folder = yield* temporaryFolder
+    const take = Effect.provide(
+      Effect.flatMap(WatchLock, (lock) => lock.take(["/notes"])),
+      layer(path.join(folder, "index.db"))
+    )
+    yield* Effect.scoped(take)
+    const held = new Sqlite(path.join(folder, fs.readdirSync(folder)[0]!))
+    held.exec("UPDATE holder SET pid = 7, paths = '['; BEGIN IMMEDIATE")
+    const taken = yield* Effect.ensuring(
+      Effect.flip(take),
+      Effect.sync(() => held.close())
+    )
+    assert.deepInclude(taken, { _tag: "WatchTaken", pid: 7, paths: [] })
   })
 )

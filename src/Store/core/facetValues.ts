@@ -182,11 +182,13 @@ class Formats extends Numbered<string> implements OwnValues {
 /** Folders below this many others are counted as one with theirs. */
 const deepest = 32
 
-/** Folders, each with all that is below it; a folder's number is greater than that of the folder it is in. */
+/**
+ * Folders, each with all that is below it; a folder's number is greater than that of the folder it is in. The first is that
+ * of everything; the others have a slash at the end.
+ */
 class Folders extends Numbered<string> implements OwnValues {
   private readonly parents: Array<number> = [0]
   private readonly children: Array<Array<number>> = [[]]
-  /** The first is that of everything; the others have a slash at the end. */
   private last: readonly [folder: string, numbers: ReadonlyArray<number>] = ["", [this.numberOf("")]]
 
   of(name: string): ReadonlyArray<number> {

@@ -59,11 +59,11 @@ export const open = (options: DatabaseOptions) =>
     const errors = typed(`in the schema ${schema} of PostgreSQL`)
     // A server that is there ends a statement, and says so, before its silence counts.
     const sql = yield* errors(makeClient({ url, pool, silence: 1.25 * patience }))
-    // The client reads bytes as hexadecimal digits, and both limits are Clew's, whatever the database or the user has set. A
-    // process that has stopped, or whose machine is gone, would hold the writers' lock for longer than others wait for it.
-    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${patience}; SET LOCAL idle_in_transaction_session_timeout TO ${Math.ceil(patience / 3)}; SET LOCAL bytea_output TO hex`
-    // One writer at a time, in all processes. The lock belongs to the transaction, and ends with its connection.
-    const lock = `SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0))`
+    // The client reads bytes as hexadecimal digits, and the limits are Clew's, whatever the database or the user has set.
+    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${patience}; SET LOCAL bytea_output TO hex`
+    // One writer at a time, in all processes. The lock belongs to the transaction, and ends with its connection: a process
+    // that has stopped, or whose machine is gone, would hold it for longer than others wait for it.
+    const lock = `SET LOCAL idle_in_transaction_session_timeout TO ${Math.ceil(patience / 3)}; SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0))`
     /** Another process may have brought the tables to a newer schema since this one began. */
     const admitting =
       (follow: (now: Begun) => void) =>

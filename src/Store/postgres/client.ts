@@ -2,7 +2,7 @@ import * as Reactivity from "@effect/experimental/Reactivity"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
-import type { SqlError } from "@effect/sql/SqlError"
+import { SqlError } from "@effect/sql/SqlError"
 import type * as Statement from "@effect/sql/Statement"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -129,6 +129,9 @@ export const make = ({ pool, silence, url }: ClientOptions) =>
     }
   ).pipe(Effect.provide(Reactivity.layer))
 
+/** The message of a COMMIT that failed: if its connection was lost, nobody knows whether it was done. */
+export const committing = "Failed to commit"
+
 /** How a transaction begins. */
 interface Beginning<F> {
   /** Gets the rows of the last statement of the beginning. */
@@ -159,8 +162,9 @@ export const transaction =
           })
           // Also if it could not begin: a transaction that waited in vain for its lock is open, and fails.
           const failed = Effect.ignore(run("ROLLBACK"))
+          const commit = Effect.mapError(run("COMMIT"), ({ cause }) => new SqlError({ cause, message: committing }))
           return yield* ahead === undefined
-            ? Effect.onError(Effect.zipLeft(work, run("COMMIT")), () => failed)
+            ? Effect.onError(Effect.zipLeft(work, commit), () => failed)
             : Effect.ensuring(work, Scope.addFinalizer(scope, failed))
         })
         const end = (exit: Exit.Exit<unknown, unknown>) => Scope.close(scope, exit)

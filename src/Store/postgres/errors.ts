@@ -3,14 +3,25 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { codeOf, messageOf, typedBy } from "../sql/errors.ts"
+import { committing } from "./client.ts"
+
+/**
+ * The connection ended before the transaction's COMMIT was asked for, as after a pause of this process: nothing of it was
+ * done. The driver sends nothing more on a connection whose end it has seen.
+ */
+const isCut = (error: SqlError): boolean =>
+  codeOf(error) === "25P03" ||
+  messageOf(error).includes("is not queryable") ||
+  (/^(?:EPIPE|ECONNRESET)$/.test(codeOf(error)) && error.message !== committing && !connecting.test(error.message))
 
 /** Another process holds the writers' lock, or the transaction has to be repeated. */
-const isBusy = (error: unknown): boolean => error instanceof SqlError && /^(?:55P03|40001|40P01)$/.test(codeOf(error))
+const isBusy = (error: unknown): boolean =>
+  error instanceof SqlError && (/^(?:55P03|40001|40P01)$/.test(codeOf(error)) || isCut(error))
 
 /** Longer than the 10 s that a user may have to wait; a lock is waited for a second at a time. */
 const patience = Schedule.spaced(Duration.millis(5)).pipe(Schedule.jittered, Schedule.upTo(Duration.seconds(30)))
 
-/** Repeats a transaction that could not begin, or that met another one; it can be interrupted between two attempts. */
+/** Repeats a transaction that could not begin or could not go on; it can be interrupted between two attempts. */
 export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.retry(effect, { schedule: patience, while: isBusy })
 
@@ -37,7 +48,7 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(?:58|XX|F0)/, "it cannot read or write its files, as on a full disk, or has an internal error; see its log"],
   [
     /^25P0[34]$/,
-    "it ended a transaction by a time limit, such as idle_in_transaction_session_timeout; raise that for the user"
+    "it ended a transaction by a time limit, as of a process that was suspended; try again, or raise idle_in_transaction_session_timeout and transaction_timeout for the user"
   ],
   [/^(?:08|57P0)/, "it is shutting down or starting, or the connection was cut; try again"],
   [/ALTNAME/, "its TLS certificate is for another host than the one in store.url"],

@@ -18,7 +18,7 @@ interface Row {
 
 const holder = (database: Sqlite.Database): WatchTaken => {
   const row = attempt(() => database.prepare<[], Row>("SELECT pid, paths FROM holder").get())
-  return new WatchTaken({ pid: row?.pid, paths: row === undefined ? [] : (JSON.parse(row.paths) as Array<string>) })
+  return new WatchTaken({ pid: row?.pid, paths: attempt(() => row && (JSON.parse(row.paths) as Array<string>)) ?? [] })
 }
 
 /** Creates the file for those who may write to the index: root may be the first to watch for somebody else's. */
