@@ -57,6 +57,9 @@ const relaunch = async () => {
 
 const isLasting = process.argv.some((word) => lasting.has(word))
 
+/** Whether it answers many clients, or for long. */
+const isServer = isLasting && (process.argv[2] !== "mcp" || process.argv.includes("--http"))
+
 /** Whether most of what other commands need runs, too. */
 const isTypical = isLasting || process.argv.some((word) => ["index", "query", "ask"].includes(word))
 
@@ -66,14 +69,16 @@ const run = (meeting) => {
     if (isTypical) process.on("exit", (code) => code === 0 && keep())
     // Before the program fills the heap, which would keep the size it has then; V8 takes no bytecode that was compiled or
     // is read after it has got a flag.
-  } else if (process.argv[2] === "mcp") setFlagsFromString("--optimize-for-size")
-  // Later versions of V8 do not have these flags, and say so on stderr.
-  else if (process.versions.v8.startsWith("11.")) {
-    // Most of what V8 optimises by default does not run often enough afterwards to be worth it in a process of seconds,
-    // and much of it not in a server before it has answered a thousand questions. The default is 67,584.
-    setFlagsFromString(`--interrupt-budget=${isLasting ? 135168 : 1000000}`)
-    // Loading the program leaves much: with a young generation that starts small and doubles, V8 moves it many times.
-    if (!isLasting) setFlagsFromString("--semi-space-growth-factor=16")
+  } else {
+    if (process.argv[2] === "mcp") setFlagsFromString("--optimize-for-size")
+    // Later versions of V8 do not have these flags, and say so on stderr.
+    if (process.versions.v8.startsWith("11.")) {
+      // Most of what V8 optimises by default does not run often enough afterwards to be worth it in a process of seconds
+      // or one agent's, and much of it not in a server before it has answered a thousand questions. The default is 67,584.
+      setFlagsFromString(`--interrupt-budget=${isServer ? 135168 : 1000000}`)
+      // Loading the program leaves much: with a young generation that starts small and doubles, V8 moves it many times.
+      if (!isLasting) setFlagsFromString("--semi-space-growth-factor=16")
+    }
   }
   script.runInThisContext()(createRequire(filename), filename, meeting)
 }

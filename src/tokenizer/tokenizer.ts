@@ -144,14 +144,15 @@ const build = (spec: TokenizerJson, vocabulary: Vocabulary, whole: boolean): Tok
   // The rules of BERT take a time that only grows with the text.
   const run: typeof scanAll = isBert ? scanAll : (text, out) => limited(() => scanAll(text, out))
 
+  const encoded = new TokenIds()
   return {
     unknownId: model.unknownId,
     vocabularySize: spec.added_tokens.reduce((size, token) => Math.max(size, token.id + 1), vocabulary.size),
     isWordless: vocabulary.isWordless,
     encode: (text) => {
-      const out = new TokenIds()
-      run(text, out)
-      return Array.from(out.ids.subarray(0, out.length))
+      encoded.length = 0
+      run(text, encoded)
+      return Array.from(encoded.ids.subarray(0, encoded.length))
     },
     encodeInto: run,
     count: (text) => run(text)

@@ -99,6 +99,11 @@ describe("counting", () => {
     assert.isAtLeast(bert.count(text), bert.encode(text).length)
   })
 
+  // MCP's answers rely on it (mcp/tools/answers.ts).
+  it.prop("is never more than the units of the decomposed text", { text }, ({ text }) => {
+    for (const each of [text, `${text}각ǖ각 ${text}`]) assert.isAtMost(bert.count(each), each.normalize("NFD").length)
+  })
+
   it("counts known words by their tokens, and what is unknown by its length", () => {
     assert.strictEqual(bert.count("the store, the store"), bert.encode("the store, the store").length)
     assert.deepStrictEqual(bert.encode("漢字 xyzzyх"), [])

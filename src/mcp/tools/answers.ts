@@ -26,6 +26,10 @@ export const defaultMaxTokens = 8000
 export const tokensOf = (count: (text: string) => number, { structured, text }: Answer<unknown>): number =>
   Math.max(count(text.join("\n")), count(JSON.stringify(structured)))
 
+/** Whether an answer is so short that its tokens need not be counted: each takes a UTF-16 unit of the decomposed text. */
+export const surelyFits = (answer: Answer<unknown>, maxTokens: number): boolean =>
+  tokensOf((text) => text.normalize("NFD").length, answer) <= maxTokens
+
 /** Tokens by which the same answer may be longer the next time: it shows how long it took, and its own limit. */
 const varying = 8
 
@@ -48,6 +52,8 @@ export const fitting = <O>(
   { extras: mostExtras = 0, least = 1 }: { readonly extras?: number; readonly least?: number } = {}
 ) =>
   Effect.gen(function* () {
+    const whole = answerWith(parts.length, mostExtras)
+    if (surelyFits(whole, maxTokens)) return whole
     const { count } = yield* (yield* Tokenizer).load
     const size = (shown: number, extras = 0): number => tokensOf(count, answerWith(shown, extras))
     const needed = Math.min(least, parts.length)

@@ -24,6 +24,7 @@ import {
   leastFor,
   maxTokens,
   quote,
+  surelyFits,
   tokensOf,
   tooFewTokens
 } from "./answers.ts"
@@ -298,11 +299,14 @@ export const readDocument = (args: DocumentArguments, again = "Continue with") =
       }
     }
     const wanted = content.slice(start, wantedEnd)
+    const whole = answerWith(wanted)
+    if (surelyFits(whole, maxTokens)) return whole
     const longer = (text: string) => Math.max(count(text), count(JSON.stringify(text)))
     const sizeOf = (text: string) => tokensOf(count, answerWith(text))
-    const least = Math.min(sizeOf(head(wanted, leastText, longer)), sizeOf(wanted))
-    if (maxTokens < least) {
-      return yield* tooFewTokens(maxTokens, "the answer with the beginning of the text", leastFor(least))
+    const beginning = sizeOf(head(wanted, leastText, longer))
+    if (maxTokens < beginning && maxTokens < sizeOf(wanted)) {
+      const least = leastFor(Math.min(beginning, sizeOf(wanted)))
+      return yield* tooFewTokens(maxTokens, "the answer with the beginning of the text", least)
     }
     let room = Math.max(leastText, maxTokens - sizeOf(""))
     let text = head(wanted, room, longer)
