@@ -57,8 +57,7 @@ const relaunch = async () => {
 
 const isLasting = process.argv.some((word) => lasting.has(word))
 
-/** Whether it answers many clients, or for long. */
-const isServer = isLasting && (process.argv[2] !== "mcp" || process.argv.includes("--http"))
+const isMcp = process.argv[2] === "mcp"
 
 /** Whether most of what other commands need runs, too. */
 const isTypical = isLasting || process.argv.some((word) => ["index", "query", "ask"].includes(word))
@@ -70,12 +69,13 @@ const run = (meeting) => {
     // Before the program fills the heap, which would keep the size it has then; V8 takes no bytecode that was compiled or
     // is read after it has got a flag.
   } else {
-    if (process.argv[2] === "mcp") setFlagsFromString("--optimize-for-size")
-    // Later versions of V8 do not have these flags, and say so on stderr.
-    if (process.versions.v8.startsWith("11.")) {
+    if (isMcp) setFlagsFromString("--optimize-for-size")
+    // Later versions of V8 do not have these flags, and say so on stderr. A server of MCP for many would take longer to
+    // reach the memory that it stays at.
+    if (process.versions.v8.startsWith("11.") && !(isMcp && process.argv.includes("--http"))) {
       // Most of what V8 optimises by default does not run often enough afterwards to be worth it in a process of seconds
       // or one agent's, and much of it not in a server before it has answered a thousand questions. The default is 67,584.
-      setFlagsFromString(`--interrupt-budget=${isServer ? 135168 : 1000000}`)
+      setFlagsFromString(`--interrupt-budget=${isLasting && !isMcp ? 135168 : 1000000}`)
       // Loading the program leaves much: with a young generation that starts small and doubles, V8 moves it many times.
       if (!isLasting) setFlagsFromString("--semi-space-growth-factor=16")
     }
@@ -84,7 +84,7 @@ const run = (meeting) => {
 }
 
 /** A server of MCP uses the engine of another process, if there is one, and loads nothing of the program then. */
-const start = async () => (process.argv[2] === "mcp" ? (await import("./relay.js")).start(run) : run())
+const start = async () => (isMcp ? (await import("./relay.js")).start(run) : run())
 
 /** The oldest Node that runs Clew. */
 const oldest = [20, 12]
