@@ -36,7 +36,16 @@ it.scopedLive("lists documents page by page", () =>
     const filtered = yield* ask(port, "GET", `/documents?filter=${encodeURIComponent('{"even":false}')}`)
     assert.lengthOf(sources(filtered), 12)
     assert.deepInclude(filtered.json.documents[0], { source: "docs/01.md", title: "T1", chunks: 1 })
-    for (const wrong of ["limit=0", "limit=x", "limit=1001", "cursor=nope", "filter=x", 'filter={"a":{"in":1}}']) {
+    for (const wrong of [
+      "limit=0",
+      "limit=x",
+      "limit=0x10",
+      "limit=%205",
+      "limit=1001",
+      "cursor=nope",
+      "filter=x",
+      'filter={"a":{"in":1}}'
+    ]) {
       const answer = yield* ask(port, "GET", `/documents?${encodeURI(wrong)}`)
       assert.strictEqual(answer.status, 400, wrong)
       assert.include(answer.json.errors[0].path, wrong.split("=")[0])
