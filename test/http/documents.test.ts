@@ -65,7 +65,12 @@ it.scopedLive("deletes what a filter matches, and never all by an empty one", ()
   Effect.gen(function* () {
     const port = yield* indexed
     const remove = (body: object) => ask(port, "DELETE", "/documents", { body })
-    assert.strictEqual((yield* remove({ filter: {} })).status, 400)
+    const every = [{}, { and: [{}] }, { or: [{ even: true }, {}] }, { and: [{ or: [{}] }] }, { source: { not: [] } }]
+    for (const filter of every) {
+      assert.strictEqual((yield* remove({ filter })).status, 400, JSON.stringify(filter))
+      const listed = yield* ask(port, "GET", `/documents?filter=${encodeURIComponent(JSON.stringify(filter))}`)
+      assert.lengthOf(sources(listed), 25, JSON.stringify(filter))
+    }
     assert.strictEqual((yield* remove({ filter: { even: true }, source: "x" })).status, 400)
     assert.strictEqual((yield* remove({})).status, 400)
     const some = yield* remove({ filter: { even: true, source: { not: "docs/00.md" } } })
