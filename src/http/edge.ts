@@ -226,6 +226,10 @@ const make = (served: ReadonlySet<string> | undefined) =>
       if (malformed !== undefined) {
         return badField(malformed, "must be UTF-8, percent-encoded")
       }
+      // Ignored, it would have documents stored in another collection, or searched in all, without a word.
+      if (request.method === "POST" && ["?", "&"].some((mark) => request.url.includes(`${mark}collection=`))) {
+        return badField("collection", "collection must be in the body of a POST, not in the query string")
+      }
       return bodied.has(request.method) && !rawBodies.has(route.template)
         ? meanwhile(app, FiberRef.currentContext, (around) =>
             Context.add(
