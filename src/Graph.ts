@@ -6,6 +6,7 @@ import * as asking from "./Graph/asking.ts"
 import type { AskingPlan } from "./Graph/asking.ts"
 import * as ranking from "./Graph/network.ts"
 import { Llm } from "./Llm.ts"
+import { orEmpty } from "./Collections.ts"
 import { GraphStore, Store } from "./Store.ts"
 import { hashOf, keyOf } from "./entities/mention.ts"
 import type { Network } from "./entities/network.ts"
@@ -135,7 +136,9 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         read?: Effect.Effect<Asked, E2, R2>
       ) {
         const started = yield* Clock.currentTimeMillis
-        const steps = asking.stepping((after) => store.extendGraph(collection, after, buildPage))
+        const steps = asking.stepping((after) =>
+          orEmpty(collection, { added: 0, seen: 0, through: after })(store.extendGraph(collection, after, buildPage))
+        )
         const { added, seen } = yield* Stream.runFoldEffect(steps, { added: 0, seen: 0 }, (sum, step) => {
           const next = { added: sum.added + step.added, seen: sum.seen + step.seen }
           return Effect.as(told(next.seen), next)
@@ -145,7 +148,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           collection,
           added_chunks: added,
           chunks: seen,
-          linkage: yield* store.linkage(collection),
+          linkage: yield* orEmpty(collection, 0)(store.linkage(collection)),
           ...(llm && { llm }),
           build_time_ms: (yield* Clock.currentTimeMillis) - started
         } satisfies GraphBuilt as GraphBuilt

@@ -116,7 +116,7 @@ export const filterHint = Effect.fn("filterHint")(function* (
       all.size === 1 && all.has("indexed_at") ? "no document was indexed then" : "no document matches the filter"
     return [none, ...(yield* sourceHint(filter, collections))].join("; ")
   }
-  const candidates = [...columnKeys, ...known]
+  const candidates = [...new Set([...columnKeys, ...known])]
   const named = unknown.slice(0, mostShown).map((key) => `${clipped(key)}${didYouMean(key, candidates, clipped)}`)
   const first = candidates.slice(0, mostShown + columnKeys.size)
   const more = candidates.length > first.length ? ", …" : ""

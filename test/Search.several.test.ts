@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as TestClock from "effect/TestClock"
+import { Embedder, EmbedderUnavailable } from "../src/Embedder.ts"
 import { limits } from "../src/model/Limits.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { Search } from "../src/Search.ts"
@@ -22,7 +23,13 @@ const texts = {
 }
 
 const setUp = Effect.gen(function* () {
-  const { embedded, embedder } = yield* makeEmbedder()
+  const { embedded, embedder: present } = yield* makeEmbedder()
+  const isGone = yield* Ref.make(false)
+  const identity = Effect.if(Ref.get(isGone), {
+    onTrue: () => Effect.fail(new EmbedderUnavailable({ reason: "gone" })),
+    onFalse: () => present.identity
+  })
+  const embedder = Embedder.of({ ...present, identity })
   const context = yield* Layer.build(searchLayer(embedder))
   const store = yield* Effect.provide(whole, context)
   yield* store.createCollection(defaultCollection, compass)
@@ -32,7 +39,7 @@ const setUp = Effect.gen(function* () {
     yield* TestClock.adjust("1 hour")
   }
   yield* Ref.set(embedded, 0)
-  return { embedded, search: yield* Effect.provide(Search, context) }
+  return { embedded, isGone, search: yield* Effect.provide(Search, context) }
 })
 
 const sourcesOf = ({ hits }: { readonly hits: ReadonlyArray<{ readonly document: { readonly source: string } }> }) =>
@@ -147,6 +154,21 @@ it.scoped("finds passages like one by its stored vector, without itself and its 
     const page = yield* search.similar({ source: "north", topK: 2, offset: 1 })
     const all = yield* search.similar({ source: "north", topK: limits.topK.max })
     assert.deepStrictEqual(sourcesOf(page), sourcesOf(all).slice(1, 3))
+  })
+)
+
+it.scoped("finds them although the embedder does not answer, which it needs for a text", () =>
+  Effect.gen(function* () {
+    const { isGone, search } = yield* setUp
+    yield* Ref.set(isGone, true)
+    for (const hybrid of [true, false]) {
+      const found = yield* search.similar({ source: "north", topK: 3, hybrid })
+      assert.strictEqual(sourcesOf(found)[0], "ne")
+      assert.strictEqual(found.mode, hybrid ? "hybrid" : "vector")
+      assert.isUndefined(found.degraded)
+    }
+    const text = search.similar({ text: "north wind", hybrid: false })
+    assert.strictEqual((yield* Effect.flip(text))._tag, "EmbedderUnavailable")
   })
 )
 

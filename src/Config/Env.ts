@@ -3,6 +3,7 @@ import * as Record from "effect/Record"
 import * as Redacted from "effect/Redacted"
 import { type Key, keys } from "./Settings.ts"
 import { attempt } from "../model/attempt.ts"
+import { decimal } from "../model/fields.ts"
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -59,7 +60,6 @@ export const read = (
   return { values, unknown: unknown.toSorted() }
 }
 
-const decimal = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/
 const booleans: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false }
 
 const pair = /^([\w-]{1,40}) ?= ?(?:"([^"]*)"|([^"=]+))$/

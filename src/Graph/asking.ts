@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { orEmpty } from "../Collections.ts"
 import { type Llm, LlmUnavailable } from "../Llm.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { UnaskedPassage } from "../model/Graph.ts"
@@ -45,7 +46,11 @@ export const stepping = <Step extends { readonly seen: number; readonly through:
 /** Lets a language model read passages for the graph. */
 export const make = (store: GraphStore["Type"], llm: Llm["Type"]) => {
   const passages = (collection: CollectionName, model: string) =>
-    stepping((after) => store.graphUnasked(collection, model, after, page))
+    stepping((after) =>
+      orEmpty(collection, { seen: 0, through: after, taken: 0, passages: [] })(
+        store.graphUnasked(collection, model, after, page)
+      )
+    )
 
   const askOne = Effect.fnUntraced(function* (
     collection: CollectionName,

@@ -55,7 +55,7 @@ export const naming = (documents: typeof Store.Service, searched: (typeof Collec
         if (passage === undefined) {
           const last = document.passages.length - 1
           return yield* new PassageNotFound({
-            reason: `${document.source ?? document.docId} has ${last < 0 ? "no passages" : `passages 0 to ${last}, in lines ${document.passages[0]!.startLine} to ${document.passages[last]!.endLine}`}: say which by chunk_index, or as source:line`
+            reason: `${document.source ?? document.docId} has ${last < 0 ? "no passages" : `passages 0 to ${last}, in lines ${document.passages[0]!.startLine} to ${document.passages[last]!.endLine}`}: say which by chunk_index (--chunk), or as source:line`
           })
         }
         return { collection: name, document, passage }

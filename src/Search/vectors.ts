@@ -39,26 +39,37 @@ const embed = spannedGen("Search.embed")(function* (
   collection: Collection,
   like: Like | undefined
 ) {
-  const embedder = yield* forCollection(collection, "urgent")
-  const vector =
-    like === undefined
-      ? yield* embedder.embedQuery(query)
-      : like.stored !== undefined && identicalEmbedder(like.stored.embedder, collection.embedder)
-        ? Option.some(like.stored.vector)
-        : (yield* embedder.embedPassages([like.text]))[0]!
+  const open = forCollection(collection, "urgent")
+  const stored = like?.stored
+  const asking = Effect.flatMap(open, (embedder) =>
+    Effect.map(
+      like === undefined
+        ? embedder.embedQuery(query)
+        : Effect.map(embedder.embedPassages([like.text]), ([vector]) => vector!),
+      (vector) => [embedder, vector] as const
+    )
+  )
+  const [embedder, vector] =
+    stored !== undefined && identicalEmbedder(stored.embedder, collection.embedder)
+      ? // What is stored is compared even if no embedder answers.
+        [
+          yield* Effect.catchTag(open, "EmbedderUnavailable", () => Effect.succeed(undefined)),
+          Option.some(stored.vector)
+        ]
+      : yield* asking
   if (Option.isNone(vector)) {
     // A model of which this is not asked knows all words.
     const missing =
-      embedder.knownShare === undefined
+      embedder?.knownShare === undefined
         ? "the embedding model's vector of the query is zero or missing"
         : "the query has no word that the embedding model knows"
     return { missing } satisfies QueryVector
   }
-  const share = embedder.knownShare === undefined ? 1 : yield* embedder.knownShare(query)
-  const languages = embedder.languages === undefined ? undefined : yield* embedder.languages
+  const share = embedder?.knownShare === undefined ? 1 : yield* embedder.knownShare(query)
+  const languages = embedder?.languages === undefined ? undefined : yield* embedder.languages
   const isMultilingual = languages === undefined ? multilingual.test(collection.embedder.model) : languages.length > 1
   const isEnglish = languages?.length === 1 && languages[0] === "en"
-  return { vector: vector.value, share, isEnglish, isMultilingual, likeness: embedder.likeness } satisfies QueryVector
+  return { vector: vector.value, share, isEnglish, isMultilingual, likeness: embedder?.likeness } satisfies QueryVector
 })
 
 /** Models that serve many languages, by their names, since no server tells. */

@@ -5,7 +5,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { flow } from "effect/Function"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
-import { flag } from "../model/fields.ts"
+import { flag, NumberText } from "../model/fields.ts"
 import { mustHaveLength } from "../model/kinds.ts"
 import { GraphBuilt, GraphEntities, GraphEntity, GraphPath, Relation } from "../model/Graph.ts"
 import {
@@ -36,7 +36,7 @@ export const EntitiesParams = Schema.Struct({
   ),
   limit: Schema.optional(wholeNumber("limit", 1, 1000, "Entities per page; default 100")),
   cursor: Schema.optional(
-    Schema.NumberFromString.pipe(
+    NumberText.pipe(
       Schema.int(),
       Schema.between(0, 1_000_000_000),
       Schema.annotations({

@@ -4,7 +4,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, Source } from "../model/Document.ts"
-import { int, list, number, text } from "../model/fields.ts"
+import { int, list, number, NumberText, text } from "../model/fields.ts"
 import { mustBe } from "../model/kinds.ts"
 import { Explain, Fusion, QueryText } from "../model/Query.ts"
 import { SearchResponse } from "../model/SearchResult.ts"
@@ -26,7 +26,7 @@ export const WhyParams = Schema.Struct({
   since: Schema.optional(Since),
   fusion: Schema.optional(Fusion),
   alpha: Schema.optional(
-    Schema.NumberFromString.pipe(
+    NumberText.pipe(
       Schema.between(0, 1),
       Schema.annotations({
         jsonSchema: { type: "number", minimum: 0, maximum: 1, description: "Weight of the vector leg in the fusion" },

@@ -5,6 +5,7 @@ import * as Context from "effect/Context"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
+import { NumberText } from "../model/fields.ts"
 import { Filter } from "../model/Filter.ts"
 import { changedNumber, mustBeObject, mustHaveLength, mustBe } from "../model/kinds.ts"
 import type { Right } from "../model/Key.ts"
@@ -141,7 +142,7 @@ export const segment = <A extends string, I>(schema: Schema.Schema<A, I>, most: 
 
 /** A whole number in the query string. */
 export const wholeNumber = (name: string, min: number, max: number, description: string) =>
-  Schema.NumberFromString.pipe(
+  NumberText.pipe(
     Schema.int(),
     Schema.between(min, max),
     Schema.annotations({

@@ -145,13 +145,17 @@ export const ask = Cli.define(
       if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
 
       const lines = out.isTerminal ? wrapStream(out.columns) : { push: (text: string) => text, end: () => "" }
-      const shown = (text: string) => (globals.json ? Effect.void : write(lines.push(printable(text))))
+      let isBegun = false
+      const shown = (text: string) => {
+        isBegun = !globals.json
+        return isBegun ? write(lines.push(printable(text))) : Effect.void
+      }
       const rest = Effect.suspend(() => (globals.json ? Effect.void : write(lines.end())))
       const text = yield* Stream.runFoldEffect(fragments, "", (before, text) =>
         Effect.as(shown(text), before + text)
       ).pipe(
         // End a started line, even if the answer was cut short.
-        Effect.onError(() => (globals.json ? Effect.void : Effect.zipRight(rest, write("\n"))))
+        Effect.onError(() => (isBegun ? Effect.zipRight(rest, write("\n")) : Effect.void))
       )
       yield* rest
       const cut = yield* isCut

@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
+import { decimal } from "../model/fields.ts"
 import { type Comparison, type Condition, Filter, type Operators, type Scalar } from "../model/Filter.ts"
 import { changedNumber, isObject, pathText } from "../model/kinds.ts"
 import type { Found } from "../model/SearchResult.ts"
@@ -22,7 +23,7 @@ const shape = /^([^=<>!]+)(>=|<=|!=|=|>|<)(.*)$/s
 
 /** The values that a word may mean: a number or a boolean also matches as text, since metadata may hold either. */
 const meanings = (word: string): ReadonlyArray<Scalar> =>
-  Cli.decimal.test(word) && changedNumber(word) === undefined
+  decimal.test(word) && changedNumber(word) === undefined
     ? [Number(word), word]
     : word === "true" || word === "false"
       ? [word === "true", word]
@@ -65,7 +66,7 @@ const partOf = (text: string, cwd: string): Part | undefined => {
     if (key === "" || value === "") return undefined
     if (operator === "=") return { key, condition: values(cwd, key, value) }
     if (operator === "!=") return { key, condition: { not: values(cwd, key, value) } }
-    const bound = Cli.decimal.test(value) ? Number(value) : value
+    const bound = decimal.test(value) ? Number(value) : value
     return { key, condition: { [bounds[operator as keyof typeof bounds]]: bound } }
   }
   const words = text.trim().split(/\s+/)

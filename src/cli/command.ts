@@ -8,6 +8,7 @@ import * as Either from "effect/Either"
 import type * as HashMap from "effect/HashMap"
 import type { YieldWrap } from "effect/Utils"
 import { stripVTControlCharacters } from "node:util"
+import { decimal } from "../model/fields.ts"
 import { usage, type UsageError } from "./exit.ts"
 
 /** A flag as parsing, help and completions see it. */
@@ -74,9 +75,6 @@ export const choice = <const C extends ReadonlyArray<string>>(
   about: About & { readonly choices: C }
 ): Flag<C[number] | undefined> =>
   flag({ ...about, name, value: name.replace(/^.*-/, "").toUpperCase() }, Options.choice(name, about.choices), optional)
-
-/** A number in decimal notation. */
-export const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 type Bounded = Valued & { readonly min: number; readonly max: number }
 

@@ -3,12 +3,13 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
+import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { StoreUnavailable } from "../Store.ts"
 import { Check, fail, ok, warn } from "../model/Check.ts"
 import { Doctor } from "../upkeep/Doctor.ts"
-import { type StoreConfig, indexName, isOnServer } from "../Config.ts"
+import { indexName, isOnServer } from "../Config.ts"
 import * as Cli from "./command.ts"
 import { Engine, Place } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
@@ -16,6 +17,7 @@ import { are } from "./indexing.ts"
 import { entries } from "./mcp/clients.ts"
 import { bytesText, count, printResult } from "./output.ts"
 import { progressLine, shareText } from "./progress.ts"
+import { servedAt } from "./served.ts"
 import { Terminal, printable } from "./terminal.ts"
 import { wrapped } from "./wrap.ts"
 import { attempt } from "../model/attempt.ts"
@@ -92,6 +94,33 @@ const neighbours = (file: string): ReadonlyArray<Check> => {
   return [ok("processes", detail)]
 }
 
+type Settings = Effect.Effect.Success<(typeof Engine)["Service"]["settings"]>
+
+/** Why nothing can listen at an address; undefined if something can. */
+const listening = ({ host, port }: { readonly host: string; readonly port: number }) =>
+  Effect.async<string | undefined>((resume) => {
+    const server = net.createServer()
+    server.once("error", ({ code = "it failed" }: NodeJS.ErrnoException) => resume(Effect.succeed(code)))
+    server.listen({ host, port }, () => server.close(() => resume(Effect.succeed(undefined))))
+  })
+
+/** Whether `clew serve` could listen where the configuration says. */
+const serving = Effect.fnUntraced(function* ({ server, store }: Settings) {
+  const served = yield* servedAt(store)
+  if (served !== undefined) return ok("port", `\`clew serve\` answers for this index at ${served.url}`)
+  const reason = yield* listening(server)
+  const where = `${server.host}, port ${server.port}`
+  return reason === undefined
+    ? ok("port", `${where} is free for \`clew serve\``)
+    : warn(
+        "port",
+        reason === "EADDRINUSE"
+          ? `${where} is in use by another program`
+          : `nothing can listen on ${where} (${reason})`,
+        "to serve this index, set server.host and server.port, or use `clew serve --port`"
+      )
+})
+
 /** What `doctor --json` prints. */
 export const DoctorReport = Schema.Struct({
   ok: Schema.Boolean,
@@ -165,9 +194,10 @@ const misconfigured = ({ detail, where }: { readonly detail: string; readonly wh
 
 /** Checks of the index and its surroundings. */
 const look = Effect.fnUntraced(function* (
-  store: typeof StoreConfig.Service,
+  settings: Settings,
   options: { readonly deep: boolean; readonly fix: boolean }
 ) {
+  const { store } = settings
   const database = indexName(store)
   const isFile = !isOnServer(store)
   const engine = yield* Engine
@@ -179,7 +209,8 @@ const look = Effect.fnUntraced(function* (
   const before = [
     ok("configuration", configuration),
     ...foundations,
-    ...(isFile ? [access(database), ...space(database)] : [])
+    ...(isFile ? [access(database), ...space(database)] : []),
+    yield* serving(settings)
   ]
   const stands = !before.some(({ name, status }) => (name === "file" || name === "SQLite") && status === "fail")
   if (!stands) return { ...nothing, database, checks: before } satisfies Found
@@ -222,7 +253,7 @@ export const doctor = Cli.define(
     const configured = yield* Effect.either(engine.settings)
     const { database, checks, copy, fixed } = Either.isLeft(configured)
       ? { ...nothing, checks: configured.left.problems.map(misconfigured) }
-      : yield* look(configured.right.store, { deep, fix })
+      : yield* look(configured.right, { deep, fix })
     const all: ReadonlyArray<Check> = [node(), ...checks, ...(yield* entries(machine))]
     const failed = all.filter(({ status }) => status === "fail").length
     const { out } = yield* Terminal

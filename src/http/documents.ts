@@ -124,7 +124,7 @@ const merge = (
     errors.push({ path: "filter", message: "give source or filter, not both" })
   }
   if (filter !== undefined && isEmptyFilter(filter)) {
-    errors.push({ path: "filter", message: "must not be empty: that would delete everything" })
+    errors.push({ path: "filter", message: "must have a condition: without one it would delete everything" })
   }
   return errors.length > 0
     ? new InvalidRequest({ errors })

@@ -74,11 +74,23 @@ const makeRouteOf = (
   }
 }
 
-/** The route's parameter whose value is not percent-encoded UTF-8, if any. */
+/** Routes that monitors may call at any rate. */
+const unlimited = new Set(["/health", "/ready"])
+
+const isEncoded = (text: string): boolean =>
+  !text.includes("%") || attempt(() => decodeURIComponent(text)) !== undefined
+
+/** The parameter, in the path or the query string, whose value is not percent-encoded UTF-8, if any. */
 const malformedParameter = (url: string, { template }: Route): string | undefined => {
+  if (isEncoded(url) || unlimited.has(template)) return undefined
   const path = pathOf(url)
-  const isSound = !path.includes("%") || attempt(() => decodeURIComponent(path)) !== undefined
-  return isSound ? undefined : /:(\w+)/.exec(template)?.[1]
+  if (!isEncoded(path)) return /:(\w+)/.exec(template)?.[1]
+  // Taken as it is written, it would name another source, without a word.
+  const given = url.slice(path.length + 1).split("&")
+  return given
+    .find((each) => !isEncoded(each))
+    ?.split("=", 1)[0]!
+    .slice(0, 60)
 }
 
 const exposed =
@@ -122,9 +134,6 @@ const preflightHeaders = (
     "access-control-max-age": "600"
   }
 }
-
-/** Routes that monitors may call at any rate. */
-const unlimited = new Set(["/health", "/ready"])
 
 /** Routes of which every field of the body has a default. */
 const emptyBodies = new Set(["/collections/:name/reindex", "/graph/build"])
@@ -225,6 +234,10 @@ const make = (served: ReadonlySet<string> | undefined) =>
       const malformed = malformedParameter(request.url, route)
       if (malformed !== undefined) {
         return badField(malformed, "must be UTF-8, percent-encoded")
+      }
+      // Ignored, it would have documents stored in another collection, or searched in all, without a word.
+      if (request.method === "POST" && ["?", "&"].some((mark) => request.url.includes(`${mark}collection=`))) {
+        return badField("collection", "collection must be in the body of a POST, not in the query string")
       }
       return bodied.has(request.method) && !rawBodies.has(route.template)
         ? meanwhile(app, FiberRef.currentContext, (around) =>

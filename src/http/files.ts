@@ -19,7 +19,7 @@ import { current, mustUse } from "../Caller.ts"
 import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
 import { Tally } from "../files/Tally.ts"
-import { CollectionName, defaultCollection } from "../model/Collection.ts"
+import { CollectionName, defaultCollection, nameRule } from "../model/Collection.ts"
 import { Source } from "../model/Document.ts"
 import { UpkeepStore } from "../Store.ts"
 import { temporaryOf } from "../runtime/partial.ts"
@@ -104,7 +104,7 @@ export const layer = HttpApiBuilder.group(Api, "files", (handlers) =>
       if (files.length === 0) return yield* badField("file", "the form has no file: send at least one, with its name")
       const collection = fields.get("collection") ?? defaultCollection
       if (!isCollection(collection)) {
-        return yield* badField("collection", "a collection's name is 1 to 64 letters, digits, '.', '_' or '-'")
+        return yield* badField("collection", nameRule)
       }
       yield* mustUse(yield* FiberRef.get(current), collection)
       const prefix = fields.get("prefix") ?? ""

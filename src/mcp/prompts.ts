@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { bounded, sourceCharacters } from "../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
+import { NumberText } from "../model/fields.ts"
 import { mustBe } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { QueryText, TopK } from "../model/Query.ts"
@@ -18,7 +19,7 @@ import { indexInfo, infoText } from "./tools/collectionInfo.ts"
 const ragDefault = 3
 
 /** Prompt arguments are always strings. */
-const TopKText = Schema.NumberFromString.pipe(Schema.compose(TopK)).annotations({
+const TopKText = NumberText.pipe(Schema.compose(TopK)).annotations({
   message: mustBe("top_k", `a whole number from ${limits.topK.min} to ${limits.topK.max}`)
 })
 
@@ -27,7 +28,14 @@ const RagArguments = Schema.Struct({
   topK: Schema.optional(TopKText).pipe(Schema.fromKey("top_k"))
 })
 const ragArguments = decoder(RagArguments)
-const noArguments = decoder(Schema.Struct({}))
+// A struct without fields refuses none.
+const noArguments = decoder(
+  Schema.Struct({}).pipe(
+    Schema.filter((args) =>
+      Object.keys(args).map((name) => ({ path: [name], message: `${name} is unknown; there are no arguments` }))
+    )
+  )
+)
 
 export const listed: ReadonlyArray<Listed> = [
   {

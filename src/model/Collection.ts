@@ -2,7 +2,9 @@ import * as Schema from "effect/Schema"
 import { int, text } from "./fields.ts"
 import * as Struct from "effect/Struct"
 
-const nameRule = "a collection's name is 1 to 64 letters, digits, '.', '_' or '-', and starts with a letter or digit"
+/** The rule for names, in words. */
+export const nameRule =
+  "a collection's name is 1 to 64 letters, digits, '.', '_' or '-', and starts with a letter or digit"
 
 /** A collection's name: letters, digits, `.`, `_`, `-`. */
 export const CollectionName = Schema.String.annotations({ message: () => nameRule }).pipe(

@@ -89,13 +89,19 @@ export const Filter: Schema.Schema<Filter> = checked<Filter>((input) => filterFa
 export const columnKeys: ReadonlySet<string> = new Set(["source", "title", "doc_id", "indexed_at"])
 
 export const emptyFilter: Filter = {}
-export const isEmptyFilter = (filter: Filter): boolean => Object.keys(filter).length === 0
-
 /** The filters under `or` or `and`; undefined if the key is a metadata key. */
 export const filtersUnder = (key: string, condition: Filter[string]): ReadonlyArray<Filter> | undefined =>
   (key === "or" || key === "and") && Array.isArray(condition) && condition.length > 0 && condition.every(isObject)
     ? (condition as ReadonlyArray<Filter>)
     : undefined
+
+/** Whether a filter has no condition that could leave out a document. */
+export const isEmptyFilter = (filter: Filter): boolean =>
+  Object.entries(filter).every(([key, condition]) => {
+    const inner = filtersUnder(key, condition)
+    if (inner !== undefined) return key === "and" ? inner.every(isEmptyFilter) : inner.some(isEmptyFilter)
+    return isObject(condition) && Object.keys(condition).join() === "not" && [condition.not].flat().length === 0
+  })
 
 /** All keys that a filter names, at any level. */
 export const keysOf = (filter: Filter): ReadonlySet<string> =>

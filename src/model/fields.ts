@@ -9,6 +9,12 @@ export const flag = (description: string) => Schema.Boolean.annotations({ descri
 export const list = <A, I>(item: Schema.Schema<A, I>, description: string) =>
   Schema.Array(item).annotations({ description })
 
+/** A number in decimal notation. */
+export const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
+
+/** A number that stands in a text. */
+export const NumberText = Schema.compose(Schema.String.pipe(Schema.pattern(decimal)), Schema.NumberFromString)
+
 /** A number within bounds, by the name that its message has. */
 export const within = (
   name: string,

@@ -14,6 +14,7 @@ import {
   sameEmbedder,
   sameModel
 } from "../model/Collection.ts"
+import { untilMade } from "../Collections.ts"
 import type { ReindexState } from "../model/Stored.ts"
 import { ReindexStore, Store } from "../Store.ts"
 import { embeddedText } from "../chunking/embedded.ts"
@@ -123,7 +124,13 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
     })
 
     const run = (name: CollectionName, { force = false }: { readonly force?: boolean } = {}) =>
-      Stream.unwrap(start(name, force))
+      Stream.unwrap(
+        untilMade(name, () =>
+          Effect.map(asked(embedders.configured), (to) =>
+            Stream.succeed({ done: 0, total: 0, from: to, to, changed: false, insists: embedders.insists })
+          )
+        )(start(name, force))
+      )
 
     let said = ""
     const say = (message: string) =>

@@ -33,7 +33,7 @@ export class NotAnExport extends fault<NotAnExport>()(
   "NotAnExport",
   400,
   { line: Schema.Int, reason: Schema.String },
-  ({ line, reason }) => `Line ${line} of the export: ${reason}`
+  ({ line, reason }) => `${line === 0 ? "The export" : `Line ${line} of the export:`} ${reason}`
 ) {}
 
 export interface Transferred {
@@ -264,7 +264,11 @@ const reading = Effect.fnUntraced(function* <E, R, E2, R2>(
       length += text.length
     })
   )
-  if (read.line === 0) return yield* new NotAnExport({ line: 0, reason: "it is empty" })
+  if (read.line === 0)
+    return yield* new NotAnExport({
+      line: 0,
+      reason: "is empty; see whether the command that should have written it failed"
+    })
   if (!read.isEnded) {
     return yield* new NotAnExport({
       line: read.line,

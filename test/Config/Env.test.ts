@@ -41,6 +41,12 @@ describe("the environment", () => {
     )
   })
 
+  it("takes numbers as flags do", () => {
+    for (const text of [".5", "0.5", " 5e-1 "]) {
+      assert.strictEqual(read({ CLEW_SEARCH_ALPHA: text }).values[0]?.value, 0.5)
+    }
+  })
+
   it("takes a table with and without braces and quotes", () => {
     const value = (text: string) => read({ CLEW_SEARCH_RECENCY: text }).values[0]?.value
     for (const text of ['{ key = "date", half_life_days = 90 }', "key=date,half_life_days=90"]) {

@@ -36,7 +36,16 @@ it.scopedLive("lists documents page by page", () =>
     const filtered = yield* ask(port, "GET", `/documents?filter=${encodeURIComponent('{"even":false}')}`)
     assert.lengthOf(sources(filtered), 12)
     assert.deepInclude(filtered.json.documents[0], { source: "docs/01.md", title: "T1", chunks: 1 })
-    for (const wrong of ["limit=0", "limit=x", "limit=1001", "cursor=nope", "filter=x", 'filter={"a":{"in":1}}']) {
+    for (const wrong of [
+      "limit=0",
+      "limit=x",
+      "limit=0x10",
+      "limit=%205",
+      "limit=1001",
+      "cursor=nope",
+      "filter=x",
+      'filter={"a":{"in":1}}'
+    ]) {
       const answer = yield* ask(port, "GET", `/documents?${encodeURI(wrong)}`)
       assert.strictEqual(answer.status, 400, wrong)
       assert.include(answer.json.errors[0].path, wrong.split("=")[0])
@@ -56,7 +65,12 @@ it.scopedLive("deletes what a filter matches, and never all by an empty one", ()
   Effect.gen(function* () {
     const port = yield* indexed
     const remove = (body: object) => ask(port, "DELETE", "/documents", { body })
-    assert.strictEqual((yield* remove({ filter: {} })).status, 400)
+    const every = [{}, { and: [{}] }, { or: [{ even: true }, {}] }, { and: [{ or: [{}] }] }, { source: { not: [] } }]
+    for (const filter of every) {
+      assert.strictEqual((yield* remove({ filter })).status, 400, JSON.stringify(filter))
+      const listed = yield* ask(port, "GET", `/documents?filter=${encodeURIComponent(JSON.stringify(filter))}`)
+      assert.lengthOf(sources(listed), 25, JSON.stringify(filter))
+    }
     assert.strictEqual((yield* remove({ filter: { even: true }, source: "x" })).status, 400)
     assert.strictEqual((yield* remove({})).status, 400)
     const some = yield* remove({ filter: { even: true, source: { not: "docs/00.md" } } })

@@ -134,6 +134,24 @@ it.scopedLive("names every wrong field, and says of it what it must be", () =>
     }
     const listed = yield* ask(port, "POST", "/query", { body: { query: "x", filter: { a: ["x", ["y"]] } } })
     assert.include(listed.json.detail, "filter.a: a list in a filter must hold")
+    for (const [path, body] of [
+      ["/index?collection=notes", { documents: [{ content: "x" }] }],
+      ["/query?pretty&collection=notes", { query: "x" }]
+    ] as const) {
+      const answer = yield* ask(port, "POST", path, { body })
+      isProblem(answer, { status: 400, tag: "InvalidRequest" }, path)
+      assert.include(answer.json.detail, "collection must be in the body")
+    }
+    for (const [method, path, name] of [
+      ["GET", "/why?query=x&source=caf%E9", "source"],
+      ["GET", "/suggest?prefix=100%", "prefix"],
+      ["DELETE", "/documents?source=%FF&collection=default", "source"]
+    ] as const) {
+      const answer = yield* ask(port, method, path)
+      isProblem(answer, { status: 400, tag: "InvalidRequest" }, path)
+      assert.strictEqual(answer.json.detail, `${name}: must be UTF-8, percent-encoded`)
+    }
+    assert.strictEqual((yield* ask(port, "GET", "/health?%FF")).status, 200)
     const inAddress = yield* ask(port, "GET", "/why?query=x&source=a&alpha=2")
     assert.include(inAddress.json.detail, 'alpha must be a number from 0 to 1, got "2"')
     for (const path of ["/documents?", "/why?query=x&source=a&"]) {

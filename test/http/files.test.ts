@@ -100,6 +100,11 @@ it.scopedLive("indexes again only what changed, and refuses absolute names", () 
       ["/etc/passwd", "C:\\secrets.txt"]
     )
     assert.deepInclude((yield* send("Another sentence.")).json, { indexed: 1, unchanged: 0 })
+    const misnamed = form([
+      { name: "file", file: "a.md", content: "One sentence." },
+      { name: "collection", content: ".notes" }
+    ])
+    assert.include((yield* ask(port, "POST", "/files", misnamed)).json.detail, "starts with a letter or digit")
     // Of what is damaged, nobody knows what it says.
     const pdf = (content: string) => ask(port, "POST", "/files", form([{ name: "file", file: "a.pdf", content }]))
     const plain = form([{ name: "file", file: "a.pdf", content: "Not a PDF, but words." }])

@@ -96,6 +96,18 @@ it.scopedLive("does the same work at once without being asked for a job", () =>
   })
 )
 
+it.scopedLive("has nothing to do for the default collection before its first document", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const none = { collection: "default", chunks: 0 }
+    const reindexed = yield* ask(port, "POST", "/collections/default/reindex")
+    assert.deepInclude(reindexed.json, { ...none, changed: false }, reindexed.text)
+    const built = yield* ask(port, "POST", "/graph/build")
+    assert.deepInclude(built.json, { ...none, added_chunks: 0, linkage: 0 }, built.text)
+    assert.strictEqual((yield* ask(port, "POST", "/graph/build", { body: { collection: "none" } })).status, 404)
+  })
+)
+
 it.scopedLive("tells why a job failed, as the endpoint would", () =>
   Effect.gen(function* () {
     const faults: { embedder?: string } = {}

@@ -23,6 +23,10 @@ it.scopedLive("says which keys of a filter no document has, one or several", () 
       yield* hintOf({ year: 1, lan: "en" }),
       'any of the metadata keys "year", "lan" (did you mean "lang"?);'
     )
+    // A document may have a key of its own that is named like one of Clew's.
+    yield* ask(port, "POST", "/index", { body: { documents: [{ content: "A pier", metadata: { doc_id: "pier" } }] } })
+    const existing = 'existing keys: "source", "title", "doc_id", "indexed_at", "lang"'
+    assert.include(yield* hintOf({ year: 1 }), existing)
   })
 )
 

@@ -143,6 +143,8 @@ describe("prompts", () => {
       ["rag_answer", { query: "x", top_k: "101" }, 'top_k must be a whole number from 1 to 100, got "101"'],
       ["rag_answer", { query: "x", top_k: "many" }, "top_k must be a whole number from 1 to 100"],
       ["rag_answer", { query: "x", topk: "3" }, "topk is unknown"],
+      ["rag_answer", { query: "x", top_k: "0x3" }, "top_k must be a whole number from 1 to 100"],
+      ["summarize_index", { topic: "x" }, "topic is unknown; there are no arguments"],
       ["rag_anser", {}, "did you mean rag_answer"]
     ] as const) {
       const error = await wrong(name, args)

@@ -181,6 +181,13 @@ describe("every tool", () => {
     assert.include((await client.callError("graph_query", { entity: "x", collection: "nope" })).message, "nope")
   })
 
+  it("gives no score of 0 to what has a word of the query", async () => {
+    const client = await connectWith([sea, { content: "The sea again.", metadata: { source: "again.md" } }])
+    const { structuredContent } = await client.call("search", { query: "sea", alpha: 0 })
+    assert.isAtLeast(structuredContent.results.length, 1)
+    for (const { score } of structuredContent.results) assert.isAbove(score, 0)
+  })
+
   it("names every argument that is wrong, what is allowed, and what it got", async () => {
     const client = await connectWith([sea])
     const cases: ReadonlyArray<readonly [string, unknown, ReadonlyArray<string>]> = [

@@ -182,7 +182,7 @@ it.effect("says where an export is wrong, and in what", () =>
       return changed.toSpliced(-1, 1, change(changed.at(-1)!, { documents: documents.length, passages }))
     }
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp]> = [
-      [[], /Line 0 of the export: it is empty/],
+      [[], /^The export is empty; see whether the command/],
       [["hello"], /Line 1 .*not an export by Clew/],
       [[change(header, { version: 2 })], /has version 2, but this program reads version 1/],
       [

@@ -181,7 +181,8 @@ export const toQuoted = (hit: Hit): SearchResult => {
   })
   return {
     text,
-    score: Number(score.toFixed(4)),
+    // A score by words may be as small as a millionth, and is not none.
+    score: Number(score.toFixed(4)) || Number(score.toPrecision(1)),
     relevance: relevance && Number(relevance.toFixed(4)),
     metadata,
     ...fresh,

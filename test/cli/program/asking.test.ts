@@ -77,6 +77,7 @@ describe("ask", () => {
         Effect.promise(() => box.run([...tide, ...more], { env: llmAt(ollama.url) }))
       const missing = yield* run("--model", "absent")
       assert.strictEqual(missing.code, 1)
+      assert.strictEqual(missing.stdout, "")
       assert.include(missing.stderr, "`ollama pull absent`")
       ollama.faults.doneReason = "length"
       const spent = yield* run()

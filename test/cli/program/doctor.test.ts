@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { once } from "node:events"
+import { type AddressInfo, createServer } from "node:net"
 import { appendFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { DoctorReport } from "../../../src/cli/doctor.ts"
 import { library } from "./files.ts"
@@ -56,6 +57,17 @@ describe("doctor", () => {
     assert.strictEqual(last.code, 0, last.stdout)
     assert.match((await run("query", "--alpha", "0", "lava")).stdout, /Lava flows/)
   }, 300_000)
+
+  it("says whether a server could listen", async () => {
+    const other = createServer().listen(0, "127.0.0.1")
+    await once(other, "listening")
+    const { port } = other.address() as AddressInfo
+    const doctor = () => box.run(["doctor", "--db", "index.db"], { env: { CLEW_SERVER_PORT: `${port}` } })
+    assert.include((await doctor()).stdout, `warn port: 127.0.0.1, port ${port} is in use by another program\n`)
+    other.close()
+    await once(other, "close")
+    assert.match((await doctor()).stdout, /^ok   port: 127\.0\.0\.1, port \d+ is free for `clew serve`$/m)
+  })
 
   it("names what was not read because of a limit, as the run that met it did, until the limit is higher", async () => {
     const run = (env: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) =>
