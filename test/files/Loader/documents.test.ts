@@ -720,6 +720,32 @@ it.layer(layer)("what stands around the text", (it) => {
     })
   )
 
+  it.effect("a page that a browser saved as one file is read as its HTML, without its frames and pictures", () =>
+    Effect.gen(function* () {
+      const part = (type: string, encoding: string, body: string) =>
+        `\r\n------M\r\nContent-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}\r\nContent-Location: https://example.org/\r\n\r\n${body}\r\n`
+      const page =
+        '<!DOCTYPE html><html><head><title>Tides</title></head><body><nav><a href=3D"/">Home</a></nav><article>' +
+        "<h1>Spring tide</h1><p>The caf=C3=A9 =\r\nfloods at new moon.</p></article></body></html>"
+      const saved =
+        "From: <Saved by Blink>\r\nSnapshot-Content-Location: https://example.org/\r\nSubject: =?utf-8?Q?Tides?=\r\nMIME-Version: 1.0\r\n" +
+        'Content-Type: multipart/related;\r\n\ttype="text/html";\r\n\tboundary="----M"\r\n\r\n' +
+        part("text/html", "quoted-printable", page) +
+        part("text/html", "quoted-printable", "<html><body><p>Buy a boat.</p></body></html>") +
+        part("text/css", "quoted-printable", "p { color: red }") +
+        part("image/png", "base64", "iVBORw0KGgoAAAANSUhEUg==") +
+        "------M--\r\n"
+      for (const name of ["tides.mhtml", "tides.mht"]) {
+        const loaded = yield* load(name, strToU8(saved))
+        assert.lengthOf(loaded, 1)
+        const { content, title } = document(loaded)
+        assert.deepStrictEqual([title, content], ["Tides", "# Spring tide\n\nThe café floods at new moon."])
+      }
+      // Of the same ending, but only a text.
+      assert.strictEqual(document(yield* load("notes.mht", strToU8("Fair wind"))).content, "Fair wind")
+    })
+  )
+
   it.effect("keeps of a mail to very many the first, so that its metadata is within the limits of all", () =>
     Effect.gen(function* () {
       const to = Array.from({ length: 3000 }, (_, n) => `Reader ${n} <reader-${n}@example.org>`).join(",\n ")
