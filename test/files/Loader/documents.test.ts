@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { strToU8, zipSync } from "fflate"
 import type { Loaded, LoadedDocument } from "../../../src/files/Loader.ts"
@@ -823,6 +823,30 @@ describe("damaged documents", () => {
     assert.deepStrictEqual(whyNot(withCode("Z_DATA_ERROR")), { reason: "damaged: lost" })
     assert.deepStrictEqual(whyNot("odd"), { reason: "damaged: odd" })
   })
+
+  it.live("in a small container a file may take what is left there: the system would end the program", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const mebibyte = 1024 * 1024
+        yield* Effect.acquireRelease(
+          Effect.sync(() => [
+            vi.spyOn(process, "constrainedMemory").mockReturnValue(400 * mebibyte),
+            vi
+              .spyOn(process.memoryUsage, "rss")
+              .mockReturnValueOnce(150 * mebibyte)
+              .mockReturnValue(380 * mebibyte)
+          ]),
+          (spies) => Effect.sync(() => spies.forEach((spy) => spy.mockRestore()))
+        )
+        const take = yield* Extractor.make({ parseTimeoutMs: 1000, parseMemoryMb: 1024 })
+        const { reason } = yield* Effect.flip(Effect.asVoid(take("/a.html", "html", "<p><b>a</b> ".repeat(20_000))))
+        assert.strictEqual(
+          reason,
+          "reading it takes more than 144 MiB of memory, and this process may have 400 MiB in all: give its container or machine more"
+        )
+      })
+    )
+  )
 
   it.live("a file that takes too long is given up, and the next one is read", () =>
     Effect.scoped(
