@@ -96,6 +96,12 @@ it.layer(layer)("documents", (it) => {
     Effect.gen(function* () {
       const semicolons = document(yield* load("a.csv", strToU8('Ort;Preis\nBasel;"3,50"\nBern;"4,10"\n')))
       assert.include(semicolons.content, "- Ort: Bern; Preis: 4,10")
+      const named = document(yield* load("b.csv", strToU8("sep=;\r\nOrt;Preis, roh\r\nBasel;1,5\r\n")))
+      assert.strictEqual(named.content.trim(), "- Ort: Basel; Preis, roh: 1,5")
+      assert.deepStrictEqual(
+        named.marks?.map(({ line }) => line),
+        [3]
+      )
     })
   )
 
