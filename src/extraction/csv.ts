@@ -78,10 +78,14 @@ const read = (text: string, delimiter: string): MarkdownWriter => {
   }
 }
 
+/** The delimiter as Excel has it named, in a line above the header. */
+const named = /^\ufeff?sep=([^\r\n"])(?=[\r\n])/i
+
 /** A table of text. */
 export const csv = (text: string): Extracted => {
   try {
-    const { marks, text: table } = read(text, delimiterOf(text) ?? ",")
+    const delimiter = named.exec(text)?.[1] ?? delimiterOf(text) ?? ","
+    const { marks, text: table } = read(text.replace(named, ""), delimiter)
     return { text: table, metadata: {}, marks }
   } catch (error) {
     if (error instanceof NotExtracted) throw error

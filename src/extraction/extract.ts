@@ -31,7 +31,8 @@ const readers = {
   latex: async (source) => (await import("./latex.ts")).latex(text(source)),
   man: async (source) => (await import("./man.ts")).man(text(source)),
   rtf: async (source) => (await import("./rtf.ts")).rtf(bytes(source)),
-  mail: async (source) => (await import("./mail.ts")).mail(bytes(source))
+  mail: async (source) => (await import("./mail.ts")).mail(bytes(source)),
+  savedPage: async (source) => (await import("./mail.ts")).savedPage(bytes(source))
 } satisfies Record<string, (source: Source, resources?: Resources) => Promise<Extracted>>
 
 /** Kinds of file whose text a worker extracts. */

@@ -63,10 +63,20 @@ const withoutPlumbing = (text: string): string =>
 const nameOf = (name: string, type: string): string =>
   asWestern(name) + (type === "message/rfc822" && !/\.eml$/i.test(name) ? ".eml" : "")
 
+// The library decodes with Node's decoder, so its texts may have Latin-1's control characters.
+const parse = (bytes: Uint8Array): Promise<Email> =>
+  PostalMime.parse(bytes, { maxNestingDepth: 64, maxHeadersSize: 1024 * 1024 })
+
+/** A page that a browser saved as one file (MHTML): its first HTML part; the others are its frames. */
+export const savedPage = async (bytes: Uint8Array): Promise<Extracted> => {
+  const { html: parts = "" } = await parse(bytes)
+  // No mark: the lines of the part are not those of the file.
+  return { ...html(asWestern(parts.split(/<\/html>/i, 1)[0]!)), marks: [] }
+}
+
 /** One mail: its text or HTML part, the subject as title, from, to and date as metadata. */
 export const mail = async (bytes: Uint8Array): Promise<Extracted> => {
-  // The library decodes with Node's decoder, so its texts may have Latin-1's control characters.
-  const parsed = await PostalMime.parse(bytes, { maxNestingDepth: 64, maxHeadersSize: 1024 * 1024 })
+  const parsed = await parse(bytes)
   const writer = new MarkdownWriter()
   const text = asWestern(parsed.text?.trim() ?? "")
   if (text !== "") writeText(writer, text)

@@ -102,12 +102,12 @@ const end = (worker: Worker): Effect.Effect<void> =>
     await Promise.race([worker.terminate(), delay(patience, undefined, { ref: false })])
   })
 
-/** The share of the time since the last call that a thread was busy. */
-const utilizationOf = ({ performance }: Worker) => {
-  let before = performance.eventLoopUtilization()
+/** The share of the time since the last call that a thread was busy; where the runtime does not tell (Deno), all of it. */
+export const utilizationOf = ({ performance }: { readonly performance: Partial<Worker["performance"]> }) => {
+  let before = performance.eventLoopUtilization?.()
   return (): number => {
-    const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, before)
+    const now = performance.eventLoopUtilization?.()
+    const { utilization } = performance.eventLoopUtilization?.(now, before) ?? { utilization: 1 }
     before = now
     return utilization
   }

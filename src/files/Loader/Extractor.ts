@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { totalmem } from "node:os"
 import type { Extracted } from "../../extraction/Extracted.ts"
 import type { Kind, Source } from "../../extraction/extract.ts"
 import { inAssets } from "../../runtime/packaged.ts"
@@ -43,13 +44,29 @@ const longestRest = 120_000
 /** What the rest of the process may take while a file is read, in MiB. */
 const headroom = 512
 
+/** What the rest of the process needs to run at all, in MiB. */
+const running = 256
+
+/** The least that a file may take, in MiB. */
+const least = 64
+
+const mebibyte = 1024 * 1024
+
+/** The memory that this process may have, in MiB: that of its container or service, or the machine's. */
+const memoryMb = (): number => Math.min(process.constrainedMemory() || Infinity, totalmem()) / mebibyte
+
+/** The memory that a file may take, in MiB: as much as is set, unless the system would end the process for it. */
+export const allowance = (parseMemoryMb: number): number =>
+  Math.min(parseMemoryMb, Math.max(least, Math.floor(memoryMb()) - running))
+
 /**
  * Whether the process has grown since by more than a file may take. V8's limit counts objects alone, and not the bytes of
  * buffers and images.
  */
 const growth = (mostMb: number): (() => boolean) => {
-  const before = process.memoryUsage.rss()
-  return () => process.memoryUsage.rss() - before > (mostMb + headroom) * 1024 * 1024
+  const grown = process.memoryUsage.rss() / mebibyte
+  const most = Math.min(mostMb + headroom, Math.max(least, memoryMb() * 0.9 - grown))
+  return () => process.memoryUsage.rss() / mebibyte - grown > most
 }
 
 /**
@@ -80,8 +97,12 @@ export const overrun = (
 export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<Extract, never, Scope.Scope> =>
   Effect.suspend(() => {
     let thread = threadNumber()
+    const mostMb = allowance(parseMemoryMb)
     const tooLarge: Answer = {
-      reason: `reading it takes more memory than limits.parse_memory_mb allows (${parseMemoryMb})`,
+      reason:
+        mostMb === parseMemoryMb
+          ? `reading it takes more memory than limits.parse_memory_mb allows (${parseMemoryMb})`
+          : `reading it takes more than ${mostMb} MiB of memory, and this process may have ${Math.floor(memoryMb())} MiB in all: give its container or machine more`,
       isLimit: true
     }
     const tooLong = (why: "limit" | "rest"): Answer => ({
@@ -95,7 +116,7 @@ export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<E
       oneByOne<Job, Answer>({
         spawn: () => {
           thread = threadNumber()
-          const resourceLimits = { maxOldGenerationSizeMb: parseMemoryMb, stackSizeMb: 4 }
+          const resourceLimits = { maxOldGenerationSizeMb: mostMb, stackSizeMb: 4 }
           return startWorker(entry, { thread, cmaps: inAssets("cmaps/cmaps.zip") } satisfies ThreadData, {
             resourceLimits
           })
@@ -110,7 +131,7 @@ export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<E
           Effect.raceFirst(
             answer,
             Effect.suspend(() =>
-              Effect.map(overrun(threadTime(thread), parseTimeoutMs, growth(parseMemoryMb)), (why) =>
+              Effect.map(overrun(threadTime(thread), parseTimeoutMs, growth(mostMb)), (why) =>
                 why === "memory" ? tooLarge : tooLong(why)
               )
             )

@@ -79,7 +79,7 @@ export const layer = ({ extraction, maxFileBytes, ...options }: Options): Layer.
       const versions = formats.map(({ name, version = 1 }) => `${name} ${version}`).join(", ")
       const unsupported = `none of ${versions}`
       const { parseMemoryMb, parseTimeoutMs } = extraction
-      const limited = `limited to ${maxFileBytes} bytes, ${parseTimeoutMs} ms, ${parseMemoryMb} MiB; ${versions}`
+      const limited = `limited to ${maxFileBytes} bytes, ${parseTimeoutMs} ms, ${Extractor.allowance(parseMemoryMb)} MiB; ${versions}`
       const current = new Set([...readers, unsupported, limited])
       /** Reads the file inside a gzip or zstd file, under its own name. */
       const unpacked = Effect.fnUntraced(function* (file: SourceFile) {

@@ -120,6 +120,10 @@ const pageText = (file: SourceFile) => {
   return label === undefined ? content(file) : Effect.map(file.bytes, decoderOf(label))
 }
 
+/** MHTML: a page that a browser or an office program saved as one file, as mails carry them. */
+const isSavedPage = (file: SourceFile): boolean =>
+  /^mht(?:ml)?$/.test(extension(file.path) ?? "") && /^content-type:\s{0,9}multipart\/related\b/im.test(headText(file))
+
 const isTable = (file: SourceFile): boolean => {
   if (!named("csv", "tsv", "tab")(file) || file.kind._tag !== "Text") return false
   return /[,;\t|]/.test(decode(file.head, file.kind.encoding))
@@ -163,6 +167,7 @@ type Extractable = readonly [
 
 const extractables: ReadonlyArray<Extractable> = [
   ["html", 8, isHtml, pageText],
+  ["savedPage", 1, isSavedPage, bytes],
   ["pdf", 7, mimes("pdf", /^application\/pdf$/), bytes],
   // Documents, templates and shows, with macros or without.
   ["docx", 6, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
@@ -178,7 +183,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ["oldOffice", 3, mimes("", /^application\/x-cfb$/), bytes],
   ["epub", 7, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
-  ["table", 4, isTable, content, "csv"],
+  ["table", 5, isTable, content, "csv"],
   [
     "notebook",
     1,

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { limits, standstill } from "../../../src/Store/threads/Thread.ts"
+import { limits, standstill, utilizationOf } from "../../../src/Store/threads/Thread.ts"
 
 const thread: { call: number | undefined; step: number; utilization: number } = { call: 1, step: 0, utilization: 0 }
 
@@ -64,4 +64,7 @@ describe("standstill", () => {
       assert.strictEqual(yield* Fiber.join(fiber), 60)
     })
   )
+
+  it("takes a thread for busy where the runtime does not tell, as Deno", () =>
+    assert.strictEqual(utilizationOf({ performance: {} })(), 1))
 })

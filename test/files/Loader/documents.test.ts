@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { strToU8, zipSync } from "fflate"
 import type { Loaded, LoadedDocument } from "../../../src/files/Loader.ts"
@@ -96,6 +96,12 @@ it.layer(layer)("documents", (it) => {
     Effect.gen(function* () {
       const semicolons = document(yield* load("a.csv", strToU8('Ort;Preis\nBasel;"3,50"\nBern;"4,10"\n')))
       assert.include(semicolons.content, "- Ort: Bern; Preis: 4,10")
+      const named = document(yield* load("b.csv", strToU8("sep=;\r\nOrt;Preis, roh\r\nBasel;1,5\r\n")))
+      assert.strictEqual(named.content.trim(), "- Ort: Basel; Preis, roh: 1,5")
+      assert.deepStrictEqual(
+        named.marks?.map(({ line }) => line),
+        [3]
+      )
     })
   )
 
@@ -720,6 +726,32 @@ it.layer(layer)("what stands around the text", (it) => {
     })
   )
 
+  it.effect("a page that a browser saved as one file is read as its HTML, without its frames and pictures", () =>
+    Effect.gen(function* () {
+      const part = (type: string, encoding: string, body: string) =>
+        `\r\n------M\r\nContent-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}\r\nContent-Location: https://example.org/\r\n\r\n${body}\r\n`
+      const page =
+        '<!DOCTYPE html><html><head><title>Tides</title></head><body><nav><a href=3D"/">Home</a></nav><article>' +
+        "<h1>Spring tide</h1><p>The caf=C3=A9 =\r\nfloods at new moon.</p></article></body></html>"
+      const saved =
+        "From: <Saved by Blink>\r\nSnapshot-Content-Location: https://example.org/\r\nSubject: =?utf-8?Q?Tides?=\r\nMIME-Version: 1.0\r\n" +
+        'Content-Type: multipart/related;\r\n\ttype="text/html";\r\n\tboundary="----M"\r\n\r\n' +
+        part("text/html", "quoted-printable", page) +
+        part("text/html", "quoted-printable", "<html><body><p>Buy a boat.</p></body></html>") +
+        part("text/css", "quoted-printable", "p { color: red }") +
+        part("image/png", "base64", "iVBORw0KGgoAAAANSUhEUg==") +
+        "------M--\r\n"
+      for (const name of ["tides.mhtml", "tides.mht"]) {
+        const loaded = yield* load(name, strToU8(saved))
+        assert.lengthOf(loaded, 1)
+        const { content, title } = document(loaded)
+        assert.deepStrictEqual([title, content], ["Tides", "# Spring tide\n\nThe café floods at new moon."])
+      }
+      // Of the same ending, but only a text.
+      assert.strictEqual(document(yield* load("notes.mht", strToU8("Fair wind"))).content, "Fair wind")
+    })
+  )
+
   it.effect("keeps of a mail to very many the first, so that its metadata is within the limits of all", () =>
     Effect.gen(function* () {
       const to = Array.from({ length: 3000 }, (_, n) => `Reader ${n} <reader-${n}@example.org>`).join(",\n ")
@@ -797,6 +829,30 @@ describe("damaged documents", () => {
     assert.deepStrictEqual(whyNot(withCode("Z_DATA_ERROR")), { reason: "damaged: lost" })
     assert.deepStrictEqual(whyNot("odd"), { reason: "damaged: odd" })
   })
+
+  it.live("in a small container a file may take what is left there: the system would end the program", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const mebibyte = 1024 * 1024
+        yield* Effect.acquireRelease(
+          Effect.sync(() => [
+            vi.spyOn(process, "constrainedMemory").mockReturnValue(400 * mebibyte),
+            vi
+              .spyOn(process.memoryUsage, "rss")
+              .mockReturnValueOnce(150 * mebibyte)
+              .mockReturnValue(380 * mebibyte)
+          ]),
+          (spies) => Effect.sync(() => spies.forEach((spy) => spy.mockRestore()))
+        )
+        const take = yield* Extractor.make({ parseTimeoutMs: 1000, parseMemoryMb: 1024 })
+        const { reason } = yield* Effect.flip(Effect.asVoid(take("/a.html", "html", "<p><b>a</b> ".repeat(20_000))))
+        assert.strictEqual(
+          reason,
+          "reading it takes more than 144 MiB of memory, and this process may have 400 MiB in all: give its container or machine more"
+        )
+      })
+    )
+  )
 
   it.live("a file that takes too long is given up, and the next one is read", () =>
     Effect.scoped(
