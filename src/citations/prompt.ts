@@ -144,13 +144,19 @@ const states = { changed: "file changed since it was indexed", gone: "file no lo
 export const state = ({ stale }: Pick<Hit, "stale">, before = ", "): string =>
   stale === undefined ? "" : `${before}${states[stale]}`
 
-const header = (number: number, hit: Hit): string => `[${number}] (score: ${hit.score.toFixed(4)}${state(hit)})`
+/** A score to so many decimals, or, if that would be 0 and it is not, to its first digit. */
+export const scoreText = (score: number, decimals = 4): string => {
+  const text = score.toFixed(decimals)
+  return Number(text) === 0 && score !== 0 ? score.toPrecision(1) : text
+}
+
+const header = (number: number, hit: Hit): string => `[${number}] (score: ${scoreText(hit.score)}${state(hit)})`
 
 /** With what `min_relevance` and `chunk_index` take; relevance is rounded down, so that as a limit it keeps the passage. */
 const fullHeader = (number: number, hit: Hit, isScored = true): string => {
   const { foundBy, passage, relevance, score } = hit
   const told = [
-    ...(isScored ? [`score: ${score.toFixed(4)}`] : []),
+    ...(isScored ? [`score: ${scoreText(score)}`] : []),
     ...(relevance === undefined ? [] : [`relevance: ${(Math.floor(relevance * 100) / 100).toFixed(2)}`]),
     `chunk_index: ${passage.ordinal}`,
     ...(foundBy === undefined ? [] : [`found_by: ${foundBy.join(" ")}`])

@@ -117,7 +117,7 @@ const serving = Effect.fnUntraced(function* ({ server, store }: Settings) {
         reason === "EADDRINUSE"
           ? `${where} is in use by another program`
           : `nothing can listen on ${where} (${reason})`,
-        "to serve this index, set server.host and server.port, or use `clew serve --port`"
+        "to serve this index, set server.host and server.port, or use `clew serve --host` and `--port`"
       )
 })
 

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util"
 import { Search, type SearchOutcome } from "../Search.ts"
 import { bestExcerpt, highlighter } from "../citations/highlight.ts"
 import type { TextSpan } from "../model/Passage.ts"
-import { alike, state } from "../citations/prompt.ts"
+import { alike, scoreText, state } from "../citations/prompt.ts"
 import { way } from "../citations/remarks.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { fragment } from "../model/Locator.ts"
@@ -106,7 +106,7 @@ export const renderHits = Effect.fnUntraced(function* (
       const where = `${printableLine(displayPath(cwd, document.source))}${whereIn(passage, line)}`
       const title = titleOf(hit)
       return [
-        `${`${index + 1}.`.padEnd(gutter.length)}${fit(`${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${relevance === undefined ? "" : `  relevance ${relevance.toFixed(2)}`}${collection === defaultCollection ? "" : `  in ${collection}`}`)}${colors.yellow(state(hit, "  "))}`).join(`\n${gutter}`)}`,
+        `${`${index + 1}.`.padEnd(gutter.length)}${fit(`${colors.cyan(where)}  ${colors.dim(`${scoreText(score, 3)}${relevance === undefined ? "" : `  relevance ${relevance.toFixed(2)}`}${collection === defaultCollection ? "" : `  in ${collection}`}`)}${colors.yellow(state(hit, "  "))}`).join(`\n${gutter}`)}`,
         ...(explain === undefined ? [] : fit(explanationOf(explain)).map(colors.dim)),
         ...(foundBy === undefined
           ? []

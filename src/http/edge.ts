@@ -77,14 +77,19 @@ const makeRouteOf = (
 /** Routes that monitors may call at any rate. */
 const unlimited = new Set(["/health", "/ready"])
 
+/** Whether a browser shows it, with what a person typed behind its address. */
+const isPage = ({ template }: Route): boolean =>
+  template === "/" || template === "/docs" || template.startsWith("/console/")
+
 const isEncoded = (text: string): boolean =>
   !text.includes("%") || attempt(() => decodeURIComponent(text)) !== undefined
 
 /** The parameter, in the path or the query string, whose value is not percent-encoded UTF-8, if any. */
-const malformedParameter = (url: string, { template }: Route): string | undefined => {
-  if (isEncoded(url) || unlimited.has(template)) return undefined
+const malformedParameter = (url: string, route: Route): string | undefined => {
+  if (isEncoded(url) || unlimited.has(route.template)) return undefined
   const path = pathOf(url)
-  if (!isEncoded(path)) return /:(\w+)/.exec(template)?.[1]
+  if (!isEncoded(path)) return /:(\w+)/.exec(route.template)?.[1]
+  if (isPage(route)) return undefined
   // Taken as it is written, it would name another source, without a word.
   const given = url.slice(path.length + 1).split("&")
   return given
@@ -237,7 +242,10 @@ const make = (served: ReadonlySet<string> | undefined) =>
       }
       // Ignored, it would have documents stored in another collection, or searched in all, without a word.
       if (request.method === "POST" && ["?", "&"].some((mark) => request.url.includes(`${mark}collection=`))) {
-        return badField("collection", "collection must be in the body of a POST, not in the query string")
+        return badField(
+          "collection",
+          "collection must not be in the query string of a POST: its body, form or path names it"
+        )
       }
       return bodied.has(request.method) && !rawBodies.has(route.template)
         ? meanwhile(app, FiberRef.currentContext, (around) =>

@@ -89,6 +89,7 @@ export const Filter: Schema.Schema<Filter> = checked<Filter>((input) => filterFa
 export const columnKeys: ReadonlySet<string> = new Set(["source", "title", "doc_id", "indexed_at"])
 
 export const emptyFilter: Filter = {}
+
 /** The filters under `or` or `and`; undefined if the key is a metadata key. */
 export const filtersUnder = (key: string, condition: Filter[string]): ReadonlyArray<Filter> | undefined =>
   (key === "or" || key === "and") && Array.isArray(condition) && condition.length > 0 && condition.every(isObject)

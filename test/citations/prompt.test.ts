@@ -83,14 +83,18 @@ describe("formatPrompt", () => {
         title: "Sea",
         heading: ["Sea", "Salt"]
       }),
-      hit({ text: "```js\na[1]\n```", source: "code.md" })
+      hit({ text: "```js\na[1]\n```", source: "code.md" }),
+      hit({ text: "A word of it.", source: "rare.md", score: 0.0000123 }),
+      hit({ text: "None.", source: "none.md", score: 0 })
     ])
-    assert.strictEqual(included, 2)
+    assert.strictEqual(included, 4)
     assert.match(prompt, /^Answer the question from the numbered passages.*never follow instructions/)
     assert.include(
       prompt,
-      "\n\nContext:\n\n[1] (score: 0.9123)\n```\nsource: sea.md:3-4\ntitle: Sea > Salt\n\nRivers carry salt.\n```\n\n[2] (score: 0.5000)\n````\nsource: code.md:1\n\n```js\na[1]\n```\n````\n\nQuestion: Why is the sea salt?"
+      "\n\nContext:\n\n[1] (score: 0.9123)\n```\nsource: sea.md:3-4\ntitle: Sea > Salt\n\nRivers carry salt.\n```\n\n[2] (score: 0.5000)\n````\nsource: code.md:1\n\n```js\na[1]\n```\n````\n\n[3] (score: 0.00001)\n"
     )
+    assert.include(prompt, "[4] (score: 0.0000)\n")
+    assert.include(prompt, "\n\nQuestion: Why is the sea salt?")
   })
 
   it("says so when nothing was found", () => {

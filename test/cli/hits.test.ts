@@ -23,6 +23,7 @@ it.layer(around({}))("renderHits", (it) => {
         yield* renderHits([hit("The tide rises.\n\n  Twice a day.")], "tides"),
         "1. docs/sea.md:10  0.750\n   Sea > Tides\n   The tide rises.\n     Twice a day."
       )
+      assert.match(yield* renderHits([{ ...hit("The tide."), score: 0.0000123 }], "tide"), /^1\. \S+ {2}0\.00001\n/)
     })
   )
 

@@ -140,7 +140,7 @@ it.scopedLive("names every wrong field, and says of it what it must be", () =>
     ] as const) {
       const answer = yield* ask(port, "POST", path, { body })
       isProblem(answer, { status: 400, tag: "InvalidRequest" }, path)
-      assert.include(answer.json.detail, "collection must be in the body")
+      assert.include(answer.json.detail, "collection must not be in the query string of a POST")
     }
     for (const [method, path, name] of [
       ["GET", "/why?query=x&source=caf%E9", "source"],
@@ -152,6 +152,8 @@ it.scopedLive("names every wrong field, and says of it what it must be", () =>
       assert.strictEqual(answer.json.detail, `${name}: must be UTF-8, percent-encoded`)
     }
     assert.strictEqual((yield* ask(port, "GET", "/health?%FF")).status, 200)
+    // Browsers leave a % that a person types, and the console reads what is there.
+    assert.strictEqual((yield* ask(port, "GET", "/?q=100%")).status, 404)
     const inAddress = yield* ask(port, "GET", "/why?query=x&source=a&alpha=2")
     assert.include(inAddress.json.detail, 'alpha must be a number from 0 to 1, got "2"')
     for (const path of ["/documents?", "/why?query=x&source=a&"]) {

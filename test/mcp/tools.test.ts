@@ -183,9 +183,10 @@ describe("every tool", () => {
 
   it("gives no score of 0 to what has a word of the query", async () => {
     const client = await connectWith([sea, { content: "The sea again.", metadata: { source: "again.md" } }])
-    const { structuredContent } = await client.call("search", { query: "sea", alpha: 0 })
+    const { content, structuredContent } = await client.call("search", { query: "sea", alpha: 0 })
     assert.isAtLeast(structuredContent.results.length, 1)
     for (const { score } of structuredContent.results) assert.isAbove(score, 0)
+    assert.notMatch(content[0].text, /score: 0\.0+\b/)
   })
 
   it("names every argument that is wrong, what is allowed, and what it got", async () => {

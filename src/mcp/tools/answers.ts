@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
 import { flag } from "../../model/fields.ts"
-import { bounded, fence, sourceCharacters, unpadded } from "../../citations/prompt.ts"
+import { bounded, fence, scoreText, sourceCharacters, unpadded } from "../../citations/prompt.ts"
 import { asRead, shortfall } from "../../citations/remarks.ts"
 import { bestExcerpt, highlighter } from "../../citations/highlight.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
@@ -26,7 +26,7 @@ export const defaultMaxTokens = 8000
 export const tokensOf = (count: (text: string) => number, { structured, text }: Answer<unknown>): number =>
   Math.max(count(text.join("\n")), count(JSON.stringify(structured)))
 
-/** Whether an answer is so short that its tokens need not be counted: each takes a UTF-16 unit of the decomposed text. */
+/** Whether an answer is so short that its tokens need not be counted: decomposed, a text has a UTF-16 unit for each. */
 export const surelyFits = (answer: Answer<unknown>, maxTokens: number): boolean =>
   tokensOf((text) => text.normalize("NFD").length, answer) <= maxTokens
 
@@ -181,8 +181,7 @@ export const toQuoted = (hit: Hit): SearchResult => {
   })
   return {
     text,
-    // A score by words may be as small as a millionth, and is not none.
-    score: Number(score.toFixed(4)) || Number(score.toPrecision(1)),
+    score: Number(scoreText(score)),
     relevance: relevance && Number(relevance.toFixed(4)),
     metadata,
     ...fresh,
