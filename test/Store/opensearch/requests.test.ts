@@ -8,6 +8,7 @@ import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
 import { names, passagesIndex, template } from "../../../src/Store/opensearch/mapping.ts"
 import { frequency, fromBytes, stored, toBytes, vectorFields } from "../../../src/Store/opensearch/sources.ts"
 import { CollectionName } from "../../../src/model/Collection.ts"
+import { DocumentId } from "../../../src/model/Document.ts"
 import { built } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { type Asked, greeting, node, options } from "./node.ts"
@@ -212,6 +213,30 @@ it.scoped("leaves the indexes alone of which a snapshot was restored under anoth
     yield* store.put(CollectionName.make("c"), [document("one", { source: "s" })])
     assert.isTrue(asked.some(({ body }) => body.includes("copy-v1-c1-passages-1")))
     assert.isFalse(asked.some(({ body, path }) => `${path} ${body}`.includes("clew-v1")))
+  })
+)
+
+it.scopedLive("deletes a document whole though the answer to its removal is lost, as behind a proxy that gives up", () =>
+  Effect.gen(function* () {
+    const own = { docId: "d", source: "s", fingerprint: "f", metadata: "{}", tail: "", language: "en", characters: 1 }
+    const head = { key: "k", gen: 3, passages: 2, own }
+    const state = { isGone: false }
+    const { asked, url } = yield* node((asked) => {
+      if (!asked.path.includes("_bulk") || !asked.body.includes("if_seq_no")) {
+        return answering(state.isGone ? undefined : head)(asked)
+      }
+      if (state.isGone) return [200, { items: [{ delete: { status: 409, error: { type: "version_conflict" } } }] }]
+      state.isGone = true
+      return [504, {}]
+    })
+    const store = yield* built(OpenSearch.layer(options(url)))
+    const deleted = yield* store.deleteDocument(CollectionName.make("c"), DocumentId.make("d"))
+    assert.deepStrictEqual(deleted, { documents: 1, passages: 2 })
+    const gone = asked.flatMap(({ body }) => Array.from(body.matchAll(/"delete":\{"_index":"[^"]+","_id":"(\d:\d)"/g)))
+    assert.deepStrictEqual(
+      gone.map(([, id]) => id),
+      ["3:0", "3:1"]
+    )
   })
 )
 
