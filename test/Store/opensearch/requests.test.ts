@@ -216,28 +216,32 @@ it.scoped("leaves the indexes alone of which a snapshot was restored under anoth
   })
 )
 
-it.scopedLive("deletes a document whole though the answer to its removal is lost, as behind a proxy that gives up", () =>
-  Effect.gen(function* () {
-    const own = { docId: "d", source: "s", fingerprint: "f", metadata: "{}", tail: "", language: "en", characters: 1 }
-    const head = { key: "k", gen: 3, passages: 2, own }
-    const state = { isGone: false }
-    const { asked, url } = yield* node((asked) => {
-      if (!asked.path.includes("_bulk") || !asked.body.includes("if_seq_no")) {
-        return answering(state.isGone ? undefined : head)(asked)
-      }
-      if (state.isGone) return [200, { items: [{ delete: { status: 409, error: { type: "version_conflict" } } }] }]
-      state.isGone = true
-      return [504, {}]
+it.scopedLive(
+  "deletes a document whole though the answer to its removal is lost, as behind a proxy that gives up",
+  () =>
+    Effect.gen(function* () {
+      const own = { docId: "d", source: "s", fingerprint: "f", metadata: "{}", tail: "", language: "en", characters: 1 }
+      const head = { key: "k", gen: 3, passages: 2, own }
+      const state = { isGone: false }
+      const { asked, url } = yield* node((asked) => {
+        if (!asked.path.includes("_bulk") || !asked.body.includes("if_seq_no")) {
+          return answering(state.isGone ? undefined : head)(asked)
+        }
+        if (state.isGone) return [200, { items: [{ delete: { status: 409, error: { type: "version_conflict" } } }] }]
+        state.isGone = true
+        return [504, {}]
+      })
+      const store = yield* built(OpenSearch.layer(options(url)))
+      const deleted = yield* store.deleteDocument(CollectionName.make("c"), DocumentId.make("d"))
+      assert.deepStrictEqual(deleted, { documents: 1, passages: 2 })
+      const gone = asked.flatMap(({ body }) =>
+        Array.from(body.matchAll(/"delete":\{"_index":"[^"]+","_id":"(\d:\d)"/g))
+      )
+      assert.deepStrictEqual(
+        gone.map(([, id]) => id),
+        ["3:0", "3:1"]
+      )
     })
-    const store = yield* built(OpenSearch.layer(options(url)))
-    const deleted = yield* store.deleteDocument(CollectionName.make("c"), DocumentId.make("d"))
-    assert.deepStrictEqual(deleted, { documents: 1, passages: 2 })
-    const gone = asked.flatMap(({ body }) => Array.from(body.matchAll(/"delete":\{"_index":"[^"]+","_id":"(\d:\d)"/g)))
-    assert.deepStrictEqual(
-      gone.map(([, id]) => id),
-      ["3:0", "3:1"]
-    )
-  })
 )
 
 it.scoped("gives no number that something stored has, where the counters are lost or older", () =>
