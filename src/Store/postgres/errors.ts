@@ -26,7 +26,11 @@ export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effec
   Effect.retry(effect, { schedule: patience, while: isBusy })
 
 const reasons: ReadonlyArray<readonly [RegExp, string]> = [
-  [/^(?:55P03|40001|40P01)$/, "other processes have kept it locked for too long; try again"],
+  [/^(?:55P03|40P01)$/, "other processes have kept it locked for too long; try again"],
+  [
+    /^40001$/,
+    "it ended each attempt, as a standby does that is behind its primary; try again, or raise max_standby_streaming_delay there"
+  ],
   [/^57014$/, "a statement took too long and was cancelled"],
   [/^(?:53300|53400)$/, "it has no connection left; lower store.pool, or raise its max_connections"],
   [/^53100$/, "its disk is full; free space there"],
