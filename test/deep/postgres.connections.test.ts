@@ -134,6 +134,18 @@ if (hasPostgres) {
     )
   }
 
+  it.scopedLive("uses no connection for long, as to a server that is a standby since a failover", () =>
+    Effect.gen(function* () {
+      const [database] = yield* open({ ...fresh(yield* server), pool: 2, patience: 400 })
+      const { read, sql } = database!
+      const seen = new Set<number>()
+      const asking = Effect.map(read(column<number>(sql, "SELECT pg_backend_pid() AS pid")), ([pid]) => seen.add(pid!))
+      // A busy pool has no connection that is idle for so long that it goes.
+      for (let n = 0; n < 20_000 && seen.size < 4; n++) yield* asking
+      assert.strictEqual(seen.size, 4)
+    })
+  )
+
   it.scopedLive("lets a writer that waits for another one be cancelled", () =>
     Effect.gen(function* () {
       const options = fresh(yield* server)
