@@ -537,7 +537,7 @@ if (hasPostgres) {
                   ({ facets, hits }) => [facets, hits.map(({ document, score }) => [document.source, score])]
                 )
               )
-            const again = <A>(effect: Effect.Effect<A, unknown>) => Effect.retry(effect, { times: 20 })
+            const again = <A, R>(effect: Effect.Effect<A, unknown, R>) => Effect.retry(effect, { times: 20 })
             yield* store.createCollection(defaultCollection, embedder)
             for (let n = 0; n < 5; n++) yield* batch(n === 0 ? "base" : `base${n}`, 0.01 + n, 900)
             yield* keep

@@ -364,6 +364,31 @@ it.scoped("asks for the documents of any number of collections, though a path ta
   })
 )
 
+it.scoped("doctor names a block of the whole cluster, if its user may see it", () =>
+  Effect.gen(function* () {
+    const settings = { persistent: { "cluster.blocks.read_only": "true" }, transient: { "cluster.blocks.x": "false" } }
+    const blocksFound = (answer: readonly [number, unknown]) =>
+      Effect.gen(function* () {
+        const { url } = yield* node((asked) => {
+          if (asked.path.includes("_cluster/settings")) return answer
+          if (asked.path.includes("-records/_search")) return [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
+          if (asked.path.includes("_stats")) return [200, { indices: {} }]
+          return asked.path === "/clew-v1-*?expand_wildcards=all"
+            ? [200, { "clew-v1-records": { settings: { index: {} }, mappings: { properties: {} } } }]
+            : answering(undefined)(asked)
+        })
+        const examiner = yield* Effect.provide(Examiner, OpenSearchExaminer.layer(options(url)))
+        const all = yield* examiner.examine(() => Effect.void)
+        return all.flatMap(({ detail, name, status }) => (name === "blocks" ? [`${status} ${detail}`] : []))
+      })
+    assert.deepStrictEqual(yield* blocksFound([200, settings]), [
+      "fail these are blocked: the whole cluster (cluster.blocks.read_only)"
+    ])
+    const error = { type: "security_exception", reason: "no permissions for [cluster:monitor/state]" }
+    assert.deepStrictEqual(yield* blocksFound([403, { error }]), [])
+  })
+)
+
 it.scoped("leaves no index of a collection for which the cluster has no room", () =>
   Effect.gen(function* () {
     const full = {
