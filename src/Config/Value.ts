@@ -103,16 +103,19 @@ const sslmodes: ReadonlySet<string> = new Set([
   "verify-full"
 ])
 
-const isDatabase = (url: string): boolean =>
-  /^postgres(?:ql)?:\/\/\S+$/.test(url) &&
-  URL.canParse(withHost(url)) &&
-  new URL(withHost(url)).searchParams.getAll("sslmode").every((mode) => sslmodes.has(mode))
+const isDatabase = (url: string): boolean => {
+  if (!/^postgres(?:ql)?:\/\/\S+$/.test(url) || !URL.canParse(withHost(url))) return false
+  const { host, searchParams } = new URL(withHost(url))
+  // The driver would take libpq's list of hosts for the name of one.
+  const isOne = ![host, ...searchParams.getAll("host")].some((given) => given.includes(","))
+  return isOne && searchParams.getAll("sslmode").every((mode) => sslmodes.has(mode))
+}
 
 /** PostgreSQL's address. It may have a password, so that nothing shows it. */
 export const database = Schema.Redacted(Schema.String.pipe(Schema.filter(isDatabase))).pipe(
   value(
     "text",
-    "an address like postgres://user:password@host:5432/database?sslmode=verify-full; in the password write %2F for /, %40 for @; sslmode is disable, no-verify, require, verify-ca or verify-full"
+    "an address of one host like postgres://user:password@host:5432/database?sslmode=verify-full; in the password write %2F for /, %40 for @; sslmode is disable, no-verify, require, verify-ca or verify-full"
   )
 )
 

@@ -80,6 +80,20 @@ const unowned = Effect.fnUntraced(function* (
   return [withLost, left.filter((name) => Number(there[name].settings.index.creation_date) < oldest)] as const
 })
 
+/** Blocks of the whole cluster, as far as the user may see them. */
+const clusterBlocks = ({ send }: Cluster) =>
+  send("GET", "/_cluster/settings", { query: { flat_settings: true } }).pipe(
+    Effect.catchIf(
+      ({ status }) => status === 403,
+      () => Effect.succeed({})
+    ),
+    Effect.map(({ persistent, transient }: Answer) =>
+      Object.entries({ ...persistent, ...transient }).flatMap(([setting, is]) =>
+        setting.startsWith("cluster.blocks.") && is === "true" ? [`the whole cluster (${setting})`] : []
+      )
+    )
+  )
+
 /** The template and each index: its mapping, and whether it takes writes. */
 const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyArray<records.CollectionRecord>) {
   const { names, options, send } = cluster
@@ -99,11 +113,12 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
       (withVectors.has(name) &&
         (mappings.properties.vector?.type !== "knn_vector" || differing(columns, mappings.properties).length > 0))
   )
-  const blocks = all.flatMap(([name, { settings }]) =>
+  const ofIndexes = all.flatMap(([name, { settings }]) =>
     Object.entries(settings.index.blocks ?? {}).flatMap(([block, is]) =>
       is === "true" ? [`${name} (index.blocks.${block})`] : []
     )
   )
+  const blocks = [...(yield* clusterBlocks(cluster)), ...ofIndexes]
   const late = all.flatMap(([name, { settings }]) => {
     const interval = settings.index.refresh_interval ?? "1s"
     return interval === "1s" ? [] : [`${name} (${interval})`]
@@ -145,7 +160,7 @@ const indexes = Effect.fnUntraced(function* (cluster: Cluster, known: ReadonlyAr
       "these are blocked",
       blocks,
       undefined,
-      `${blocks.some((block) => block.endsWith("allow_delete)")) ? "free space on the nodes' disks, then " : ""}set these settings to null`
+      `${blocks.some((block) => /(?:allow_delete|create_index)\)$/.test(block)) ? "free space on the nodes' disks, then " : ""}set these settings to null`
     ),
     ...(late.length === 0
       ? []

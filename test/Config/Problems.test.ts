@@ -185,6 +185,16 @@ test("unknown and wrong variables and flags are named too", () =>
     ])
   }))
 
+test("an address of PostgreSQL has one host, and is not shown", () =>
+  Effect.gen(function* () {
+    for (const hosts of ["one,two", "one:5432,two:5433", "localhost"]) {
+      const url = `postgres://clew:sesame@${hosts}/clew?target_session_attrs=read-write&host=/run,/tmp`
+      const [line = ""] = yield* problems({}, { env: { CLEW_STORE_URL: url } })
+      assert.include(line, "store.url is not shown, but must be an address of one host like postgres://")
+      assert.notInclude(line, "sesame")
+    }
+  }))
+
 test("every problem is listed, a broken file's neighbours included", () =>
   Effect.gen(function* () {
     const lines = yield* problems(

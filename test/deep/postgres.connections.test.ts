@@ -10,7 +10,7 @@ import { open } from "../../src/Store/postgres/Database.ts"
 import { column } from "../../src/Store/sql/rows.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { built } from "../Store/opened.ts"
-import { fresh, hasPostgres, serverOfFile } from "../Store/postgres/server.ts"
+import { fresh, hasOwn, hasPostgres, serverOfFile, standby, tool } from "../Store/postgres/server.ts"
 import { ranked } from "../ranked.ts"
 
 const opened = (options: Postgres.DatabaseOptions) => built(Postgres.layer(options))
@@ -98,6 +98,51 @@ if (hasPostgres) {
       assert.lengthOf(yield* write(put), 1)
       assert.deepStrictEqual(pauses, [])
       assert.lengthOf(yield* read(Effect.zipRight(idle, own)), 1)
+    })
+  )
+
+  if (hasOwn) {
+    it.scopedLive("repeats a search that a standby ends, since it needs rows that its primary has removed", () =>
+      Effect.gen(function* () {
+        const primary = yield* server
+        const options = fresh(primary)
+        const store = yield* opened(options)
+        yield* store.createCollection(defaultCollection, embedder)
+        yield* store.put(defaultCollection, [document("river", { source: "/a" })])
+        const spare = yield* standby(primary)
+        const atOnce = "ALTER SYSTEM SET max_standby_streaming_delay = 0"
+        yield* tool("psql", spare, "-c", atOnce, "-c", "SELECT pg_reload_conf()")
+        const reading = { ...options, url: Redacted.make(spare.url), mode: "readonly" } as const
+        const [database] = yield* open(reading)
+        const { read, sql } = database!
+        const other = yield* makeClient({ ...reading, pool: 1 })
+        let attempts = 0
+        const documents = Effect.gen(function* () {
+          const found = yield* column(sql, "SELECT id FROM documents")
+          if (attempts++ > 0) return found
+          const own = yield* column<number>(sql, "SELECT pg_backend_pid() AS pid")
+          yield* store.deleteSource(defaultCollection, "/a")
+          yield* tool("psql", primary, "-c", "VACUUM")
+          yield* Effect.repeat(column(other, "SELECT pid FROM pg_stat_activity WHERE pid = ?", own), {
+            until: ({ length }) => length === 0
+          })
+          return yield* column(sql, "SELECT id FROM documents")
+        })
+        assert.deepStrictEqual(yield* read(documents), [])
+        assert.strictEqual(attempts, 2)
+      })
+    )
+  }
+
+  it.scopedLive("uses no connection for long, as to a server that is a standby since a failover", () =>
+    Effect.gen(function* () {
+      const [database] = yield* open({ ...fresh(yield* server), pool: 2, patience: 400 })
+      const { read, sql } = database!
+      const seen = new Set<number>()
+      const asking = Effect.map(read(column<number>(sql, "SELECT pg_backend_pid() AS pid")), ([pid]) => seen.add(pid!))
+      // A busy pool has no connection that is idle for so long that it goes.
+      for (let n = 0; n < 20_000 && seen.size < 4; n++) yield* asking
+      assert.strictEqual(seen.size, 4)
     })
   )
 

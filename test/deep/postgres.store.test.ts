@@ -135,6 +135,15 @@ const waysBack: Readonly<
       )
     }
   },
+  "a copy that took the place of its database": (running) => {
+    const run = (...statements: ReadonlyArray<string>) =>
+      tool("psql", running, "-v", "ON_ERROR_STOP=1", ...statements.flatMap((one) => ["-c", one]), "template1")
+    const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'"
+    return {
+      keep: run(end, "CREATE DATABASE kept TEMPLATE postgres"),
+      back: run("DROP DATABASE postgres WITH (FORCE)", "ALTER DATABASE kept RENAME TO postgres")
+    }
+  },
   "its files of before": (running) => {
     const [data, copy] = [path.join(running.folder, "data"), path.join(running.folder, "copy")]
     const stopped = (script: string) =>
@@ -507,8 +516,8 @@ if (hasPostgres) {
             const options = fresh(running)
             const { back, keep } = going(running, options)
             const store = yield* opened(options)
-            const batch = (kind: string, seed: number, count: number) =>
-              store.put(
+            const batch = (kind: string, seed: number, count: number, by = store) =>
+              by.put(
                 defaultCollection,
                 Array.from({ length: count }, (_, n) =>
                   document("river", {
@@ -528,15 +537,19 @@ if (hasPostgres) {
                   ({ facets, hits }) => [facets, hits.map(({ document, score }) => [document.source, score])]
                 )
               )
-            const again = <A>(effect: Effect.Effect<A, unknown>) => Effect.retry(effect, { times: 20 })
+            const again = <A, R>(effect: Effect.Effect<A, unknown, R>) => Effect.retry(effect, { times: 20 })
             yield* store.createCollection(defaultCollection, embedder)
             for (let n = 0; n < 5; n++) yield* batch(n === 0 ? "base" : `base${n}`, 0.01 + n, 900)
             yield* keep
             yield* again(batch("lost", 0.7, 300))
             yield* answers(store)
             yield* back
-            yield* again(answers(store))
-            yield* batch("new", 0.9, 300)
+            // Another process gives as many ids again before this one asks, and more.
+            yield* again(Effect.flatMap(opened(options), (other) => batch("other", 0.9, 600, other)))
+            const first = yield* again(answers(store))
+            assert.deepStrictEqual(first, yield* answers(yield* opened(options)))
+            assert.include(JSON.stringify(first), "/other/")
+            yield* batch("new", 0.8, 300)
             const after = yield* answers(store)
             assert.deepStrictEqual(after, yield* answers(yield* opened(options)))
             assert.include(JSON.stringify(after), "/new/")

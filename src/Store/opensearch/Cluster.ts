@@ -103,11 +103,17 @@ const incomplete = ({ _shards, error, status, timed_out }: Answer): Failed | und
       ? undefined
       : refused(503, _shards.failures?.[0]?.reason ?? "a shard did not answer in time")
 
+/** Each of many documents that are read has a fault of its own, without a status. */
+const statusOf = (type: string): number =>
+  type === "no_shard_available_action_exception"
+    ? 503
+    : /^(?:rejected_execution|circuit_breaking)_/.test(type)
+      ? 429
+      : 500
+
 // An index that is gone has no documents.
 const unread = ({ error }: Answer): Failed | undefined =>
-  error === undefined || error.type === "index_not_found_exception"
-    ? undefined
-    : refused(error.type === "no_shard_available_action_exception" ? 503 : 500, error)
+  error === undefined || error.type === "index_not_found_exception" ? undefined : refused(statusOf(error.type), error)
 
 /** The first fault of several answers. */
 const among = (answers: ReadonlyArray<Answer>, fault: typeof unread) =>

@@ -279,17 +279,26 @@ const answersBefore = Effect.fnUntraced(function* (
   )
 })
 
-/** Removes heads that are still as they were read; those that are gone or changed are left. */
+/**
+ * Removes heads that are still as they were read; those that are gone or changed are left. Of a removal whose answer was
+ * lost, nobody knows whether it was done: what is gone then counts as removed here.
+ */
 const dropHeads = Effect.fnUntraced(function* (
   cluster: Cluster,
   record: CollectionRecord,
   heads: ReadonlyArray<StoredHead>
 ) {
-  const answers = yield* cluster.bulk(
-    heads.map((stored): Write => ({ action: { delete: headAsRead(record, stored) } })),
-    { refresh: cluster.headRefresh }
-  )
-  return heads.filter((_, at) => answers[at]!.status === 200)
+  const drop = (repeatable: boolean) =>
+    cluster.bulk(
+      heads.map((stored): Write => ({ action: { delete: headAsRead(record, stored) } })),
+      { refresh: cluster.headRefresh, repeatable }
+    )
+  const sent = yield* Effect.either(drop(false))
+  if (sent._tag === "Right") return heads.filter((_, at) => sent.right[at]!.status === 200)
+  if (!isUncertain(sent.left)) return yield* sent.left
+  yield* drop(true)
+  const now = yield* cluster.get(heads.map(({ head }) => headPlace(record, head.key)))
+  return heads.filter((_, at) => now[at]!.found !== true)
 })
 
 /** Deletes documents, each wholly or, if it changed meanwhile, not. */

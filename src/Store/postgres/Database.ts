@@ -115,7 +115,8 @@ export const open = (options: DatabaseOptions) =>
       }
       const turn = makeTurns(1)
       const inTurn = (transaction: ReturnType<typeof reading>): Database["read"] => {
-        return (effect) => turn.urgent(errors(transaction(effect)))
+        // A standby ends a search that needs rows which its primary has removed since.
+        return (effect) => turn.urgent(errors(retryBusy(transaction(effect))))
       }
       const read = inTurn(reading(follow))
       return {

@@ -76,7 +76,10 @@ interface ClientOptions {
   readonly url: Redacted.Redacted
   /** Connections at most. */
   readonly pool: number
-  /** Milliseconds of silence after which a connection counts as lost; default: the system decides. */
+  /**
+   * Milliseconds of silence after which a connection counts as lost, and of age after which it is not used again, since
+   * the address may lead elsewhere by then; default: the system decides, and never.
+   */
   readonly silence?: number | undefined
 }
 
@@ -107,6 +110,7 @@ export const make = ({ pool, silence, url }: ClientOptions) =>
       stream: () => socket(silence),
       maxConnections: pool,
       connectTimeout: Duration.seconds(5),
+      connectionTTL: silence,
       applicationName: "clew",
       types: types as never
     }),

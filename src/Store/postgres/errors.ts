@@ -26,7 +26,11 @@ export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effec
   Effect.retry(effect, { schedule: patience, while: isBusy })
 
 const reasons: ReadonlyArray<readonly [RegExp, string]> = [
-  [/^(?:55P03|40001|40P01)$/, "other processes have kept it locked for too long; try again"],
+  [/^(?:55P03|40P01)$/, "other processes have kept it locked for too long; try again"],
+  [
+    /^40001$/,
+    "it ended each attempt, as a standby does that is behind its primary; try again, or raise max_standby_streaming_delay there"
+  ],
   [/^57014$/, "a statement took too long and was cancelled"],
   [/^(?:53300|53400)$/, "it has no connection left; lower store.pool, or raise its max_connections"],
   [/^53100$/, "its disk is full; free space there"],
@@ -34,7 +38,7 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^28P/, "it refuses the user or the password in store.url"],
   [
     /^28/,
-    "it lets no such user in from here (its pg_hba.conf); if it takes TLS only, as managed ones do, add ?sslmode=require to store.url"
+    "it lets no such user in from here (its pg_hba.conf); if it takes TLS only, as managed ones do, add ?sslmode=require to store.url, and sslcert and sslkey if it asks for a certificate"
   ],
   [/^3D000$/, "there is no such database; create it, or mend store.url"],
   [/^(?:3F000|42P01)$/, "its tables are gone; restore them, or restart to make a new index"],
@@ -52,6 +56,18 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   ],
   [/^(?:08|57P0)/, "it is shutting down or starting, or the connection was cut; try again"],
   [/ALTNAME/, "its TLS certificate is for another host than the one in store.url"],
+  [
+    /_ALERT_/,
+    "it refuses what this client offers for TLS; if it asks for a certificate, sslcert and sslkey in store.url name one that it trusts"
+  ],
+  [
+    /^ERR_(?:OSSL|MISSING_PASSPHRASE)/,
+    "the files that store.url names as sslcert and sslkey are not a certificate and its key, in PEM without a password"
+  ],
+  [
+    /HAS_EXPIRED|NOT_YET_VALID/,
+    "its TLS certificate, or its authority's, has expired or is not valid yet; renew it, or set this machine's clock"
+  ],
   [
     /CERT|SIGNATURE|ERR_TLS/,
     "its TLS certificate is not trusted; name the authority's file as sslrootcert in store.url"
@@ -77,7 +93,7 @@ const reasonOf = (error: SqlError): string | undefined => {
     return `the file that store.url names as sslrootcert, sslcert or sslkey cannot be read (${code})`
   }
   const known = reasons.find(([pattern]) => pattern.test(code))
-  if (known !== undefined) return /^E[A-Z_]+$|CERT|SIGNATURE/.test(code) ? `${known[1]} (${code})` : known[1]
+  if (known !== undefined) return /^E[A-Z_\d]+$|CERT|SIGNATURE/.test(code) ? `${known[1]} (${code})` : known[1]
   if (/password must be a string/.test(messageOf(error))) {
     return "it asks for a password: put it in store.url or PGPASSWORD, or in a file (PGPASSFILE) that only you may read"
   }

@@ -9,11 +9,12 @@ export interface Begun {
 }
 
 /**
- * A server that was started since may lack writes that were seen, and tables that were made anew, or a row that was written
- * anew, come from elsewhere. The key is missing until pg_restore has put all rows.
+ * A server that was started since may lack writes that were seen. Tables that were made anew or emptied, a row that was
+ * written anew, and a database that took another one's place, come from elsewhere: a table's file, which the key has too,
+ * tells its database. The key is missing until pg_restore has put all rows.
  */
 export const begun = `SELECT version,
-  concat_ws(' ', pg_postmaster_start_time(), tableoid, xmin, to_regclass('vectors_pkey')::oid) AS life,
+  concat_ws(' ', pg_postmaster_start_time(), tableoid, xmin, pg_relation_filepath(to_regclass('vectors_pkey'))) AS life,
   (SELECT coalesce(sum(next), 0) FROM row_ids) AS given FROM clew`
 
 /** Lives that are told from new ones when they come again, as behind a proxy that leads to several servers. */

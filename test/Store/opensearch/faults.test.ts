@@ -233,7 +233,7 @@ it.scoped("sends again what the cluster has no room for, and gives up after half
   })
 )
 
-it.scoped("asks again what a node had begun that then left the cluster, whichever request it was a part of", () =>
+it.scoped("asks again what a node left or had no room for, whichever request it was a part of", () =>
   Effect.gen(function* () {
     const found = {
       _shards: { failed: 0 },
@@ -251,7 +251,9 @@ it.scoped("asks again what a node had begun that then left the cluster, whicheve
         status: 404,
         error: { type: "search_context_missing_exception", reason: "No search context found for id [7]" }
       },
-      { status: 503, error: { type: "no_shard_available_action_exception", reason: "No shard available" } }
+      { status: 503, error: { type: "no_shard_available_action_exception", reason: "No shard available" } },
+      { status: 429, error: { type: "rejected_execution_exception", reason: "rejected execution of a get" } },
+      { status: 429, error: { type: "circuit_breaking_exception", reason: "[parent] Data too large" } }
     ]
     for (const refusal of refusals) {
       let failures = 0

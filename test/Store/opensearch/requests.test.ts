@@ -8,6 +8,7 @@ import * as OpenSearch from "../../../src/Store/OpenSearch.ts"
 import { names, passagesIndex, template } from "../../../src/Store/opensearch/mapping.ts"
 import { frequency, fromBytes, stored, toBytes, vectorFields } from "../../../src/Store/opensearch/sources.ts"
 import { CollectionName } from "../../../src/model/Collection.ts"
+import { DocumentId } from "../../../src/model/Document.ts"
 import { built } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { type Asked, greeting, node, options } from "./node.ts"
@@ -215,6 +216,34 @@ it.scoped("leaves the indexes alone of which a snapshot was restored under anoth
   })
 )
 
+it.scopedLive(
+  "deletes a document whole though the answer to its removal is lost, as behind a proxy that gives up",
+  () =>
+    Effect.gen(function* () {
+      const own = { docId: "d", source: "s", fingerprint: "f", metadata: "{}", tail: "", language: "en", characters: 1 }
+      const head = { key: "k", gen: 3, passages: 2, own }
+      const state = { isGone: false }
+      const { asked, url } = yield* node((asked) => {
+        if (!asked.path.includes("_bulk") || !asked.body.includes("if_seq_no")) {
+          return answering(state.isGone ? undefined : head)(asked)
+        }
+        if (state.isGone) return [200, { items: [{ delete: { status: 409, error: { type: "version_conflict" } } }] }]
+        state.isGone = true
+        return [504, {}]
+      })
+      const store = yield* built(OpenSearch.layer(options(url)))
+      const deleted = yield* store.deleteDocument(CollectionName.make("c"), DocumentId.make("d"))
+      assert.deepStrictEqual(deleted, { documents: 1, passages: 2 })
+      const gone = asked.flatMap(({ body }) =>
+        Array.from(body.matchAll(/"delete":\{"_index":"[^"]+","_id":"(\d:\d)"/g))
+      )
+      assert.deepStrictEqual(
+        gone.map(([, id]) => id),
+        ["3:0", "3:1"]
+      )
+    })
+)
+
 it.scoped("gives no number that something stored has, where the counters are lost or older", () =>
   Effect.gen(function* () {
     const older = { collections: 1, documents: 7, passages: 900, runs: 0 }
@@ -332,6 +361,31 @@ it.scoped("asks for the documents of any number of collections, though a path ta
     const searches = asked.filter(({ path }) => path.includes("_msearch"))
     assert.lengthOf(searches, 3)
     for (const { body } of searches) assert.include(body, '"clew-v1-c200-documents"')
+  })
+)
+
+it.scoped("doctor names a block of the whole cluster, if its user may see it", () =>
+  Effect.gen(function* () {
+    const settings = { persistent: { "cluster.blocks.read_only": "true" }, transient: { "cluster.blocks.x": "false" } }
+    const blocksFound = (answer: readonly [number, unknown]) =>
+      Effect.gen(function* () {
+        const { url } = yield* node((asked) => {
+          if (asked.path.includes("_cluster/settings")) return answer
+          if (asked.path.includes("-records/_search")) return [200, { _shards: { failed: 0 }, hits: { hits: [] } }]
+          if (asked.path.includes("_stats")) return [200, { indices: {} }]
+          return asked.path === "/clew-v1-*?expand_wildcards=all"
+            ? [200, { "clew-v1-records": { settings: { index: {} }, mappings: { properties: {} } } }]
+            : answering(undefined)(asked)
+        })
+        const examiner = yield* Effect.provide(Examiner, OpenSearchExaminer.layer(options(url)))
+        const all = yield* examiner.examine(() => Effect.void)
+        return all.flatMap(({ detail, name, status }) => (name === "blocks" ? [`${status} ${detail}`] : []))
+      })
+    assert.deepStrictEqual(yield* blocksFound([200, settings]), [
+      "fail these are blocked: the whole cluster (cluster.blocks.read_only)"
+    ])
+    const error = { type: "security_exception", reason: "no permissions for [cluster:monitor/state]" }
+    assert.deepStrictEqual(yield* blocksFound([403, { error }]), [])
   })
 )
 
