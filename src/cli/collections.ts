@@ -1,3 +1,4 @@
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { Collections } from "../Collections.ts"
@@ -24,6 +25,13 @@ export const DropReport = Schema.Struct({
   deleted_documents: Schema.Int,
   deleted_chunks: Schema.Int
 }).annotations({ identifier: "DropReport" })
+
+/** The collection that a command changes as a whole: the default one, unless only others exist. */
+export const changed = Effect.fnUntraced(function* (named: CollectionName | undefined) {
+  const names = (yield* (yield* Store).collections).map(({ name }) => name)
+  if (named !== undefined || names.length === 0 || names.includes(defaultCollection)) return named ?? defaultCollection
+  return yield* usage(`the default collection has no documents; name another with -c, such as ${names[0]}`)
+})
 
 const nameOf = ([text = ""]: ReadonlyArray<string>) =>
   Either.mapLeft(options.decodeCollection(text), (allowed) =>

@@ -7,6 +7,7 @@ import { oneLine } from "../citations/prompt.ts"
 import { largest, toDot, toGraphMl, toNodeLink } from "../entities/network.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { type Asked, GraphBuilt, GraphEntity, GraphPath, Relation, placeOf } from "../model/Graph.ts"
+import { changed } from "./collections.ts"
 import * as Cli from "./command.ts"
 import { Place, inIndex, reading, displayPath } from "./engine.ts"
 import { usage } from "./exit.ts"
@@ -79,8 +80,8 @@ const build = Cli.define(
     }
     if (flags.model === "") return yield* usage("--model must not be empty")
     const { err, noteInPlace } = yield* Terminal
-    const collection = flags.collection ?? defaultCollection
     yield* inIndex("change", function* () {
+      const collection = yield* changed(flags.collection)
       const graph = yield* Graph
       const isShown = !flags.quiet && err.isTerminal
       const show = (text: string) => (isShown ? noteInPlace(text) : Effect.void)

@@ -77,23 +77,18 @@ const makeRouteOf = (
 /** Routes that monitors may call at any rate. */
 const unlimited = new Set(["/health", "/ready"])
 
-/** Whether a browser shows it, with what a person typed behind its address. */
-const isPage = ({ template }: Route): boolean =>
-  template === "/" || template === "/docs" || template.startsWith("/console/")
-
 const isEncoded = (text: string): boolean =>
   !text.includes("%") || attempt(() => decodeURIComponent(text)) !== undefined
 
 /** The parameter, in the path or the query string, whose value is not percent-encoded UTF-8, if any. */
-const malformedParameter = (url: string, route: Route): string | undefined => {
-  if (isEncoded(url) || unlimited.has(route.template)) return undefined
+const malformedParameter = (url: string, { template }: Route): string | undefined => {
+  if (isEncoded(url) || unlimited.has(template)) return undefined
   const path = pathOf(url)
-  if (!isEncoded(path)) return /:(\w+)/.exec(route.template)?.[1]
-  if (isPage(route)) return undefined
-  // Taken as it is written, it would name another source, without a word.
+  if (!isEncoded(path)) return /:(\w+)/.exec(template)?.[1]
+  // Taken as it is written, %E9 would name another source, without a word. A % alone is what a person typed.
   const given = url.slice(path.length + 1).split("&")
   return given
-    .find((each) => !isEncoded(each))
+    .find((each) => !isEncoded(each.replaceAll(/%(?![\da-f]{2})/gi, "")))
     ?.split("=", 1)[0]!
     .slice(0, 60)
 }

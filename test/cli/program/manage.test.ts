@@ -128,4 +128,12 @@ describe("collections", () => {
     assert.strictEqual((await box.json(DropReport, ["collections", "drop", "papers", "--yes"])).deleted_documents, 1)
     await box.ends(1, ["collections", "drop", "papers", "--yes"], "No collection named papers")
   })
+
+  it("are changed as a whole by name, if the default one is none of them", async () => {
+    const other = ["--db", "other.db"]
+    await box.ends(0, ["collections", "create", "papers", ...other])
+    for (const command of [["reindex"], ["graph", "build"]]) {
+      await box.ends(2, [...command, ...other], "name another with -c, such as papers")
+    }
+  })
 })
