@@ -102,6 +102,7 @@ const listening = ({ host, port }: { readonly host: string; readonly port: numbe
     const server = net.createServer()
     server.once("error", ({ code = "it failed" }: NodeJS.ErrnoException) => resume(Effect.succeed(code)))
     server.listen({ host, port }, () => server.close(() => resume(Effect.succeed(undefined))))
+    return Effect.sync(() => server.close())
   })
 
 /** Whether `clew serve` could listen where the configuration says. */
