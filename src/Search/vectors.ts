@@ -40,23 +40,20 @@ const embed = spannedGen("Search.embed")(function* (
   like: Like | undefined
 ) {
   const open = forCollection(collection, "urgent")
-  const stored = like?.stored
-  const asking = Effect.flatMap(open, (embedder) =>
-    Effect.map(
-      like === undefined
-        ? embedder.embedQuery(query)
-        : Effect.map(embedder.embedPassages([like.text]), ([vector]) => vector!),
-      (vector) => [embedder, vector] as const
-    )
-  )
-  const [embedder, vector] =
-    stored !== undefined && identicalEmbedder(stored.embedder, collection.embedder)
-      ? // What is stored is compared even if no embedder answers.
-        [
-          yield* Effect.catchTag(open, "EmbedderUnavailable", () => Effect.succeed(undefined)),
-          Option.some(stored.vector)
-        ]
-      : yield* asking
+  const kept =
+    like?.stored !== undefined && identicalEmbedder(like.stored.embedder, collection.embedder)
+      ? like.stored.vector
+      : undefined
+  // What is stored is compared even if no embedder answers.
+  const embedder = yield* kept === undefined
+    ? open
+    : Effect.catchTag(open, "EmbedderUnavailable", () => Effect.succeed(undefined))
+  const vector =
+    kept !== undefined
+      ? Option.some(kept)
+      : like === undefined
+        ? yield* embedder!.embedQuery(query)
+        : (yield* embedder!.embedPassages([like.text]))[0]!
   if (Option.isNone(vector)) {
     // A model of which this is not asked knows all words.
     const missing =
