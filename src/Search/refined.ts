@@ -11,7 +11,7 @@ import { byScore } from "../model/Passage.ts"
 /** How many of the best passages are compared word by word; more ranked no better. */
 export const refinedPlaces = 20
 
-/** What the words' likeness makes up of a score: docs/quality.md. */
+/** What the words' likeness makes up of a score: docs/ranking.md. */
 const share = 1 / 2
 
 /** The words of a query that are searched for, and how rare each is. */

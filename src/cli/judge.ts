@@ -188,7 +188,7 @@ export const judge = Cli.define(
     ],
     details: [
       "Shows the best passages of every mode together, without their ranks, and takes a key for each: 0 does not answer, 1 is related, 2 answers in part, 3 answers; s skips, q quits. Each grade is saved at once, and no passage is asked about twice. If standard input is not a terminal, its characters are the keys.",
-      "With --json it prints the passages and asks nothing; --grade saves a grade without asking. docs/quality.md describes the file of judgements. Measure with it: clew benchmark --judgements FILE."
+      "With --json it prints the passages and asks nothing; --grade saves a grade without asking. docs/cli.md describes the file of judgements. Measure with it: clew benchmark --judgements FILE."
     ]
   },
   function* (flags, words) {

@@ -95,7 +95,7 @@ export const sharing = (
 /**
  * How likely a passage is to answer a query, 0 to 1, however it was ranked. A logistic regression on the share of the
  * query's terms that it has and, if given, on the similarity; without the similarity, on the share and the number of
- * terms. Fitted on judged passages: docs/quality.md.
+ * terms. Fitted on judged passages: docs/ranking.md.
  */
 export const relevance = (
   query: string,
