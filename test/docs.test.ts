@@ -1,7 +1,16 @@
 import { execFileSync, spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 
@@ -28,6 +37,37 @@ describe("the versions of Effect's packages to install beside Clew", () => {
       for (const [, name, version] of found) assert.strictEqual(version, dependencies[name!], page)
     }
   })
+})
+
+it("no link of the documents leads nowhere", () => {
+  const textOf = (path: string) => readFileSync(path, "utf8").replaceAll(/^ *(```|~~~)[^]*?\n *\1/gm, "")
+  const anchorOf = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, "")
+      .replaceAll(" ", "-")
+  const pages = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    ...readdirSync(join(root, "docs")).map((it) => `docs/${it}`)
+  ]
+  const dead = pages
+    .filter((page) => page.endsWith(".md"))
+    .flatMap((page) =>
+      [
+        ...textOf(join(root, page))
+          .replaceAll(/`[^`\n]*`/g, "")
+          .matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)
+      ]
+        .filter(([, path, anchor]) => {
+          const target = path === "" ? join(root, page) : join(root, dirname(page), path!)
+          if (!existsSync(target) || anchor === undefined) return !existsSync(target)
+          return ![...textOf(target).matchAll(/^#+ (.*)$/gm)].some(([, heading]) => anchorOf(heading!) === anchor)
+        })
+        .map(([link]) => `${page}: ${link}`)
+    )
+  assert.deepStrictEqual(dead, [])
 })
 
 describe("docs/library.md", () => {
