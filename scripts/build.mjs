@@ -11,6 +11,7 @@ import { ascii } from "./ascii.mjs"
 import { writeBytecode } from "./bytecode.mjs"
 import { commonjs } from "./commonjs.mjs"
 import { buildKernels } from "./kernels.mjs"
+import { young } from "./young.mjs"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 process.chdir(root)
@@ -186,7 +187,7 @@ const [{ metafile }] = await Promise.all([
   buildConsole()
 ])
 const scripts = [`${outdir}/program.cjs`, `${outdir}/storeWorker.cjs`]
-for (const script of scripts) writeFileSync(script, ascii(readFileSync(script, "utf8")))
+for (const script of scripts) writeFileSync(script, young(ascii(readFileSync(script, "utf8"))))
 copyFileSync("scripts/launcher.mjs", `${outdir}/bin.js`)
 copyFileSync("scripts/threadLauncher.mjs", `${outdir}/storeWorker.js`)
 const digest = createHash("sha256")

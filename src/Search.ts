@@ -241,27 +241,29 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
      * What one query finds. Without a collection's name, all are searched together. A vector-only search fails if the vector
      * leg fails for every collection; a hybrid search continues with the keyword leg.
      */
+    const outcomeOf = Effect.fnUntraced(function* (request: DoorRequest, like?: Like) {
+      const collections = yield* searched(request.collection)
+      if (collections.length === 0) {
+        const { alpha } = settled(request, config, collections)
+        return {
+          hits: [],
+          mode: alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid",
+          hint: unfilled(request, collections),
+          facets: request.facets && noFacets(request.facets)
+        } satisfies Outcome as Outcome
+      }
+      const names = collections.map(({ name }) => name)
+      if (like !== undefined) return yield* searchFor(request, collections, plainly(request.query), like)
+      const reading = yield* read(documents, store, request.query, names)
+      const found = yield* searchFor(request, collections, reading)
+      if (found.hits.length > 0 || reading.readAs === undefined) return found
+      // Pasted text must not find nothing only because of its quotes.
+      if (reading.hasWords) return yield* searchFor(request, collections, relaxed(request.query))
+      return { ...found, hint: [found.hint, unmet(reading.readAs)].filter((why) => why !== undefined).join("; ") }
+    })
+
     const find = (request: DoorRequest, like?: Like) => {
-      const outcome = Effect.gen(function* () {
-        const collections = yield* searched(request.collection)
-        if (collections.length === 0) {
-          const { alpha } = settled(request, config, collections)
-          return {
-            hits: [],
-            mode: alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid",
-            hint: unfilled(request, collections),
-            facets: request.facets && noFacets(request.facets)
-          } satisfies Outcome as Outcome
-        }
-        const names = collections.map(({ name }) => name)
-        if (like !== undefined) return yield* searchFor(request, collections, plainly(request.query), like)
-        const reading = yield* read(documents, store, request.query, names)
-        const found = yield* searchFor(request, collections, reading)
-        if (found.hits.length > 0 || reading.readAs === undefined) return found
-        // Pasted text must not find nothing only because of its quotes.
-        if (reading.hasWords) return yield* searchFor(request, collections, relaxed(request.query))
-        return { ...found, hint: [found.hint, unmet(reading.readAs)].filter((why) => why !== undefined).join("; ") }
-      })
+      const outcome = outcomeOf(request, like)
       type Failure = Effect.Effect.Error<typeof outcome>
       // Between listing and searching a collection may be dropped, or get another embedder.
       const isPassing = ({ _tag }: { readonly _tag: string }) =>

@@ -101,8 +101,8 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
           })
 
     /** Whose key, or whose issuer's token, it is. */
-    const identify = (token: string | undefined) =>
-      Effect.gen(function* () {
+    const identify = Effect.fnUntraced(
+      function* (token: string | undefined) {
         yield* keys.looked
         if (isKeyless()) return owner
         if (token === undefined) return yield* missing
@@ -112,7 +112,9 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
         if (oauth === undefined) return yield* missing
         const subject = yield* oauth.check(token)
         return { ...owner, who: `token${subject === undefined ? "" : ` of ${subject}`}` } satisfies Caller
-      }).pipe(Effect.tapErrorTag("Unauthorized", () => metrics.unauthorized))
+      },
+      Effect.tapErrorTag("Unauthorized", () => metrics.unauthorized)
+    )
 
     /** From here on the fiber works for the caller. */
     const admit = (token: string | undefined) =>

@@ -1,4 +1,5 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as Headers from "@effect/platform/Headers"
 import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
@@ -268,23 +269,19 @@ export const withJsonBody = (
   request: HttpServerRequest.HttpServerRequest,
   rules: BodyRules
 ): HttpServerRequest.HttpServerRequest => {
-  const body = bytesOf(request, rules)
-  return Object.create(request, {
-    // HttpApi would parse other types differently; the real type is checked above.
-    headers: { value: { ...request.headers, "content-type": "application/json" } },
-    json: {
-      value: Effect.flatMap(body, (content) => {
-        rules.taken?.(content.length)
-        if (content.length > 0) {
-          return Effect.tap(
-            Effect.flatMap(parseJson("The body", content), (value) => rules.check?.(value) ?? Effect.succeed(value)),
-            permitted
-          )
-        }
-        return request.method === "DELETE" || rules.mayBeEmpty === true
-          ? Effect.succeed({})
-          : new MalformedBody({ reason: "The body is empty; it must be JSON" })
-      })
+  const json = Effect.flatMap(bytesOf(request, rules), (content) => {
+    rules.taken?.(content.length)
+    if (content.length > 0) {
+      return Effect.tap(
+        Effect.flatMap(parseJson("The body", content), (value) => rules.check?.(value) ?? Effect.succeed(value)),
+        permitted
+      )
     }
+    return request.method === "DELETE" || rules.mayBeEmpty === true
+      ? Effect.succeed({})
+      : new MalformedBody({ reason: "The body is empty; it must be JSON" })
   })
+  // HttpApi would parse other types differently; the real type is checked above.
+  const headers = Headers.set(request.headers, "content-type", "application/json")
+  return Object.defineProperty(request.modify({ headers }), "json", { value: json })
 }

@@ -88,6 +88,30 @@ const along = Effect.fnUntraced(function* <E>(
   return { led: Array.from(ways.keys(), (id): Fused => known.get(id) ?? { id, ...unranked }), ways }
 })
 
+/** The passages whose vectors are nearest, of each group of collections. */
+const nearestOf = Effect.fnUntraced(function* <E>(
+  snapshot: Snapshot<E>,
+  groups: ReadonlyArray<ReadonlyArray<Searched>>,
+  depth: number
+) {
+  const found: Array<ReadonlyArray<Scored>> = []
+  for (const group of groups) found.push(yield* scoredIn(group, (one) => snapshot.nearest(one, depth)))
+  return found
+})
+
+/** The passages that have words of a query, or words like those. */
+const matchingOf = Effect.fnUntraced(function* <E>(
+  snapshot: Snapshot<E>,
+  asked: ReadonlyArray<Searched>,
+  keyword: string,
+  hasNear: boolean,
+  { also, depth }: { readonly also: ReadonlyArray<number>; readonly depth: number }
+) {
+  const near = hasNear ? yield* snapshot.near(asked, keyword) : []
+  const { found, known, language, rarity } = yield* snapshot.matching(asked, keyword, { depth, near, also })
+  return { near, matching: found, share: known, language, rarity }
+})
+
 /** The best `limit` passages over all requested collections, and where the graph leads from them. */
 const order = Effect.fnUntraced(function* <E>(
   snapshot: Snapshot<E>,
@@ -109,25 +133,14 @@ const order = Effect.fnUntraced(function* <E>(
   const similarity = (ids: ReadonlyArray<number>) => scoredIn(asked, (one) => snapshot.similarity(one, ids))
   const kind = asked.every(({ background }) => background !== undefined) ? "above" : "plain"
 
-  const nearest = asks
-    ? yield* stages.during(
-        "vector",
-        Effect.gen(function* () {
-          const found: Array<ReadonlyArray<Scored>> = []
-          for (const group of groups) found.push(yield* scoredIn(group, (one) => snapshot.nearest(one, depth)))
-          return found
-        })
-      )
-    : []
+  const nearest = asks ? yield* stages.during("vector", nearestOf(snapshot, groups, depth)) : []
   const { keyword } = request
   const { language, matching, near, rarity, share } = keyword
     ? yield* stages.during(
         "keyword",
-        Effect.gen(function* () {
-          const near = request.spelling === true ? yield* snapshot.near(asked, keyword) : []
-          const also = crosswise ? idsOf(nearest.flat()) : []
-          const { found, known, language, rarity } = yield* snapshot.matching(asked, keyword, { depth, near, also })
-          return { near, matching: found, share: known, language, rarity }
+        matchingOf(snapshot, asked, keyword, request.spelling === true, {
+          depth,
+          also: crosswise ? idsOf(nearest.flat()) : []
         })
       )
     : { matching: [], near: [], share: 1, language: "en", rarity: new Map<string, number>() }

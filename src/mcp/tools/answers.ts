@@ -44,33 +44,32 @@ export const tooFewTokens = (maxTokens: number, what: string, least: number): Rp
  * The answer with as many of its first parts, then of its extras, as fit into the budget in both forms. Fails if not one
  * part fits, or without parts the answer itself, naming the least budget for `what`.
  */
-export const fitting = <O>(
+export const fitting = Effect.fnUntraced(function* <O>(
   parts: ReadonlyArray<Answer<unknown>>,
   maxTokens: number,
   what: string,
   answerWith: (shown: number, extras: number) => Answer<O>,
   { extras: mostExtras = 0, least = 1 }: { readonly extras?: number; readonly least?: number } = {}
-) =>
-  Effect.gen(function* () {
-    const whole = answerWith(parts.length, mostExtras)
-    if (surelyFits(whole, maxTokens)) return whole
-    const { count } = yield* (yield* Tokenizer).load
-    const size = (shown: number, extras = 0): number => tokensOf(count, answerWith(shown, extras))
-    const needed = Math.min(least, parts.length)
-    let shown = 0
-    for (let tokens = 0; shown < parts.length; shown++) {
-      tokens += tokensOf(count, parts[shown]!)
-      if (tokens > maxTokens) break
-    }
-    while (shown > needed && size(shown) > maxTokens) shown--
-    if (shown < needed || size(shown) > maxTokens) {
-      // To say that the others are left out may take more than they do.
-      return yield* tooFewTokens(maxTokens, what, leastFor(Math.min(size(needed), size(parts.length))))
-    }
-    let extras = mostExtras
-    while (extras > 0 && size(shown, extras) > maxTokens) extras--
-    return answerWith(shown, extras)
-  })
+) {
+  const whole = answerWith(parts.length, mostExtras)
+  if (surelyFits(whole, maxTokens)) return whole
+  const { count } = yield* (yield* Tokenizer).load
+  const size = (shown: number, extras = 0): number => tokensOf(count, answerWith(shown, extras))
+  const needed = Math.min(least, parts.length)
+  let shown = 0
+  for (let tokens = 0; shown < parts.length; shown++) {
+    tokens += tokensOf(count, parts[shown]!)
+    if (tokens > maxTokens) break
+  }
+  while (shown > needed && size(shown) > maxTokens) shown--
+  if (shown < needed || size(shown) > maxTokens) {
+    // To say that the others are left out may take more than they do.
+    return yield* tooFewTokens(maxTokens, what, leastFor(Math.min(size(needed), size(parts.length))))
+  }
+  let extras = mostExtras
+  while (extras > 0 && size(shown, extras) > maxTokens) extras--
+  return answerWith(shown, extras)
+})
 
 /** How many of the first texts fit into the budget together. */
 export const countFitting = (texts: ReadonlyArray<string>, maxTokens: number) =>

@@ -143,24 +143,22 @@ export const search = make({
   defaults: ({ topK }) => ({ top_k: topK, hybrid: true, detail: defaultDetail, max_tokens: defaultMaxTokens }),
   unlisted: rare,
   long: true,
-  run: ({ detail, maxTokens, ...request }, settings) =>
-    Effect.gen(function* () {
-      const found = yield* (yield* Search).run({
-        ...request,
-        topK: request.topK ?? settings.topK,
-        hybrid: request.hybrid ?? true
-      })
-      const nothing = found.hits.length === 0 ? yield* emptyHanded(request, settings, found) : ""
-      return yield* answerOf(found, {
-        detail,
-        maxTokens,
-        settings,
-        queries: [request.query, ...(request.queries ?? [])],
-        opening: (passages) =>
-          nothing ||
-          `${passages} for ${JSON.stringify(bounded(request.query, 200))}, best first (${found.mode} search).`
-      })
+  run: Effect.fnUntraced(function* ({ detail, maxTokens, ...request }, settings) {
+    const found = yield* (yield* Search).run({
+      ...request,
+      topK: request.topK ?? settings.topK,
+      hybrid: request.hybrid ?? true
     })
+    const nothing = found.hits.length === 0 ? yield* emptyHanded(request, settings, found) : ""
+    return yield* answerOf(found, {
+      detail,
+      maxTokens,
+      settings,
+      queries: [request.query, ...(request.queries ?? [])],
+      opening: (passages) =>
+        nothing || `${passages} for ${JSON.stringify(bounded(request.query, 200))}, best first (${found.mode} search).`
+    })
+  })
 })
 
 const { graph: _, queries: __, query: ___, ...others } = SearchArguments.fields
