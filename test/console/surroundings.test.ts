@@ -55,7 +55,7 @@ seen("around the console", () => {
     assert.strictEqual(page.headers.get("referrer-policy"), "no-referrer")
     const html = await page.text()
     for (const [, address] of html.matchAll(/(?:src|href)="([^"]+)"/g)) {
-      const asset = await get(address!, "*/*")
+      const asset = await get(`/${address}`, "*/*")
       assert.strictEqual(asset.status, 200, address)
       assert.include(asset.headers.get("cache-control"), "immutable")
     }
