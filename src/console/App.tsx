@@ -116,6 +116,8 @@ export const App = () => {
     if (who?.rights.length === 0) setLock((before) => before ?? { said: undefined })
   }, [who])
   const { view } = address
+  // Nothing else tells who does not see that the page is another one.
+  useEffect(() => announce(nameOf(view)), [view])
   useEffect(() => {
     const subject = address.given["q"] ?? address.given["name"] ?? ""
     document.title = `${subject === "" ? "" : `${subject} · `}${nameOf(view)} · Clew`

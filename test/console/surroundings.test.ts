@@ -253,6 +253,8 @@ seen("around the console", () => {
     await page.locator("main:focus").waitFor()
     await page.locator(".tabs").getByRole("link", { name: "Documents" }).click()
     await until(async () => (await page.locator("#search-field").inputValue()) === "")
+    await page.getByRole("link", { name: "Compare" }).click()
+    await page.locator("[aria-live=polite]").getByText("Compare").waitFor({ state: "attached" })
     await page.goto(`${server.url}/console/compare?q=tide`)
     await page.locator("#search-field").fill("bread")
     await page.keyboard.press("Enter")
@@ -352,6 +354,11 @@ seen("around the console", () => {
       assert.isBelow(count, 1500)
       await page.getByRole("button", { name: /^As (?:lines|text)$/ }).click()
     }
+    await page.emulateMedia({ media: "print" })
+    const isWhole = `(({ clientHeight, scrollHeight }, { position }) => scrollHeight <= clientHeight && position === "static")(
+      document.querySelector(".document"), getComputedStyle(document.querySelector(".panel")))`
+    assert.isTrue(await page.evaluate(isWhole), "the passage in print")
+    await page.emulateMedia({ media: "screen" })
     for (const view of ["ask", "compare", "documents", "graph"]) {
       await page.goto(`${server.url}/console/${view}?c=${collection}`)
       await page.locator(".pick select").waitFor()
