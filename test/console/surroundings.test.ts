@@ -226,6 +226,14 @@ seen("around the console", () => {
       isUp = true
       await page.locator(".turn .cite").first().waitFor()
       expect(await page.getByRole("alert").count()).toBe(0)
+      await page.getByRole("link", { name: "Documents" }).click()
+      await page.getByRole("link", { name: "Collections" }).click()
+      await page.locator("form input").first().fill("letters")
+      isUp = false
+      await page.keyboard.press("Enter")
+      // It is not done later by itself.
+      await page.getByRole("alert").getByText("The server does not answer").waitFor()
+      isUp = true
       assert.include(await (await fetch(`${url}/docs`)).text(), '"servers":[{"url":"./"}]')
       await end(/status of 502/)
     } finally {
