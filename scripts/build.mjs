@@ -119,7 +119,8 @@ const buildConsole = async () => {
     metafile: true
   })
   const files = Object.keys(metafile.outputs).map((path) => basename(path))
-  const named = (kind) => `/console/assets/${files.find((name) => name.endsWith(kind))}`
+  // As an address within the folder of the views, which may be below a proxy's path.
+  const named = (kind) => `assets/${files.find((name) => name.endsWith(kind))}`
   const page = readFileSync("src/console/page.html", "utf8").replace(/\{(\.\w+)\}/g, (_, kind) => named(kind))
   writeFileSync(`${outdir}/console/page.html`, page)
 }

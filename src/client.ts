@@ -185,8 +185,8 @@ const toProblem =
   (error: unknown): unknown => {
     const unreachable = (status: number, detail: string) => ownProblem("Unreachable", "Unreachable", status, detail)
     if (error instanceof HttpClientError.ResponseError) {
-      // So `fetch` says that the body broke off.
-      if (error.cause instanceof TypeError) return cut
+      // The body broke off, which each runtime's `fetch` says in its own way.
+      if (error.reason === "Decode" && !(error.cause instanceof SyntaxError)) return cut
       return unreachable(error.response.status, `${url} answered ${error.response.status}, and is not Clew`)
     }
     if (error instanceof HttpClientError.RequestError) return unreachable(0, `No answer from ${url}: ${error.message}`)

@@ -1,4 +1,4 @@
-import { assert, it } from "@effect/vitest"
+import { assert, it, vi } from "@effect/vitest"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as Effect from "effect/Effect"
 import { readFileSync } from "node:fs"
@@ -349,6 +349,18 @@ it.scopedLive("sends again what came at a bad time, and says when nobody answers
     }
     const late = yield* Effect.flip(Effect.tryPromise(() => Client.connect({ url, timeoutMs: 50 }).collections()))
     assert.deepInclude(late.error as object, { _tag: "TimedOut", detail: "No answer within 50 ms" })
+  })
+)
+
+it.scopedLive("tells an answer that was cut short, in whatever words the runtime's fetch says so", () =>
+  Effect.gen(function* () {
+    const headers = { "content-type": "text/event-stream" }
+    const lost = () => new ReadableStream({ pull: (controller) => controller.error(new Error("Network lost")) })
+    const fetching = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response(lost(), { headers }))
+    yield* Effect.addFinalizer(() => Effect.sync(() => fetching.mockRestore()))
+    const clew = Client.connect({ url: "http://127.0.0.1:8484" })
+    for (const run of [clew.health, () => clew.follow("job")[Symbol.asyncIterator]().next()])
+      isProblem(yield* failureOf(run), { _tag: "AnswerFailed", status: 200 })
   })
 )
 

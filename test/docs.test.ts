@@ -17,14 +17,22 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 const root = fileURLToPath(new URL("..", import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), "clew-docs-"))
 
-const programOf = (page: string): string =>
-  /```ts\n([^]*?)```/.exec(readFileSync(join(root, "docs", page), "utf8"))?.[1] ?? assert.fail(`no program in ${page}`)
+const programsOf = (page: string): ReadonlyArray<string> =>
+  [...readFileSync(join(root, "docs", page), "utf8").matchAll(/```ts\n([^]*?)```/g)].map(([, program]) => program!)
+
+const programOf = (page: string): string => programsOf(page)[0] ?? assert.fail(`no program in ${page}`)
+
+/** What the client's examples take from the ones before. */
+const given = `import { type Client, connect, type Job } from "clew/client"
+declare const url: string, clew: Client, sources: Array<unknown>
+declare let answer: string, job: Job
+`
 
 /** What the compiler has against the program; the sources it imports are checked by `npm run check`. */
 const complaints = (project: string): ReadonlyArray<string> => {
   const tsc = join(root, "node_modules", ".bin", "tsc")
   const { stdout } = spawnSync(tsc, ["--project", project, "--pretty", "false"], { cwd: project, encoding: "utf8" })
-  return stdout.split("\n").filter((line) => line.startsWith("program.ts"))
+  return stdout.split("\n").filter((line) => /^(?:program|client\d)\.ts/.test(line))
 }
 
 describe("the versions of Effect's packages to install beside Clew", () => {
@@ -77,7 +85,8 @@ describe("docs/library.md", () => {
     // A package of that name further up would be taken for it.
     writeFileSync(join(folder, "package.json"), '{"type":"module"}')
     symlinkSync(root, join(folder, "node_modules", "clew"))
-    symlinkSync(join(root, "node_modules", "effect"), join(folder, "node_modules", "effect"))
+    for (const name of ["effect", "@effect"])
+      symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name))
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -96,18 +105,31 @@ describe("docs/library.md", () => {
     assert.include(readFileSync(join(root, "docs", "library.md"), "utf8"), `\`${printed.trim()}\``)
   })
 
-  it("has the types that the program counts on", () => {
+  it("has the types that the program counts on, and the client those that its examples do", () => {
     // Those of the package, if it was built with them.
-    const built = join(root, "dist", "types", "index.d.ts")
+    const typesOf = (name: string) => {
+      const built = join(root, "dist", "types", `${name}.d.ts`)
+      return [existsSync(built) ? built : join(root, "src", `${name}.ts`)]
+    }
     writeFileSync(join(folder, "program.ts"), `${programOf("library.md")}\nexport {}\n`)
+    const examples = programsOf("client.md").map((code, at) => {
+      const own = code.match(/^import .*$/gm)?.join("\n") ?? ""
+      // In a block of its own, what is declared for all stands back.
+      const text = `${own.includes("connect") ? given.replace(" connect,", "") : given}${own}\n{${code.replace(/^import .*$/gm, "")}}\n`
+      writeFileSync(join(folder, `client${at}.ts`), text)
+      return `client${at}.ts`
+    })
+    assert.isAbove(examples.length, 4)
     const tsconfig = {
       extends: join(root, "tsconfig.json"),
       compilerOptions: {
         typeRoots: [join(root, "node_modules", "@types")],
-        paths: { clew: [existsSync(built) ? built : join(root, "src", "index.ts")] }
+        paths: { clew: typesOf("index"), "clew/client": typesOf("client") },
+        // An example names what it only shows.
+        noUnusedLocals: false
       },
       include: [],
-      files: ["program.ts"]
+      files: ["program.ts", ...examples]
     }
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig))
     assert.deepStrictEqual(complaints(folder), [])

@@ -11,6 +11,8 @@ const isNull = (schema: Json): boolean => schema["type"] === "null"
 
 /** Null alone: `nullable` counts beside a `type` only. */
 const nothing: Json = { type: "string", nullable: true, enum: [null] }
+/** Null as a value of its own: on an enum of null there, openapi-generator fails. */
+const alwaysNull: Json = { type: "string", nullable: true }
 
 /** Alternatives, in which null becomes `nullable` where there is one type beside it. */
 const alternatives = (members: ReadonlyArray<Json>): Json => {
@@ -55,7 +57,7 @@ const schema30 = (schema: Json): Json => {
   for (const [key, value] of Object.entries(schema)) {
     // Effect titles a refinement by its function: "between(1, 100)".
     if (key === "$id" || (key === "title" && /^[a-z]/.test(value))) continue
-    if (key === "type") Object.assign(out, value === "null" ? nothing : { type: value })
+    if (key === "type") Object.assign(out, value === "null" ? alwaysNull : { type: value })
     else if (key === "examples") out["example"] = value[0]
     else if (key === "properties") out["properties"] = mapValues(value, schema30)
     else if (key === "items" || key === "not") out[key] = schema30(value)

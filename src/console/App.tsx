@@ -1,13 +1,13 @@
 import { useEffect, useMemo, useState } from "preact/hooks"
 import { type Address, followLinks, go, href, useAddress, type View, views } from "./address.ts"
-import { call, gone, key, locked } from "./api.ts"
+import { call, gone, key, locked, root } from "./api.ts"
 import { Ask } from "./Ask.tsx"
 import { Compare } from "./Compare.tsx"
 import { Documents } from "./Documents.tsx"
 import { Graph } from "./Graph.tsx"
 import { Health } from "./Health.tsx"
 import { unknownCaller, ShellContext, useEvery, useKeys, useLoad } from "./hooks.ts"
-import { Dialog, Empty } from "./Parts.tsx"
+import { Dialog, Empty, Trouble } from "./Parts.tsx"
 import { Search } from "./Search.tsx"
 import type { Who } from "./wire.ts"
 
@@ -104,18 +104,20 @@ export const App = () => {
   }, [])
 
   const look = async () => {
-    const response = await fetch("/health").catch(() => undefined)
+    const response = await fetch(`${root}/health`).catch(() => undefined)
     if (response?.ok !== true) return
     setGone(false)
     beat((n) => n + 1)
   }
   useEvery(again, () => void look(), isGone)
 
-  const { value: who } = useLoad<Who>(`who ${pulse}`, (signal) => call<Who>("GET", "/whoami", { signal }))
+  const { failure, value: who } = useLoad<Who>(`who ${pulse}`, (signal) => call<Who>("GET", "/whoami", { signal }))
   useEffect(() => {
     if (who?.rights.length === 0) setLock((before) => before ?? { said: undefined })
   }, [who])
   const { view } = address
+  // Nothing else tells who does not see that the page is another one.
+  useEffect(() => announce(nameOf(view)), [view])
   useEffect(() => {
     const subject = address.given["q"] ?? address.given["name"] ?? ""
     document.title = `${subject === "" ? "" : `${subject} · `}${nameOf(view)} · Clew`
@@ -192,8 +194,9 @@ export const App = () => {
           </Empty>
         ) : who?.rights.includes("read") ? (
           <Page key={view} given={address.given} />
+        ) : who === undefined ? (
+          <Trouble failure={failure} />
         ) : (
-          who !== undefined &&
           who.rights.length > 0 && (
             <Empty title="This key may not read">
               <p>It may {who.rights.join(" and ")} alone. What the console shows needs a key with the right read.</p>
@@ -216,7 +219,7 @@ export const App = () => {
             ))}
           </dl>
           <p class="remark">
-            <a href="/docs" target="_blank" rel="noreferrer">
+            <a href={`${root}/docs`} target="_blank" rel="noreferrer">
               The API
             </a>
           </p>

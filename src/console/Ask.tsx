@@ -128,7 +128,7 @@ const Answer = ({
 
 /** Questions that the index answers; what follows is asked with what was cited before. */
 export const Ask = ({ given }: Pick<Address, "given">) => {
-  const { announce } = useShell()
+  const { announce, pulse } = useShell()
   const [turns, setTurns] = useState<ReadonlyArray<Turn>>([])
   const [text, setText] = useState("")
   const [picked, pick] = useState<{ readonly turn: number; readonly index: number }>()
@@ -144,11 +144,12 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
     await ask(
       askBody(question, before, { collection, topK }),
       (turn) => {
-        if (running.current === controller) setTurns([...before, turn])
+        if (running.current !== controller) return
+        setTurns([...before, turn])
+        if (turn.state === "done") announce("Answered")
       },
       controller.signal
     )
-    if (running.current === controller) announce("Answered")
   }
 
   // The address has the first question, so that it can be shared.
@@ -161,6 +162,10 @@ export const Ask = ({ given }: Pick<Address, "given">) => {
     } else if (turns[0]?.question !== first) void start(first, [])
   }, [first])
   useEffect(() => () => running.current?.abort(), [])
+  useEffect(() => {
+    const last = turns.at(-1)
+    if (last?.failure?.isAwaited) void start(last.question, turns.slice(0, -1))
+  }, [pulse])
 
   const submit = (event: Event) => {
     event.preventDefault()

@@ -13,7 +13,7 @@ import {
   topKIn
 } from "./asking.ts"
 import { placeText } from "./Hit.tsx"
-import { useAfter, useLoad, useMay, useShell } from "./hooks.ts"
+import { useAfter, useLoad, useMay, useShell, useText } from "./hooks.ts"
 import { Judge } from "./Judge.tsx"
 import { seconds, splitSource, wordsToMark } from "./matching.ts"
 import { CopyAs, Dialog, Empty, SourcePath, Trouble, Waiting } from "./Parts.tsx"
@@ -122,7 +122,7 @@ export const Compare = ({ given }: Pick<Address, "given">) => {
   // Judgements tell of all collections.
   const mayJudge = useMay("write") && who.collections === undefined
   const asked = given["q"] ?? ""
-  const [text, setText] = useState(asked)
+  const [text, setText] = useText(asked)
   const a = choiceIn(given, "a.")
   const b = choiceIn({ "b.mode": "meaning", ...given }, "b.")
   const topK = topKIn(given)

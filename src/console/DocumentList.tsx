@@ -108,7 +108,7 @@ export const DocumentList = ({ chosen, listing, onChoose, opened, to, total }: P
         class="rows"
         ref={box}
         tabIndex={0}
-        role="list"
+        role={known > 0 ? "list" : "group"}
         aria-label="Documents"
         onScroll={(event) => setView({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
       >

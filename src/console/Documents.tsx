@@ -4,7 +4,7 @@ import { call, type Given, query } from "./api.ts"
 import { commandLine, inTypeScript } from "./asking.ts"
 import { CollectionList } from "./Collections.tsx"
 import { DocumentList, type Listing } from "./DocumentList.tsx"
-import { useGet, useHome, useMay, useShell } from "./hooks.ts"
+import { useGet, useHome, useMay, useShell, useText } from "./hooks.ts"
 import { count } from "./matching.ts"
 import { Confirm, CopyAs, Progress } from "./Parts.tsx"
 import { Passages } from "./Passages.tsx"
@@ -83,7 +83,7 @@ export const Documents = ({ given }: Pick<Address, "given">) => {
   const [version, setVersion] = useState(0)
   const [chosen, choose] = useState<ReadonlyMap<string, ListedDocument>>(new Map())
   const [isDeleting, setDeleting] = useState(false)
-  const [text, setText] = useState(listing.source)
+  const [text, setText] = useText(listing.source)
   const { reload, value: stats } = useGet<Statistics>(
     isCollections ? undefined : `/stats${query({ collection: collection ?? "default" })}`
   )

@@ -219,7 +219,7 @@ export const Graph = ({ given }: Pick<Address, "given">) => {
           }}
         >
           <Field label="Path from" name="from" defaultValue={from ?? name ?? ""} key={from ?? name} maxLength={1000} />
-          <Field label="Path to" name="to" placeholder="to" defaultValue={to ?? ""} maxLength={1000} />
+          <Field label="Path to" name="to" placeholder="to" defaultValue={to ?? ""} key={to} maxLength={1000} />
           <button type="submit">Find path</button>
         </form>
         <CollectionField isOne value={collection} onChange={(c) => change({ c })} />

@@ -2,7 +2,7 @@ import type { ComponentChildren, Ref } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { href } from "./address.ts"
 import { formsOf, type Request } from "./asking.ts"
-import { type Failure, key } from "./api.ts"
+import { type Failure, key, root } from "./api.ts"
 import { editor, editorAddress } from "./editors.ts"
 import { useAttempt, useMay, useShell } from "./hooks.ts"
 
@@ -120,8 +120,7 @@ export const Confirm = ({
 
 /** What went wrong, and what the server says to do. */
 export const Trouble = ({ failure }: { readonly failure: Failure | undefined }) =>
-  // The shell says the two of these states.
-  failure === undefined || failure.status === 0 || failure.status === 401 ? null : (
+  failure === undefined ? null : (
     <div class="trouble" role="alert">
       <strong>{failure.message}</strong>
       {failure.errors.length > 1 && (
@@ -287,6 +286,19 @@ export const Choices = <A extends string>({
   </fieldset>
 )
 
+/** Copies a text; over plain HTTP, browsers have no clipboard but that of the command. */
+const toClipboard = async (text: string): Promise<void> => {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+  const onCopy = (event: ClipboardEvent) => {
+    event.clipboardData?.setData("text/plain", text)
+    event.preventDefault()
+  }
+  document.addEventListener("copy", onCopy)
+  const isCopied = document.execCommand("copy")
+  document.removeEventListener("copy", onCopy)
+  if (!isCopied) throw new Error("copy")
+}
+
 /** Copies a text, and says so. */
 export const Copy = ({
   children,
@@ -298,24 +310,28 @@ export const Copy = ({
   readonly children: ComponentChildren
 }) => {
   const { announce } = useShell()
-  const [copied, set] = useState(false)
+  const [said, say] = useState<string>()
   useEffect(() => {
-    if (!copied) return undefined
-    const timer = setTimeout(() => set(false), 1500)
+    if (said === undefined) return undefined
+    const timer = setTimeout(() => say(undefined), 1500)
     return () => clearTimeout(timer)
-  }, [copied])
-  const copy = async () => {
-    await navigator.clipboard.writeText(text)
-    set(true)
-    announce("Copied")
+  }, [said])
+  const tell = (result: string) => {
+    say(result)
+    announce(result)
   }
   return (
     <button
       {...rest}
       type="button"
-      onClick={() => void copy().catch(() => announce("The browser does not let the page copy"))}
+      onClick={() =>
+        void toClipboard(text).then(
+          () => tell("Copied"),
+          () => tell("The browser does not let the page copy")
+        )
+      }
     >
-      {copied ? "Copied" : children}
+      {said ?? children}
     </button>
   )
 }
@@ -325,7 +341,7 @@ export const CopyAs = ({ request }: { readonly request: Request }) => {
   const [isOpen, open] = useState(false)
   const [chosen, choose] = useState("curl")
   const { who } = useShell()
-  const forms = formsOf(request, window.location.origin, who.authenticated || key.get() !== "")
+  const forms = formsOf(request, window.location.origin + root, who.authenticated || key.get() !== "")
   const [name, text] = forms.find(([each]) => each === chosen) ?? forms[0]!
   return (
     <>

@@ -41,6 +41,11 @@ interface Given extends Marking {
   readonly window?: TextSpan | undefined
 }
 
+/** Characters beside the window that are shown of a block that begins or ends there: a line may be a whole book. */
+const beside = 2000
+
+const widened = ({ end, start }: TextSpan): TextSpan => ({ start: Math.max(0, start - beside), end: end + beside })
+
 const Run = ({ part, ...given }: Given & { readonly part: Inline }): JSX.Element => {
   const text = (
     <Marked text={given.source.slice(part.start, part.end)} at={part.start} words={given.words} span={given.span} />
@@ -68,7 +73,12 @@ export const Runs = ({ start, end, ...given }: Given & TextSpan) => (
 )
 
 const Shown = ({ block, ...given }: Given & { readonly block: Block }) => {
-  const runs = (text: TextSpan) => <Runs {...given} {...text} />
+  const bounds = given.window ? widened(given.window) : { start: 0, end: given.source.length }
+  const within = (text: TextSpan) => ({
+    start: Math.max(text.start, bounds.start),
+    end: Math.min(text.end, bounds.end)
+  })
+  const runs = (text: TextSpan) => <Runs {...given} {...within(text)} />
   switch (block.kind) {
     case "heading":
       return <p class={`heading h${block.level}`}>{runs(block.text)}</p>
@@ -85,7 +95,7 @@ const Shown = ({ block, ...given }: Given & { readonly block: Block }) => {
     case "rule":
       return <hr />
     case "code": {
-      const { start, end } = block.text
+      const { start, end } = within(block.text)
       return (
         <pre data-language={block.language === "" ? undefined : block.language.slice(0, 20)} tabIndex={0}>
           <code>
@@ -99,13 +109,15 @@ const Shown = ({ block, ...given }: Given & { readonly block: Block }) => {
         <div class="wide" tabIndex={0} role="group" aria-label="A table of the document">
           <table>
             <tbody>
-              {block.rows.map((row, at) => (
-                <tr key={at} class={at === 0 ? "head" : undefined}>
-                  {row.map((cell) => (
-                    <td key={cell.start}>{runs(cell)}</td>
-                  ))}
-                </tr>
-              ))}
+              {block.rows
+                .filter((row, at) => at === 0 || row.some((cell) => overlaps(cell, bounds)))
+                .map((row, at) => (
+                  <tr key={at} class={at === 0 ? "head" : undefined}>
+                    {row.map((cell) => (
+                      <td key={cell.start}>{runs(cell)}</td>
+                    ))}
+                  </tr>
+                ))}
             </tbody>
           </table>
         </div>
@@ -163,7 +175,8 @@ export const Excerpt = ({
 
 /** A text with the numbers of its lines, as code is read. */
 export const Lines = ({ source, span, window, words }: Given & { readonly window: TextSpan }) => {
-  const from = source.lastIndexOf("\n", window.start - 1) + 1
+  const bounds = widened(window)
+  const from = Math.max(bounds.start, source.lastIndexOf("\n", window.start - 1) + 1)
   const first = useMemo(() => source.slice(0, from).split("\n").length, [source, from])
   let at = from
   return (

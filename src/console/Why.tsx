@@ -1,8 +1,7 @@
-import { useState } from "preact/hooks"
 import { type Address, go, href } from "./address.ts"
 import { choiceIn, chosenIn, filterOf, settingsOf } from "./asking.ts"
 import { query } from "./api.ts"
-import { useGet } from "./hooks.ts"
+import { useGet, useText } from "./hooks.ts"
 import { Columns, Facts, Field, Track, Trouble, Waiting } from "./Parts.tsx"
 import type { Hit, Why } from "./wire.ts"
 
@@ -147,7 +146,7 @@ const Answer = ({ why }: { readonly why: Why }) =>
 /** Why a document that somebody expected is not among the results. */
 export const WhyNot = ({ given }: Pick<Address, "given">) => {
   const { c: collection, f, q, why: asked } = given
-  const [source, setSource] = useState(asked ?? "")
+  const [source, setSource] = useText(asked ?? "")
   const { alpha, fusion } = settingsOf(choiceIn(given))
   const filter = JSON.stringify(filterOf(chosenIn(f)))
   const { failure, isCurrent, isLoading, value } = useGet<Why>(

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks"
-import { type Given, query } from "./api.ts"
+import { type Given, query, root } from "./api.ts"
 import type { Source } from "./wire.ts"
 
 export const views = ["search", "ask", "compare", "documents", "graph", "health"] as const
@@ -15,7 +15,7 @@ const changed = "clew:address"
 
 const read = (): Address => {
   const { pathname, search } = window.location
-  const name = pathname === "/" ? "search" : pathname.slice("/console/".length)
+  const name = pathname === `${root}/` ? "search" : pathname.slice(`${root}/console/`.length)
   return {
     view: views.find((view) => view === name),
     given: Object.fromEntries(new URLSearchParams(search))
@@ -25,7 +25,7 @@ const read = (): Address => {
 /** What the address of an opened passage has of its own. */
 export const noPassage = { open: undefined, in: undefined, n: undefined }
 
-export const href = (view: View, given: Given = {}): string => `/console/${view}${query(given)}`
+export const href = (view: View, given: Given = {}): string => `${root}/console/${view}${query(given)}`
 
 /** The address of a passage, opened in its document. */
 export const hrefOf = (
@@ -58,7 +58,8 @@ export const followLinks = (event: MouseEvent): void => {
     return
   const link = (event.target as Element | null)?.closest("a")
   if (link === null || link === undefined || link.target !== "" || link.origin !== window.location.origin) return
-  if (!link.pathname.startsWith("/console/") && link.pathname !== "/") return
+  // A place on this page is the browser's to go to.
+  if (link.hash !== "" || !link.pathname.startsWith(`${root}/console/`)) return
   event.preventDefault()
   go(link.pathname + link.search)
 }

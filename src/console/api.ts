@@ -4,6 +4,9 @@ import type { Job, Problem } from "./wire.ts"
 
 const keyName = "clew.key"
 
+/** Where the server's addresses begin: below a proxy's path, as this script is itself. */
+export const root = new URL("../..", import.meta.url).pathname.slice(0, -1)
+
 /** The key that the server asks for, kept for this tab alone. */
 export const key = {
   get: (): string => sessionStorage.getItem(keyName) ?? "",
@@ -20,9 +23,15 @@ export class Failure extends Error {
   ) {
     super(detail)
   }
+  /** The shell says so; what was loaded is loaded again when that is over. */
+  get isAwaited(): boolean {
+    return this.status === 0 || this.status === 401
+  }
 }
 
-export const asFailure = (error: unknown): Failure => (error instanceof Failure ? error : new Failure(0, String(error)))
+/** What else can fail is to read the answer. */
+export const asFailure = (error: unknown): Failure =>
+  error instanceof Failure ? error : new Failure(503, "The connection was lost; try again")
 
 /** Told to the shell, which asks for the key, or says that the server is gone. */
 export const locked = "clew:locked"
@@ -50,9 +59,13 @@ export const send = async (
 ): Promise<Response> => {
   const isForm = body instanceof FormData
   const secret = key.get()
+  const unanswered = () => {
+    tell(gone)
+    return new Failure(0, "The server does not answer")
+  }
   let response: Response
   try {
-    response = await fetch(path, {
+    response = await fetch(`${root}${path}`, {
       method,
       signal: signal ?? null,
       headers: {
@@ -64,10 +77,12 @@ export const send = async (
     })
   } catch (error) {
     if (signal?.aborted) throw error
-    tell(gone)
-    throw new Failure(0, "The server does not answer")
+    throw unanswered()
   }
   if (response.ok) return response
+  // So a proxy says it; what Clew says is JSON.
+  if ([502, 503].includes(response.status) && !/json/.test(response.headers.get("content-type") ?? ""))
+    throw unanswered()
   const failure = await problemOf(response)
   // Another key may have been entered while this one was refused.
   if (failure.status === 401 && secret === key.get()) tell(locked, secret === "" ? undefined : failure.message)
@@ -125,7 +140,7 @@ export const begin = async <A>(
   }
   if (job.state === "done") return job.result as A
   const { detail, errors, status } = job.error ?? {
-    status: 0,
+    status: 503,
     detail: job.state === "cancelled" ? "It was cancelled" : "It did not end"
   }
   throw new Failure(status, detail, errors)

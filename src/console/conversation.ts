@@ -1,4 +1,4 @@
-import { eventsOf, Failure, inEvents, send } from "./api.ts"
+import { asFailure, eventsOf, Failure, inEvents, send } from "./api.ts"
 import type { AskBody, Citation, Citations, Source } from "./wire.ts"
 
 /** A question and its answer, as far as it has come. */
@@ -58,10 +58,7 @@ export const ask = async (body: AskBody, onChange: (turn: Turn) => void, signal:
     if (turn.state === "asking") throw new Failure(503, "The answer was cut short; ask again")
   } catch (error) {
     if (signal.aborted) return change({ state: "stopped" })
-    change({
-      state: "failed",
-      failure: error instanceof Failure ? error : new Failure(503, "The connection was lost; ask again")
-    })
+    change({ state: "failed", failure: asFailure(error) })
   }
 }
 

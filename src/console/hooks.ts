@@ -78,7 +78,13 @@ export const useLoad = <A>(
       controller.abort()
     }
   }, [asked, again, pulse])
-  return { ...state, isCurrent: asked !== undefined && state.of === asked, reload: () => setAgain((n) => n + 1) }
+  const failure = state.failure?.isAwaited === true ? undefined : state.failure
+  return {
+    ...state,
+    failure,
+    isCurrent: asked !== undefined && state.of === asked,
+    reload: () => setAgain((n) => n + 1)
+  }
 }
 
 export const useGet = <A>(path: string | undefined, delay?: number) =>
@@ -98,6 +104,13 @@ export const useAttempt = () => {
     }
   }
   return { failure, attempt }
+}
+
+/** The text of a field that begins as the address has it, and follows when the address changes by itself. */
+export const useText = (addressed: string) => {
+  const [text, set] = useState(addressed)
+  useEffect(() => set((before) => (before.trim() === addressed ? before : addressed)), [addressed])
+  return [text, set] as const
 }
 
 /** Whether something has been so for longer than people notice. */

@@ -25,16 +25,21 @@ const typeOf = (name: string): string | undefined => types[name.slice(name.lastI
 const load = Effect.sync(() => {
   const folder = inPackage("dist/console")
   if (!existsSync(join(folder, "page.html"))) return undefined
-  const page = HttpServerResponse.uint8Array(readFileSync(join(folder, "page.html")), {
-    contentType: "text/html; charset=utf-8",
-    headers: {
-      "content-security-policy": policy,
-      "referrer-policy": "no-referrer",
-      "cross-origin-opener-policy": "same-origin",
-      "cache-control": "no-cache",
-      vary: "Accept"
-    }
-  })
+  const html = readFileSync(join(folder, "page.html"), "utf8")
+  const pageOf = (text: string) =>
+    HttpServerResponse.text(text, {
+      contentType: "text/html; charset=utf-8",
+      headers: {
+        "content-security-policy": policy,
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "cache-control": "no-cache",
+        vary: "Accept"
+      }
+    })
+  const view = pageOf(html)
+  // Its addresses are relative, so that they also lead here below a proxy's path.
+  const entrance = pageOf(html.replaceAll('="assets/', '="console/assets/'))
   const assets = new Map(
     readdirSync(folder).flatMap((name) => {
       const contentType = typeOf(name)
@@ -45,7 +50,7 @@ const load = Effect.sync(() => {
       return [[name, asset] as const]
     })
   )
-  return { page, assets }
+  return { view, entrance, assets }
 })
 
 const nothingHere = new RouteNotFound({ served: undefined })
@@ -56,9 +61,10 @@ export const layer = HttpApiBuilder.Router.use((router) =>
     const { console } = yield* ServerConfig
     if (!console) return
     const loaded = once(load)
-    const page = Effect.flatMap(loaded, (files) => files?.page ?? nothingHere)
+    const view = Effect.flatMap(loaded, (files) => files?.view ?? nothingHere)
+    const entrance = Effect.flatMap(loaded, (files) => files?.entrance ?? nothingHere)
     const forBrowsers = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-      /\btext\/html\b/i.test(headers["accept"] ?? "") ? page : nothingHere
+      /\btext\/html\b/i.test(headers["accept"] ?? "") ? entrance : nothingHere
     )
     const asset = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
       Effect.flatMap(
@@ -68,6 +74,6 @@ export const layer = HttpApiBuilder.Router.use((router) =>
     )
     yield* router.get("/", forBrowsers)
     yield* router.get("/console/assets/:file", asset)
-    yield* router.get("/console/:view", page)
+    yield* router.get("/console/:view", view)
   })
 )

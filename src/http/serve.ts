@@ -46,7 +46,9 @@ const policy =
 /** The page of @effect/platform, two megabytes of script: loaded at the first request. */
 const docsPage = Effect.gen(function* () {
   const { layer } = yield* Effect.promise(() => import("@effect/platform/HttpApiSwagger"))
-  const api = Layer.succeed(HttpApi.Api, { api: Api as never, context: {} as never })
+  // Relative, so that a request that is tried goes below a proxy's path, too.
+  const beside = Api.annotate(OpenApi.Servers, [{ url: "./" }])
+  const api = Layer.succeed(HttpApi.Api, { api: beside as never, context: {} as never })
   const router = yield* Effect.provide(
     Effect.flatMap(HttpApiBuilder.Router, ({ router }) => router),
     Layer.provideMerge(layer({ path: "/docs" }), Layer.merge(api, HttpApiBuilder.Router.Live))

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
+import { createServer, request as ask } from "node:http"
+import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import type { Browser, Route } from "playwright-core"
@@ -53,7 +55,7 @@ seen("around the console", () => {
     assert.strictEqual(page.headers.get("referrer-policy"), "no-referrer")
     const html = await page.text()
     for (const [, address] of html.matchAll(/(?:src|href)="([^"]+)"/g)) {
-      const asset = await get(address!, "*/*")
+      const asset = await get(`/${address}`, "*/*")
       assert.strictEqual(asset.status, 200, address)
       assert.include(asset.headers.get("cache-control"), "immutable")
     }
@@ -194,6 +196,99 @@ seen("around the console", () => {
     }
   })
 
+  it("works below a proxy's path, and goes on when the proxy has its server back", async () => {
+    let isUp = true
+    const proxy = createServer((request, response) => {
+      const path = request.url!.replace(/^\/clew\//, "/")
+      if (path === request.url || (!isUp && !path.startsWith("/console/")))
+        return response.writeHead(path === request.url ? 404 : 502, { "content-type": "text/html" }).end("<h1>No</h1>")
+      const onward = ask(new URL(path, server.url), { method: request.method, headers: request.headers }, (answer) =>
+        answer.pipe(response.writeHead(answer.statusCode!, answer.headers))
+      )
+      return request.pipe(onward.on("error", () => response.destroy()))
+    })
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve))
+    try {
+      const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/clew`
+      const { end, page } = await open(browser, `${url}/`)
+      await page.getByRole("searchbox", { name: "Search" }).fill("tide")
+      await page.locator(".hit a").first().click()
+      await page.locator(".panel .in-span").first().waitFor()
+      await page.getByRole("button", { name: "Copy as…" }).click()
+      expect(await page.locator(".snippet").innerText()).toContain(`${url}/query`)
+      await page.keyboard.press("Escape")
+      await page.reload()
+      await page.getByRole("link", { name: "Ask" }).click()
+      await page.getByLabel("Your question").fill("what pulls the sea?")
+      isUp = false
+      await page.keyboard.press("Enter")
+      await page.getByText("The server does not answer.").waitFor()
+      isUp = true
+      await page.locator(".turn .cite").first().waitFor()
+      expect(await page.getByRole("alert").count()).toBe(0)
+      await page.getByRole("link", { name: "Documents" }).click()
+      await page.getByRole("link", { name: "Collections" }).click()
+      await page.locator("form input").first().fill("letters")
+      isUp = false
+      await page.keyboard.press("Enter")
+      // It is not done later by itself.
+      await page.getByRole("alert").getByText("The server does not answer").waitFor()
+      isUp = true
+      assert.include(await (await fetch(`${url}/docs`)).text(), '"servers":[{"url":"./"}]')
+      await end(/status of 502/)
+    } finally {
+      proxy.closeAllConnections()
+      proxy.close()
+    }
+  })
+
+  it("says why it shows nothing, if the server does not say who one is", async () => {
+    const { end, page } = await open(browser, "about:blank")
+    const detail = "Too many requests; wait 1 s"
+    await page.route("**/whoami", (route) =>
+      route.fulfill({ status: 429, contentType: "application/problem+json", body: JSON.stringify({ detail }) })
+    )
+    await page.goto(server.url)
+    expect(await page.getByRole("alert").innerText()).toBe(detail)
+    await end(/status of 429/)
+  })
+
+  it("lets the keyboard skip to the content, keeps fields with the address, and copies over plain HTTP", async () => {
+    const { context, end, page } = await open(browser, `${server.url}/console/documents?source=tides`)
+    await page.getByText("1 document").waitFor()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await page.locator("main:focus").waitFor()
+    await page.locator(".tabs").getByRole("link", { name: "Documents" }).click()
+    await until(async () => (await page.locator("#search-field").inputValue()) === "")
+    await page.getByRole("link", { name: "Compare" }).click()
+    await page.locator("[aria-live=polite]").getByText("Compare").waitFor({ state: "attached" })
+    await page.goto(`${server.url}/console/compare?q=tide`)
+    await page.locator("#search-field").fill("bread")
+    await page.keyboard.press("Enter")
+    await until(() => page.url().endsWith("q=bread"))
+    await page.goBack()
+    await until(async () => (await page.locator("#search-field").inputValue()) === "tide")
+
+    await page.goto(`${server.url}/console/search?q=tide`)
+    // Pages of plain HTTP have none.
+    await page.evaluate("Object.defineProperty(navigator, `clipboard`, { value: undefined })")
+    await page.locator(".hit a").first().click()
+    await page.getByRole("button", { name: "Copy citation" }).click()
+    await page.getByRole("button", { name: "Copied" }).waitFor()
+    await page.locator("#search-field").fill("")
+    await page.keyboard.press("Control+V")
+    expect(await page.locator("#search-field").inputValue()).toMatch(/tides\.md:\d/)
+    // Of one that lets nothing be copied, that is seen.
+    await page.evaluate("document.execCommand = () => false")
+    await page.locator("#search-field").fill("tide")
+    await page.locator(".hit a").first().click()
+    await page.getByRole("button", { name: "Copy citation" }).click()
+    await page.getByRole("button", { name: "The browser does not let the page copy" }).waitFor()
+    await context.close()
+    await end()
+  })
+
   it("leads on from an empty index", async () => {
     const own = new Server({})
     try {
@@ -240,5 +335,43 @@ seen("around the console", () => {
     } finally {
       await own.remove()
     }
+  })
+
+  it("shows the part around a passage of a line as long as a book, on a phone, in a collection of any name", async () => {
+    const collection = "9".repeat(64)
+    const content = `${"the lamp shines ".repeat(3000)}\n\n| lamp |\n| --- |\n${"| lamp |\n".repeat(1500)}`
+    const documents = [{ content, metadata: { source: "book.ts" } }]
+    const { ok } = await fetch(`${server.url}/index`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ collection, documents })
+    })
+    assert.isTrue(ok)
+    const { end, page } = await open(browser, `${server.url}/console/search?q=lamp&c=${collection}`, {
+      viewport: { width: 320, height: 640 }
+    })
+    const fits = () => page.evaluate("document.documentElement.scrollWidth <= window.innerWidth") as Promise<boolean>
+    await page.locator(".stages summary").click()
+    assert.isTrue(await fits(), "the stages of a search")
+    await page.locator(".stages summary").click()
+    await page.locator(".hit a").first().click()
+    for (const form of [".panel .lines", ".panel .prose"]) {
+      await page.locator(`${form} mark`).first().waitFor()
+      const count = await page.locator(`${form} mark`).count()
+      assert.isAbove(count, 300)
+      assert.isBelow(count, 1500)
+      await page.getByRole("button", { name: /^As (?:lines|text)$/ }).click()
+    }
+    await page.emulateMedia({ media: "print" })
+    const isWhole = `(({ clientHeight, scrollHeight }, { position }) => scrollHeight <= clientHeight && position === "static")(
+      document.querySelector(".document"), getComputedStyle(document.querySelector(".panel")))`
+    assert.isTrue(await page.evaluate(isWhole), "the passage in print")
+    await page.emulateMedia({ media: "screen" })
+    for (const view of ["ask", "compare", "documents", "graph"]) {
+      await page.goto(`${server.url}/console/${view}?c=${collection}`)
+      await page.locator(".pick select").waitFor()
+      assert.isTrue(await fits(), view)
+    }
+    await end()
   })
 })

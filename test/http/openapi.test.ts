@@ -193,6 +193,8 @@ it("says that null is allowed beside a type, where alone it counts", () => {
   const visit = (value: any, path: string): void => {
     if (typeof value !== "object" || value === null) return
     if (value.nullable === true) assert.isString(value.type, path)
+    // openapi-generator makes no TypeScript of a property with such an enum.
+    if (value.enum?.[0] === null) assert.match(path, /\/anyOf\/\d+$/)
     for (const [key, part] of Object.entries(value)) visit(part, `${path}/${key}`)
   }
   visit(spec, "")
