@@ -591,6 +591,28 @@ it.layer(layer)("what stands around the text", (it) => {
     })
   )
 
+  it.effect("flat OpenDocument is read like a packed one, without the bytes of its pictures and its charts", () =>
+    Effect.gen(function* () {
+      const flat = (body: string) =>
+        strToU8(
+          `<?xml version="1.0" encoding="UTF-8"?>\n\n<office:document office:version="1.4"><office:meta><dc:title>Tides</dc:title></office:meta>` +
+            `<office:automatic-styles><style:style style:name="P1" style:parent-style-name="Source_20_Code"/></office:automatic-styles>` +
+            `<office:body>${body}</office:body></office:document>`
+        )
+      const picture = "<draw:frame><draw:image><office:binary-data>iVBORw0KGgo=</office:binary-data></draw:image></draw:frame>"
+      const chart = "<draw:frame><draw:object><office:document><text:p>Axis</text:p></office:document></draw:object></draw:frame>"
+      const words = `<text:h text:outline-level="2">Springs</text:h><text:p>At ${picture}new moon.${chart}</text:p><text:p text:style-name="P1">x = 1</text:p>`
+      const { content, title } = document(yield* load("a.fodt", flat(`<office:text>${words}</office:text>`)))
+      assert.deepStrictEqual([title, content], ["Tides", "## Springs\n\nAt new moon.\n\n```\nx = 1\n```"])
+      const rows = [
+        ["name", "town"],
+        ["Ada", "Bath"]
+      ].map((cells) => `<table:table-row>${cells.map((text) => cell(text)).join("")}</table:table-row>`)
+      const sheet = `<office:spreadsheet><table:table table:name="S">${rows.join("")}</table:table></office:spreadsheet>`
+      assert.strictEqual(document(yield* load("a.fods", flat(sheet))).content, "## S\n\n- name: Ada; town: Bath")
+    })
+  )
+
   it.effect("a cell that is merged downwards counts in each of its rows", () =>
     Effect.gen(function* () {
       const table = [
