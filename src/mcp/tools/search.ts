@@ -27,6 +27,7 @@ import {
   toQuoted,
   emptyHanded,
   plural,
+  nothingIndexed,
   remarksOn,
   SearchArguments
 } from "./answers.ts"
@@ -203,6 +204,7 @@ export const similar = make({
         "PassageNotFound",
         ({ message }) => refuse("chunk_index", message)
       )
+      const empty = found.hits.length > 0 ? undefined : yield* nothingIndexed(settings)
       const what =
         named === undefined ? "the text" : bounded(named.document.source ?? named.document.docId, sourceCharacters)
       return yield* answerOf(found, {
@@ -211,9 +213,11 @@ export const similar = make({
         settings,
         queries: text === undefined ? [] : [text],
         opening: (passages) =>
-          found.hits.length === 0
-            ? `Nothing is like ${JSON.stringify(what)}.${found.hint === undefined ? "" : ` Why: ${found.hint}.`}`
-            : `${passages} like ${JSON.stringify(what)}, most alike first.`
+          empty !== undefined
+            ? `Nothing found: ${empty}`
+            : found.hits.length === 0
+              ? `Nothing is like ${JSON.stringify(what)}.${found.hint === undefined ? "" : ` Why: ${found.hint}.`}`
+              : `${passages} like ${JSON.stringify(what)}, most alike first.`
       })
     })
 })

@@ -599,8 +599,10 @@ it.layer(layer)("what stands around the text", (it) => {
             `<office:automatic-styles><style:style style:name="P1" style:parent-style-name="Source_20_Code"/></office:automatic-styles>` +
             `<office:body>${body}</office:body></office:document>`
         )
-      const picture = "<draw:frame><draw:image><office:binary-data>iVBORw0KGgo=</office:binary-data></draw:image></draw:frame>"
-      const chart = "<draw:frame><draw:object><office:document><text:p>Axis</text:p></office:document></draw:object></draw:frame>"
+      const picture =
+        "<draw:frame><draw:image><office:binary-data>iVBORw0KGgo=</office:binary-data></draw:image></draw:frame>"
+      const chart =
+        "<draw:frame><draw:object><office:document><text:p>Axis</text:p></office:document></draw:object></draw:frame>"
       const words = `<text:h text:outline-level="2">Springs</text:h><text:p>At ${picture}new moon.${chart}</text:p><text:p text:style-name="P1">x = 1</text:p>`
       const { content, title } = document(yield* load("a.fodt", flat(`<office:text>${words}</office:text>`)))
       assert.deepStrictEqual([title, content], ["Tides", "## Springs\n\nAt new moon.\n\n```\nx = 1\n```"])
