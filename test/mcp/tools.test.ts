@@ -740,6 +740,10 @@ describe("get_document", () => {
     assert.strictEqual(await text({ source: "guide.md" }), "/c/guide.md")
     assert.strictEqual(await text({ source: "e-guide.md" }), "/c/style-guide.md")
     assert.strictEqual(await text({ source: "a/readme.md#L1-L2" }), "one")
+    const searched = async (query: string) => (await client.call("search", { query })).structuredContent.notice
+    for (const query of ["a/readme.md", "a/readme.md:1"])
+      assert.include(await searched(query), "get_document reads it, words with path:a/readme.md search in it")
+    assert.notInclude(await searched("a/nothing.md"), "get_document reads it")
     // A line and a column, as compilers name them.
     assert.strictEqual(await text({ source: "a/readme.md:1:3" }), "one")
     assert.strictEqual(await text({ source: "[ab].txt" }), "/c/[ab].txt")
