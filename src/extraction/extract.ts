@@ -24,6 +24,7 @@ const readers = {
   oldOffice: async (source) => (await import("./oldOffice.ts")).oldOffice(bytes(source)),
   epub: async (source) => (await import("./books.ts")).epub(bytes(source)),
   fictionBook: async (source) => (await import("./books.ts")).fictionBook(text(source)),
+  evernote: async (source) => (await import("./evernote.ts")).evernote(text(source)),
   csv: async (source) => (await import("./csv.ts")).csv(text(source)),
   notebook: async (source) => (await import("./notebook.ts")).notebook(text(source)),
   subtitles: async (source) => (await import("./subtitles.ts")).subtitles(text(source)),

@@ -188,6 +188,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ["oldOffice", 3, mimes("", /^application\/x-cfb$/), bytes],
   ["epub", 7, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
+  ["evernote", 1, named("enex"), content],
   ["table", 5, isTable, content, "csv"],
   [
     "notebook",

@@ -776,6 +776,23 @@ it.layer(layer)("what stands around the text", (it) => {
     })
   )
 
+  it.effect("an export of Evernote is its notes under their titles, without what is attached to them", () =>
+    Effect.gen(function* () {
+      const note = (title: string, body: string, more = "") =>
+        `<note><title>${title}</title><content><![CDATA[<?xml version="1.0"?>\n<!DOCTYPE en-note SYSTEM "x"><en-note>${body}</en-note>]]></content>${more}</note>`
+      const exported =
+        `<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE en-export SYSTEM "http://xml.evernote.com/pub/evernote-export4.dtd">\n<en-export>` +
+        note(
+          "Boat",
+          "<div>The keel is <b>caulked</b> with oakum.</div><ul><li>tar</li></ul>",
+          '<resource><data encoding="base64">iVBORw0KGgo=</data></resource>'
+        ) +
+        `${note("Soup", "<div>Two leeks.</div>")}</en-export>`
+      const { content } = document(yield* load("notes.enex", strToU8(exported)))
+      assert.strictEqual(content, "# Boat\n\nThe keel is caulked with oakum.\n\n- tar\n\n# Soup\n\nTwo leeks.")
+    })
+  )
+
   it.effect("keeps of a mail to very many the first, so that its metadata is within the limits of all", () =>
     Effect.gen(function* () {
       const to = Array.from({ length: 3000 }, (_, n) => `Reader ${n} <reader-${n}@example.org>`).join(",\n ")
