@@ -33,6 +33,11 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
       ...found.filter(({ name }) => name !== defaultCollection)
     ])
 
+    /** The named collection, else all: the default one first, the others by name; without the default one until it is made. */
+    const among = Effect.fn("Collections.among")((name: CollectionName | undefined) =>
+      name === undefined ? all : orEmpty(name, [])(Effect.map(store.collection(name), (found) => [found]))
+    )
+
     /**
      * Creates a collection with the configured embedder. A slow one makes its vectors in the background, as a change of
      * embedder, so that the collection can be searched from the first document on.
@@ -55,15 +60,12 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
         )
       ),
 
-      /** The named collection, else all: the default one first, the others by name. */
-      among: Effect.fn("Collections.among")((name: CollectionName | undefined) =>
-        name === undefined ? all : Effect.map(store.collection(name), (found) => [found])
-      ),
+      among,
 
       /** The named collection, else all with passages; if none has any, at most the default one. */
       searched: spanned("Collections.searched")((name: CollectionName | undefined) =>
         name !== undefined
-          ? orEmpty(name, [])(Effect.map(store.collection(name), (found) => [found]))
+          ? among(name)
           : Effect.map(store.collections, (found) => {
               const full = found.filter(({ passages }) => passages > 0)
               return full.length > 0 ? full : found.filter((collection) => collection.name === defaultCollection)

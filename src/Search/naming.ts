@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import type { Collections } from "../Collections.ts"
 import { find } from "../find.ts"
 import { Store } from "../Store.ts"
-import { type Cited, citedIn, linesCited } from "../model/Locator.ts"
+import { type Cited, linesCited, referencesIn } from "../model/Locator.ts"
 import type { DoorSimilarRequest } from "../model/Query.ts"
 import type { StoredDocument } from "../model/Stored.ts"
 import { because, fault } from "../model/fault.ts"
@@ -16,13 +16,10 @@ export class PassageNotFound extends fault<PassageNotFound>()(
 ) {}
 
 /** What a request may name: a source, or the doc_id that results show in place of one, and both with a line or a place. */
-const referencesOf = ({ cited: given, docId, source }: DoorSimilarRequest) => {
-  const cited = docId === undefined ? citedIn(source ?? "") : undefined
-  return [
-    { by: { docId, source }, cited: docId === undefined ? undefined : given },
-    ...(cited === undefined ? [] : [{ by: { source: cited.source }, cited }])
-  ]
-}
+const referencesOf = ({ cited, docId, source }: DoorSimilarRequest) =>
+  docId === undefined
+    ? referencesIn(source ?? "").map((reference) => ({ by: { source: reference.source }, cited: reference.cited }))
+    : [{ by: { docId, source }, cited }]
 
 /** The passage of an index, a line or a place, of which it is the first; of a document with one passage, that. */
 const passageOf = (document: StoredDocument, chunkIndex: number | undefined, cited: Cited | undefined) => {

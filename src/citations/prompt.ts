@@ -95,9 +95,6 @@ export const citation = ({ document, passage }: Similar, name = whole): string =
 
 const whole = (source: string): string => source
 
-/** The end of a path, by which `get_document` finds it, too. */
-const lastName = (source: string): string => source.slice(source.lastIndexOf("/", source.length - 2) + 1)
-
 const placeIn = ({ endLine, locator, startLine }: Hit["passage"]): string =>
   locator === undefined ? `:${startLine}${endLine > startLine ? `-${endLine}` : ""}` : bounded(fragment(locator))
 
@@ -122,7 +119,7 @@ export const entry = (hit: Hit, number: number, { before, excerpt }: EntryStyle 
   })
 
 interface EntryStyle {
-  /** The entry above it: of the same document, the path of the source and the title are not repeated. */
+  /** The entry above it: of the same document, the title is not repeated; the source is, which may be opened by itself. */
   readonly before?: Hit | undefined
   /** The part of the text that is shown; then the score, which only orders, is not. */
   readonly excerpt?: string | undefined
@@ -174,7 +171,7 @@ const quotedUnder = (
   const title = titleOf(hit)
   const isAgain = before !== undefined && documentKey(before) === documentKey(hit)
   const quoted = [
-    `source: ${citation(hit, isAgain ? lastName : name)}`,
+    `source: ${citation(hit, name)}`,
     ...(title === "" || (isAgain && title === titleOf(before)) ? [] : [`title: ${title}`]),
     ...(isAgain || hit.collection === defaultCollection ? [] : [`collection: ${hit.collection}`]),
     ...(hit.passage.tableHeader === undefined ? [] : [`columns: ${bounded(hit.passage.tableHeader)}`]),

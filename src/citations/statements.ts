@@ -27,8 +27,11 @@ const announces = /[:\uff1a]$/
 export const longestPair = 400
 
 interface Line {
+  /** Without the marks of a quotation. */
   readonly text: string
   readonly at: number
+  /** Whether it begins a block, whatever the line before is. */
+  readonly isNew: boolean
 }
 
 const heading = /^(?:#{1,6}|={1,6})\s+(\S.*)$/
@@ -83,12 +86,21 @@ const rowText = (names: ReadonlyArray<string>, row: string): string =>
     .filter((cell) => cell !== "")
     .join("; ")
 
+/** Markdown's marks of a quotation, and the kind of an admonition (`> [!NOTE]`). A prompt of Python's is none. */
+const quotation = /^ {0,3}>(?: >)*(?: (?:\[![\w-]{1,30}\][-+]?(?: |$))?|$)/gm
+
+/** A text of the same length without these marks. */
+const unquoted = (text: string): string => text.replace(quotation, (marks) => " ".repeat(marks.length))
+
 const linesOf = (text: string): ReadonlyArray<Line> => {
   const lines: Array<Line> = []
   let at = 0
+  let before = ""
   for (const line of text.split("\n")) {
-    lines.push({ text: line, at })
+    const [marks = ""] = line.match(quotation) ?? []
+    lines.push({ text: line.slice(marks.length), at, isNew: (marks !== "" && before === "") || before.includes("[") })
     at += line.length + 1
+    before = marks
   }
   return lines
 }
@@ -155,13 +167,14 @@ const isShortSentence = (text: string): boolean =>
  * than `shortest` characters, are left out.
  */
 export const statementsOf = (
-  text: string,
+  written: string,
   tableHeader?: string,
   shortest: number = bounds.min
 ): ReadonlyArray<Statement> => {
+  const text = unquoted(written)
   const fits = (text: string): boolean =>
     text.length <= bounds.max && (text.length >= shortest || isShortSentence(text)) && text !== ""
-  const lines = linesOf(text)
+  const lines = linesOf(written)
   const capitals = capitalised(text)
   // Rows need no bars around them if a delimiter says that they are rows.
   const isTable = lines.some(({ text }) => isDelimiter(text) && text.includes("|"))
@@ -192,7 +205,7 @@ export const statementsOf = (
   /** The first line after the block. */
   const endOf = (from: number, goesOn: (line: string) => boolean): number => {
     let to = from + 1
-    while (to < lines.length && goesOn(lines[to]!.text)) to++
+    while (to < lines.length && !lines[to]!.isNew && goesOn(lines[to]!.text)) to++
     return to
   }
 

@@ -26,8 +26,8 @@ export const DropReport = Schema.Struct({
   deleted_chunks: Schema.Int
 }).annotations({ identifier: "DropReport" })
 
-/** The collection that a command changes as a whole: the default one, unless only others exist. */
-export const changed = Effect.fnUntraced(function* (named: CollectionName | undefined) {
+/** The collection that a command works on as a whole: the default one, unless only others exist. */
+export const meant = Effect.fnUntraced(function* (named: CollectionName | undefined) {
   const names = (yield* (yield* Store).collections).map(({ name }) => name)
   if (named !== undefined || names.length === 0 || names.includes(defaultCollection)) return named ?? defaultCollection
   return yield* usage(`the default collection has no documents; name another with -c, such as ${names[0]}`)

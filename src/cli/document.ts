@@ -8,7 +8,7 @@ import { whyPassedOver } from "../files/Walker.ts"
 import { documentsEnding, similarSources } from "../filterHint.ts"
 import { find } from "../find.ts"
 import { isBelow } from "../files/below.ts"
-import { citedIn } from "../model/Locator.ts"
+import { referencesIn } from "../model/Locator.ts"
 import { Store } from "../Store.ts"
 import { recorded } from "../Why.ts"
 import { notFound } from "./exit.ts"
@@ -69,16 +69,21 @@ const unmet = Effect.fnUntraced(function* (file: string, collection: CollectionN
   return `neither the file nor a folder above it was indexed: clew index ${displayPath(cwd, file)} indexes it`
 })
 
-/**
- * The one document that is cited as `SOURCE`, `SOURCE:LINE` or `SOURCE#PLACE`, and the place; if there is none or more than
- * one, fails with what there is.
- */
+/** What is found for `SOURCE`, `SOURCE:LINE`, `SOURCE:LINE:COLUMN` or `SOURCE#PLACE`, the source in it, and the place. */
+export const lookForCited = Effect.fnUntraced(function* (given: string, collection: CollectionName | undefined) {
+  const [first, ...others] = referencesIn(given)
+  let cited = { ...first, found: yield* lookFor(first.source, collection) }
+  for (const other of others) {
+    // A source may itself end like a place.
+    if (cited.found.length === 0) cited = { ...other, found: yield* lookFor(other.source, collection) }
+  }
+  return cited
+})
+
+/** The one document that is cited, and the place; if there is none or more than one, fails with what there is. */
 export const theCited = Effect.fnUntraced(function* (given: string, collection: CollectionName | undefined) {
-  const whole = yield* lookFor(given, collection)
-  const cited = citedIn(given)
-  // A source may itself end like a place.
-  if (cited === undefined || whole.length > 0) return { ...(yield* theOne(whole, given, collection)), cited: undefined }
-  return { ...(yield* theOne(yield* lookFor(cited.source, collection), cited.source, collection)), cited }
+  const { cited, found, source } = yield* lookForCited(given, collection)
+  return { ...(yield* theOne(found, source, collection)), cited }
 })
 
 /** The one document that was found for a source; if there is none or more than one, fails with what there is. */

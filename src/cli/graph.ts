@@ -5,9 +5,9 @@ import { resolve } from "node:path"
 import { Graph } from "../Graph.ts"
 import { oneLine } from "../citations/prompt.ts"
 import { largest, toDot, toGraphMl, toNodeLink } from "../entities/network.ts"
-import { type CollectionName, defaultCollection } from "../model/Collection.ts"
+import { type CollectionName } from "../model/Collection.ts"
 import { type Asked, GraphBuilt, GraphEntity, GraphPath, Relation, placeOf } from "../model/Graph.ts"
-import { changed } from "./collections.ts"
+import { meant } from "./collections.ts"
 import * as Cli from "./command.ts"
 import { Place, inIndex, reading, displayPath } from "./engine.ts"
 import { usage } from "./exit.ts"
@@ -81,7 +81,7 @@ const build = Cli.define(
     if (flags.model === "") return yield* usage("--model must not be empty")
     const { err, noteInPlace } = yield* Terminal
     yield* inIndex("change", function* () {
-      const collection = yield* changed(flags.collection)
+      const collection = yield* meant(flags.collection)
       const graph = yield* Graph
       const isShown = !flags.quiet && err.isTerminal
       const show = (text: string) => (isShown ? noteInPlace(text) : Effect.void)
@@ -162,7 +162,7 @@ const query = Cli.define(
     const { cwd } = yield* Place
     const { colors } = (yield* Terminal).out
     yield* reading(function* () {
-      const found = yield* (yield* Graph).entity(flags.collection ?? defaultCollection, words.join(" "), {
+      const found = yield* (yield* Graph).entity(yield* meant(flags.collection), words.join(" "), {
         hops: flags.hops,
         limit: flags.limit,
         kinds: flags.kind === undefined ? undefined : new Set([flags.kind])
@@ -198,7 +198,7 @@ const path = Cli.define(
     const { cwd } = yield* Place
     const { colors } = (yield* Terminal).out
     yield* reading(function* () {
-      const found = yield* (yield* Graph).path(flags.collection ?? defaultCollection, from, to)
+      const found = yield* (yield* Graph).path(yield* meant(flags.collection), from, to)
       const text = found.steps.map(
         (step) =>
           `${colors.bold(oneLine(step.from))} → ${colors.bold(oneLine(step.to))}  ` +
@@ -219,7 +219,7 @@ const top = Cli.define(
   function* (flags) {
     const { cwd } = yield* Place
     yield* reading(function* () {
-      const { nodes } = yield* (yield* Graph).whole(flags.collection ?? defaultCollection)
+      const { nodes } = yield* (yield* Graph).whole(yield* meant(flags.collection))
       const best = nodes.slice(0, flags.limit ?? 20)
       yield* printResult(
         GraphTopReport,
@@ -261,7 +261,7 @@ const exported = Cli.define(
   },
   function* (flags) {
     const made = reading(function* () {
-      const network = yield* (yield* Graph).whole(flags.collection ?? defaultCollection)
+      const network = yield* (yield* Graph).whole(yield* meant(flags.collection))
       return formats[flags.format ?? "graphml"](network)
     })
     yield* written(flags.output, made)
@@ -277,8 +277,8 @@ const show = Cli.define(
     examples: ["clew graph show --output graph.html"]
   },
   function* (flags) {
-    const collection = flags.collection ?? defaultCollection
     const made = reading(function* () {
+      const collection = yield* meant(flags.collection)
       const graph = yield* Graph
       const network = largest(yield* graph.whole(collection), flags.limit ?? 5000)
       const { toPage } = yield* Effect.promise(() => import("../entities/page.ts"))

@@ -124,6 +124,11 @@ const corrected = (line: string): string =>
     // Values of `-c`, which @effect/cli completes by files or nothing.
     .replace(/'(-c|--collection)\[([^\]]{0,200})\]'/, "'$1[$2]:NAME:_clew_collections'")
     .replace("-s c -l collection -r -f", "-s c -l collection -r -f -a '(_clew_collections)'")
+    // An argument's message has its colons bare, and its action two names, so that zsh looked for a command "PATH:_files".
+    .replace(
+      /^( *'\*?:)(<.*):PATH:_files'/,
+      (_, start: string, message: string) => `${start}${message.replaceAll(":", "\\:")}:_files'`
+    )
     // Without zsh's completion system, sourcing the script would fail.
     .replace(/^ *compdef /, "    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n$&")
 

@@ -98,7 +98,7 @@ export const list = Cli.define(
   {
     name: "list",
     summary: "List the documents of the index",
-    positional: { name: "GLOB", summary: "List only sources that match, or a folder", min: 0, max: 1 },
+    positional: { name: "GLOB", summary: "List only sources that match, or a folder", min: 0, max: 1, paths: true },
     flags: {
       collection: options.searchedCollection,
       since: options.since,

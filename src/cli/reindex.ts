@@ -5,7 +5,7 @@ import * as Stream from "effect/Stream"
 import { describeEmbedder, EmbedderIdentity, sameEmbedder } from "../model/Collection.ts"
 import { type Progress, Reindexer } from "../upkeep/Reindexer.ts"
 import { swept } from "../upkeep/swept.ts"
-import { changed } from "./collections.ts"
+import { meant } from "./collections.ts"
 import { inIndex } from "./engine.ts"
 import * as Cli from "./command.ts"
 import * as options from "./flags.ts"
@@ -69,22 +69,18 @@ export const reindex = Cli.define(
   },
   function* (flags) {
     yield* inIndex("change", function* () {
-      const collection = yield* changed(flags.collection)
+      const collection = yield* meant(flags.collection)
       const reindexer = yield* Reindexer
       const started = yield* Clock.currentTimeMillis
       const last = yield* followed(reindexer.run(collection, { force: flags.force }), flags.quiet)
-      const { changed: isChanged, done, from, insists, to } = last!
+      const { changed, done, from, insists, to } = last!
       const ms = (yield* Clock.currentTimeMillis) - started
-      const text = isChanged
+      const text = changed
         ? `Collection ${collection} now has ${describeEmbedder(to)}: ${count(done, "passage")} in ${durationText(ms)}`
         : insists
           ? `Collection ${collection} already has ${describeEmbedder(to)}`
           : `Collection ${collection} keeps ${describeEmbedder(to)}: embedding.backend is auto; to switch, set embedding.backend to the embedder you want`
-      yield* printResult(
-        ReindexReport,
-        { collection, from, to, changed: isChanged, chunks: done, reindex_time_ms: ms },
-        text
-      )
+      yield* printResult(ReindexReport, { collection, from, to, changed, chunks: done, reindex_time_ms: ms }, text)
     })
   }
 )

@@ -125,7 +125,8 @@ export const show = Cli.define(
       summary:
         "A document as shown by list or query, with an optional line or place: page=3, slide=4, Sheet1!A12, t=00:12:31",
       min: 1,
-      max: 1
+      max: 1,
+      paths: true
     },
     flags: {
       collection: options.searchedCollection,

@@ -17,7 +17,8 @@ export const similar = Cli.define(
       name: "SOURCE:LINE",
       summary: "A passage as query shows it; a document of one passage needs no line",
       min: 0,
-      max: 1
+      max: 1,
+      paths: true
     },
     flags: {
       ...searching,

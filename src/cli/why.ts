@@ -5,7 +5,7 @@ import { toWhyReport, why as explained } from "../Why.ts"
 import { way } from "../citations/remarks.ts"
 import { flags, requestOf } from "./asking.ts"
 import { define } from "./command.ts"
-import { lookFor, notIndexed, theOne } from "./document.ts"
+import { lookForCited, notIndexed, theOne } from "./document.ts"
 import { Place, reading, displayPath } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { count, printJson } from "./output.ts"
@@ -21,7 +21,7 @@ export const why = define(
     flags: { filter: flags.filter, collection: flags.collection, fusion: flags.fusion },
     examples: ['clew why "when is high tide" docs/tides.md'],
     details: [
-      "Shows whether the document is indexed and, if not, why; whether the filter excludes it; its rank and score by meaning, by words and fused, with the parts that add up to each; how relevant it is, and whether the knowledge graph led to it; and the results above it.",
+      "Takes a document as query prints it, also with the line, which does not count. Shows whether the document is indexed and, if not, why; whether the filter excludes it; its rank and score by meaning, by words and fused, with the parts that add up to each; how relevant it is, and whether the knowledge graph led to it; and the results above it.",
       "Exits with 3 if it is not indexed."
     ]
   },
@@ -30,14 +30,14 @@ export const why = define(
     const { note, out, print } = yield* Terminal
     const request = yield* requestOf({ fusion, filter, collection }, [question])
     yield* reading(function* () {
-      const matching = yield* lookFor(given, collection)
+      const { found: matching, source: asked } = yield* lookForCited(given, collection)
       if (matching.length === 0) {
-        const reason = yield* notIndexed(given, collection)
-        if (globals.json) yield* printJson(WhyReport, { source: given, indexed: false, reason })
-        else yield* note(`clew: ${given} is not indexed: ${reason}`)
+        const reason = yield* notIndexed(asked, collection)
+        if (globals.json) yield* printJson(WhyReport, { source: asked, indexed: false, reason })
+        else yield* note(`clew: ${asked} is not indexed: ${reason}`)
         return yield* stop(exitCode.nothingFound)
       }
-      const found = yield* theOne(matching, given, collection)
+      const found = yield* theOne(matching, asked, collection)
       const outcome = yield* explained(request, found)
       const report = toWhyReport(found, outcome)
       if (globals.json) return yield* printJson(WhyReport, report)

@@ -3,7 +3,7 @@ import { MarkdownWriter } from "./MarkdownWriter.ts"
 import { about, partsOf } from "./archive.ts"
 import { type Place, placed, unbroken } from "./raised.ts"
 import { columnName, type SheetRow, writeSheet } from "./xlsx.ts"
-import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
+import { all, child, childrenOf, textIn, xml, type XmlElement } from "./xml.ts"
 
 /** Most repetitions of a cell; whole sheets are formatted by repetition. */
 const mostRepeats = 500
@@ -141,11 +141,14 @@ const stylesOf = (content: XmlElement, styles: XmlElement | undefined): Styles =
   )
 })
 
+/** The parts of a file, by their names. */
+type Parts = (name: string) => XmlElement | undefined
+
 class Reader {
   private code: Array<string> = []
   constructor(
     readonly styles: Styles,
-    private readonly part: (name: string) => XmlElement | undefined
+    private readonly part: Parts
   ) {}
 
   readonly writer = new MarkdownWriter()
@@ -283,14 +286,25 @@ const writeSheets = ({ styles: { places }, writer }: Reader, sheets: XmlElement)
   }
 }
 
-/** A text, presentation or spreadsheet in OpenDocument, with changes accepted. */
-export const openDocument = (bytes: Uint8Array): Extracted => {
+const packed = (bytes: Uint8Array): Parts => {
   const { part, text } = partsOf(
     bytes,
     /^(?:(?:Object [^/]{1,20}\/)?content|meta|styles)\.xml$|^META-INF\/manifest\.xml$/
   )
   if (text("META-INF/manifest.xml")?.includes("encryption-data") === true)
     throw new NotExtracted("it is encrypted: save it without a password")
+  return part
+}
+
+/** A flat file is one element, which has what packed ones have in parts; its pictures and charts are left out. */
+const flat = (text: string): Parts => {
+  const whole = xml(text, ({ name }) => name === "office:binary-data" || name === "draw:object")
+  return (name) => (name === "content.xml" || name === "meta.xml" ? whole : undefined)
+}
+
+/** A text, presentation or spreadsheet in OpenDocument, packed or flat (one XML text), with changes accepted. */
+export const openDocument = (source: string | Uint8Array): Extracted => {
+  const part = typeof source === "string" ? flat(source) : packed(source)
   const content = part("content.xml")
   if (content === undefined) throw new NotExtracted("not an OpenDocument file: it has no content")
   const body = child(content, "office:body")

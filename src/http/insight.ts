@@ -3,10 +3,10 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Api } from "../api/Api.ts"
 import type { CompareRequest, CompareResponse, WhyParams } from "../api/Insight.ts"
-import { Collections, orEmpty } from "../Collections.ts"
+import { Collections } from "../Collections.ts"
 import { similarSources } from "../filterHint.ts"
 import { find } from "../find.ts"
-import { type CollectionName, defaultCollection } from "../model/Collection.ts"
+import { type CollectionName } from "../model/Collection.ts"
 import { type Hit, ownPassage, passageKey } from "../model/SearchResult.ts"
 import { indexedSince } from "../model/Since.ts"
 import { suggested } from "../model/Suggestion.ts"
@@ -51,9 +51,8 @@ export const layer = HttpApiBuilder.group(Api, "insight", (handlers) =>
     const search = yield* Search
     const { among } = yield* Collections
     const graph = yield* GraphStore
-    /** The collections to look in; the default one always exists, although its first document makes it. */
     const namesIn = (collection: CollectionName | undefined) =>
-      Effect.map(orEmpty(collection ?? defaultCollection, [])(among(collection)), (all) => all.map(({ name }) => name))
+      Effect.map(among(collection), (all) => all.map(({ name }) => name))
     const services = yield* Effect.context<Search | Store>()
 
     const explain = Effect.fnUntraced(function* ({

@@ -120,6 +120,23 @@ export const citedIn = (text: string): Cited | undefined => {
   return atPlace === undefined ? undefined : { source: atPlace, at: place }
 }
 
+interface Reference {
+  readonly source: string
+  readonly cited: Cited | undefined
+}
+
+/** What a text may name, as it is written first: a source, a source and a place, or a line and column, `a.ts:12:5`. */
+export const referencesIn = (text: string): readonly [Reference, ...ReadonlyArray<Reference>] => {
+  const cited = citedIn(text)
+  const line = typeof cited?.at === "object" ? citedIn(cited.source) : undefined
+  return [
+    { source: text, cited: undefined },
+    ...[cited, typeof line?.at === "object" ? line : undefined].flatMap((each) =>
+      each === undefined ? [] : [{ source: each.source, cited: each }]
+    )
+  ]
+}
+
 /** The lines of a citation in a document; undefined if it has no such place. */
 export const linesCited = (
   {

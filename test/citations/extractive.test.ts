@@ -71,6 +71,20 @@ describe("extract", () => {
     ])
   })
 
+  it("quotes from quotations and admonitions without their marks, apart from the item above", () => {
+    const mill = hit({
+      text: "> [!WARNING]\n> The red valve must never be\n> opened by hand.\n\nMaria wrote:\n\n> The keeper closes the gate at\n> nine. He opens it at dawn.\n\n- buy rope\n> [!note]- Remember\n> The sluice opens at half past six.\n\n>>> valve = Valve(7)"
+    })
+    for (const [query, said] of [
+      ["when must the red valve be opened", "The red valve must never be opened by hand."],
+      ["when does the keeper close the gate", "The keeper closes the gate at nine."],
+      ["when does the sluice open", "The sluice opens at half past six."],
+      ["valve 7", ">>> valve = Valve(7)"]
+    ] as const) {
+      assert.strictEqual(best(query, mill), said)
+    }
+  })
+
   it("quotes a list with the sentence that announces it, each item on its line, and what of it fits", () => {
     const causes = hit({
       text: `A mismatch slows the page.\n\nA hydration mismatch has these causes:\n\n1. The markup is invalid\n   and was corrected.\n2. The time zones differ.\n${"- more\n".repeat(200)}`

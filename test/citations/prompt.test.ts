@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import type { Hit } from "../../src/model/SearchResult.ts"
-import { fence, formatPrompt, questionLine, unpadded } from "../../src/citations/prompt.ts"
+import { entry, fence, formatPrompt, questionLine, unpadded } from "../../src/citations/prompt.ts"
 import { hit } from "../hits.ts"
 
 /** Text made to break out: what delimits entries, in any order, between ordinary text. */
@@ -137,6 +137,13 @@ describe("formatPrompt", () => {
     const lines = plain.passage.text.split("\n").length
     return { ...plain, passage: { ...plain.passage, start, end, endLine: line + lines - 1 } }
   }
+
+  it("an entry under another of its document has the whole source, since others may end like it, but not the title", () => {
+    const [before, after] = [3, 9].map((line) => hit({ text: "x", source: "/moon/days.md", title: "Days", line }))
+    const text = entry(after!, 2, { before })
+    assert.include(text, "\nsource: /moon/days.md:9\n")
+    assert.notInclude(text, "title:")
+  })
 
   it("makes one entry of passages that follow each other, word for word, under all their numbers", () => {
     const hits = [

@@ -124,6 +124,10 @@ const pageText = (file: SourceFile) => {
 const isSavedPage = (file: SourceFile): boolean =>
   /^mht(?:ml)?$/.test(extension(file.path) ?? "") && /^content-type:\s{0,9}multipart\/related\b/im.test(headText(file))
 
+/** OpenDocument in one XML text, by its name and its first element. */
+const isFlatOpenDocument = (file: SourceFile): boolean =>
+  named("fodt", "fods", "fodp")(file) && /<office:document\s/.test(headText(file))
+
 const isTable = (file: SourceFile): boolean => {
   if (!named("csv", "tsv", "tab")(file) || file.kind._tag !== "Text") return false
   return /[,;\t|]/.test(decode(file.head, file.kind.encoding))
@@ -158,7 +162,7 @@ const bytes = (file: SourceFile) => file.bytes
 
 /** A format that a worker extracts; its source is bytes if it is not text. */
 type Extractable = readonly [
-  name: Kind | "opendocument" | "fictionbook" | "table",
+  name: Kind | "opendocument" | "flatOpenDocument" | "fictionbook" | "table",
   version: number,
   accepts: (file: SourceFile) => boolean,
   source: (file: SourceFile) => Effect.Effect<Source, Unreadable | Unsupported>,
@@ -178,11 +182,13 @@ const extractables: ReadonlyArray<Extractable> = [
     bytes,
     "openDocument"
   ],
+  ["flatOpenDocument", 1, isFlatOpenDocument, content, "openDocument"],
   ["pptx", 6, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
   ["xlsx", 6, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
   ["oldOffice", 3, mimes("", /^application\/x-cfb$/), bytes],
   ["epub", 7, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
+  ["evernote", 1, named("enex"), content],
   ["table", 5, isTable, content, "csv"],
   [
     "notebook",

@@ -266,22 +266,25 @@ const named = (names: ReadonlyArray<string>): string =>
     ? `${names.slice(0, namedCollections).join(", ")} and ${names.length - namedCollections} more`
     : names.join(", ")
 
-/** The message for a model that found nothing, in terms of its tools: what was searched, and what to try. */
-export const nothingFound = Effect.fn("mcp.nothingFound")(function* (
-  request: SearchArguments,
-  { overview, tools }: Settings
-) {
+/** Why nothing is indexed, and how to index something; undefined if there are documents. */
+export const nothingIndexed = Effect.fnUntraced(function* ({ overview, tools }: Settings) {
   const every = yield* (yield* Store).collections
-  const all = every.filter(({ documents }) => documents > 0)
-  if (all.length === 0) {
-    if (overview.watched.length > 0) return "Nothing found: files are being indexed right now. Ask again in a moment."
-    const adding = tools.includes("index_documents") ? ", or with index_documents" : ""
-    const why =
-      overview.missing === undefined || every.length > 0
-        ? "the index is empty"
-        : `there is no index at ${overview.missing}`
-    return `Nothing found: ${why}. Add documents with \`clew index PATH\` on the command line${adding}.`
-  }
+  if (every.some(({ documents }) => documents > 0)) return undefined
+  if (overview.watched.length > 0) return "files are being indexed right now. Ask again in a moment."
+  const adding = tools.includes("index_documents") ? ", or with index_documents" : ""
+  const why =
+    overview.missing === undefined || every.length > 0
+      ? "the index is empty"
+      : `there is no index at ${overview.missing}`
+  return `${why}. Add documents with \`clew index PATH\` on the command line${adding}.`
+})
+
+/** The message for a model that found nothing, in terms of its tools: what was searched, and what to try. */
+export const nothingFound = Effect.fn("mcp.nothingFound")(function* (request: SearchArguments, settings: Settings) {
+  const none = yield* nothingIndexed(settings)
+  if (none !== undefined) return `Nothing found: ${none}`
+  const { tools } = settings
+  const all = (yield* (yield* Store).collections).filter(({ documents }) => documents > 0)
   const searched = all.filter(({ name }) => request.collection === undefined || name === request.collection)
   const others = all.filter((collection) => !searched.includes(collection)).map(({ name }) => name)
   const documents = searched.reduce((sum, collection) => sum + collection.documents, 0)

@@ -9,7 +9,7 @@ import { Store } from "../../Store.ts"
 import { bounded, fence, sourceCharacters, state } from "../../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
-import { citedIn, linesCited } from "../../model/Locator.ts"
+import { type Cited, linesCited, referencesIn } from "../../model/Locator.ts"
 import { toFreshness } from "../../model/SearchResult.ts"
 import type { StoredDocument } from "../../model/Stored.ts"
 import { mustBe } from "../../model/kinds.ts"
@@ -47,7 +47,7 @@ const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undef
 const exactly = (collections: ReadonlyArray<CollectionName>, source: string) =>
   Effect.map(
     Effect.forEach(collections, (name) => orEmpty(name, undefined)(find([name], { source }))),
-    (found) => found.filter((one) => one !== undefined)
+    (found) => found.flatMap((one) => (one === undefined ? [] : [{ ...one, source }]))
   )
 
 const named = (found: ReadonlyArray<{ readonly collection: CollectionName; readonly source: string }>): string =>
@@ -65,18 +65,17 @@ const named = (found: ReadonlyArray<{ readonly collection: CollectionName; reado
  */
 const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName | undefined, source: string) {
   const collections = yield* collectionsFor(name)
-  const exact = yield* exactly(collections, source)
-  const first = exact.find(({ collection }) => collection === defaultCollection) ?? exact[0]
-  if (first !== undefined && (exact.length === 1 || first.collection === defaultCollection)) return first
   const given = shownSource(source)
-  if (first !== undefined) {
+  const exact = yield* exactly(collections, source)
+  const ending = exact.length > 0 ? exact : yield* documentsEnding(collections, source, candidates + 1)
+  const first = ending.find(({ collection }) => collection === defaultCollection) ?? ending[0]
+  if (first !== undefined && ending.every((each) => each.source === first.source)) {
+    if (ending.length === 1 || first.collection === defaultCollection) return first
     return yield* refuse(
       "collection",
-      `source: ${given} is in collections ${exact.map(({ collection }) => collection).join(", ")}; name one as collection`
+      `source: ${given} is in collections ${ending.map(({ collection }) => collection).join(", ")}; name one as collection`
     )
   }
-  const ending = yield* documentsEnding(collections, source, candidates + 1)
-  if (ending.length === 1) return ending[0]!
   if (ending.length > 1) {
     const more = ending.length > candidates ? ", …" : ""
     return yield* refuse(
@@ -140,19 +139,21 @@ export const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
 })
 
 /** As `findDocument`, but also accepts a citation as search shows it, `a.md:12-30` or `a.pdf#page=3`, and returns it too. */
-export const findCited = (by: Parameters<typeof findDocument>[0]) =>
-  findDocument(by).pipe(
-    Effect.map((found) => ({ ...found, cited: undefined })),
-    Effect.catchIf(
-      (error) => error instanceof RpcError,
-      (refusal) => {
-        const cited = citedIn(by.source ?? "")
-        return cited === undefined
-          ? Effect.fail(refusal)
-          : Effect.map(findDocument({ ...by, source: cited.source }), (found) => ({ ...found, cited }))
-      }
-    )
+export const findCited = (by: Parameters<typeof findDocument>[0]) => {
+  const at = (source: string | undefined, cited: Cited | undefined) =>
+    Effect.map(findDocument({ ...by, source }), (found) => ({ ...found, cited }))
+  if (by.source === undefined) return at(undefined, undefined)
+  const [first, ...others] = referencesIn(by.source)
+  return others.reduce(
+    (before, { cited, source }) =>
+      Effect.catchIf(
+        before,
+        (error) => error instanceof RpcError,
+        () => at(source, cited)
+      ),
+    at(first.source, first.cited)
   )
+}
 
 export const natural = (name: string, from: number, description: string) =>
   Schema.Int.pipe(Schema.greaterThanOrEqualTo(from)).annotations({

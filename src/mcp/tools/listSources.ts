@@ -23,6 +23,7 @@ import {
   FilterArgument,
   SinceArgument,
   maxTokens,
+  nothingIndexed,
   plural
 } from "./answers.ts"
 import { find } from "../../find.ts"
@@ -67,14 +68,17 @@ export const listSources = make({
   input: ListArguments,
   defaults: () => ({ limit: defaultLimit, max_tokens: defaultMaxTokens }),
   unlisted: ["max_tokens"],
-  run: ({
-    collection = defaultCollection,
-    cursor,
-    filter: given,
-    limit = defaultLimit,
-    maxTokens = defaultMaxTokens,
-    since
-  }) =>
+  run: (
+    {
+      collection = defaultCollection,
+      cursor,
+      filter: given,
+      limit = defaultLimit,
+      maxTokens = defaultMaxTokens,
+      since
+    },
+    settings
+  ) =>
     Effect.gen(function* () {
       const store = yield* Store
       const filter = indexedSince(since, yield* Clock.currentTimeMillis, given)
@@ -92,6 +96,7 @@ export const listSources = make({
         [] as ReadonlyArray<ListedDocument>
       )(store.list(collection, { limit: limit + 1, after, filter }))
       const page = found.slice(0, limit)
+      const empty = page.length > 0 ? undefined : yield* nothingIndexed(settings)
       const others = page.length > 0 ? [] : yield* elsewhere(collection)
       const why = page.length > 0 || filter === undefined ? "" : ((yield* filterHint(filter, [collection])) ?? "")
       const further = why.replace(/^no document matches the filter(?:; )?/, "")
@@ -104,9 +109,11 @@ export const listSources = make({
           const next = shown.length > 0 && shown.length < found.length ? encodeCursor(shown.at(-1)!.docId) : undefined
           const none = `No ${cursor === undefined ? "" : "further "}document${filter === undefined ? "" : given === undefined ? " is new or changed since then" : " matches the filter"} in collection ${collection}.`
           const opening =
-            shown.length === 0
-              ? [none, ...(further === "" ? [] : [`Why: ${further}.`]), ...others].join(" ")
-              : `${plural(shown.length, "document")} of collection ${collection}, by source. ${guard}`
+            empty !== undefined
+              ? `No document is listed: ${empty}`
+              : shown.length === 0
+                ? [none, ...(further === "" ? [] : [`Why: ${further}.`]), ...others].join(" ")
+                : `${plural(shown.length, "document")} of collection ${collection}, by source. ${guard}`
           const closing = next === undefined ? [] : [`More follow: call list_sources again with cursor "${next}".`]
           return {
             structured: {

@@ -1,13 +1,16 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { documentsEnding } from "../../filterHint.ts"
 import { flag } from "../../model/fields.ts"
 import { bounded, citation, entry, formatPrompt, sourceCharacters } from "../../citations/prompt.ts"
 import { gathered } from "../../citations/citations.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
+import { referencesIn } from "../../model/Locator.ts"
 import { LikeText } from "../../model/Query.ts"
 import { toProvenance, type Hit } from "../../model/SearchResult.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { Search, type SearchOutcome } from "../../Search.ts"
+import { Store } from "../../Store.ts"
 import { refuse } from "../RpcError.ts"
 import { make, type Settings } from "../Tool.ts"
 import { findCited, natural } from "./getDocument.ts"
@@ -27,6 +30,7 @@ import {
   toQuoted,
   emptyHanded,
   plural,
+  nothingIndexed,
   remarksOn,
   SearchArguments
 } from "./answers.ts"
@@ -125,6 +129,26 @@ const readingOn = ({ tools }: Settings): string =>
     ? "These are excerpts: get_document (source, chunk_index) reads on."
     : 'These are excerpts: detail "full" shows the passages.'
 
+/** Longer queries are no path. */
+const longestPath = 300
+
+/** How to read the document whose path the query is, since a path's words find what else has them; empty if it is none. */
+const ofPath = Effect.fnUntraced(function* ({ collection, query }: SearchArguments, { tools }: Settings) {
+  const isPath =
+    query.length <= longestPath &&
+    query.lastIndexOf(".") > query.indexOf("/") &&
+    query.includes("/") &&
+    !/[\s"]|:\/\//.test(query)
+  if (!isPath || !tools.includes("get_document")) return ""
+  const names = (yield* (yield* Store).collections).map(({ name }) => name)
+  const among = collection === undefined ? names : [collection]
+  for (const { source } of referencesIn(query)) {
+    const found = yield* documentsEnding(among, source, 1)
+    if (found.length > 0) return ` The query is a path: get_document reads it, words with path:${source} search in it.`
+  }
+  return ""
+})
+
 const detailArgument = Schema.optional(Detail)
 
 export const search = make({
@@ -150,13 +174,14 @@ export const search = make({
       hybrid: request.hybrid ?? true
     })
     const nothing = found.hits.length === 0 ? yield* emptyHanded(request, settings, found) : ""
+    const ofDocument = yield* ofPath(request, settings)
     return yield* answerOf(found, {
       detail,
       maxTokens,
       settings,
       queries: [request.query, ...(request.queries ?? [])],
       opening: (passages) =>
-        nothing || `${passages} for ${JSON.stringify(bounded(request.query, 200))}, best first (${found.mode} search).`
+        `${nothing || `${passages} for ${JSON.stringify(bounded(request.query, 200))}, best first (${found.mode} search).`}${ofDocument}`
     })
   })
 })
@@ -201,6 +226,7 @@ export const similar = make({
         "PassageNotFound",
         ({ message }) => refuse("chunk_index", message)
       )
+      const empty = found.hits.length > 0 ? undefined : yield* nothingIndexed(settings)
       const what =
         named === undefined ? "the text" : bounded(named.document.source ?? named.document.docId, sourceCharacters)
       return yield* answerOf(found, {
@@ -209,9 +235,11 @@ export const similar = make({
         settings,
         queries: text === undefined ? [] : [text],
         opening: (passages) =>
-          found.hits.length === 0
-            ? `Nothing is like ${JSON.stringify(what)}.${found.hint === undefined ? "" : ` Why: ${found.hint}.`}`
-            : `${passages} like ${JSON.stringify(what)}, most alike first.`
+          empty !== undefined
+            ? `Nothing found: ${empty}`
+            : found.hits.length === 0
+              ? `Nothing is like ${JSON.stringify(what)}.${found.hint === undefined ? "" : ` Why: ${found.hint}.`}`
+              : `${passages} like ${JSON.stringify(what)}, most alike first.`
       })
     })
 })

@@ -132,8 +132,11 @@ describe("collections", () => {
   it("are changed as a whole by name, if the default one is none of them", async () => {
     const other = ["--db", "other.db"]
     await box.ends(0, ["collections", "create", "papers", ...other])
-    for (const command of [["reindex"], ["graph", "build"]]) {
+    for (const command of [["reindex"], ["graph", "build"], ["graph", "query", "tide"]]) {
       await box.ends(2, [...command, ...other], "name another with -c, such as papers")
     }
+    // It always exists, although its first document makes it.
+    await box.ends(3, ["list", "-c", "default", ...other], "no documents")
+    await box.ends(3, ["show", "tides.md", "-c", "default", ...other], "tides.md is not indexed")
   })
 })

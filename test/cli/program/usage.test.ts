@@ -130,6 +130,9 @@ describe("completions", () => {
       for (const word of ["collections", "top-k", "prune", "config"]) assert.include(stdout, word)
       assert.notInclude(stdout, "wizard")
       assert.notMatch(stdout, /[({]sh\b/)
+      // The end of a command's arguments in zsh: a message, in which colons have a backslash, and what completes them.
+      for (const [, argument] of stdout.matchAll(/^ *'\*?:(<.*)' \\$/gm))
+        assert.match(argument!, /^(?:[^:\\]|\\.)*:_files$/)
     })
   }
 

@@ -591,6 +591,30 @@ it.layer(layer)("what stands around the text", (it) => {
     })
   )
 
+  it.effect("flat OpenDocument is read like a packed one, without the bytes of its pictures and its charts", () =>
+    Effect.gen(function* () {
+      const flat = (body: string) =>
+        strToU8(
+          `<?xml version="1.0" encoding="UTF-8"?>\n\n<office:document office:version="1.4"><office:meta><dc:title>Tides</dc:title></office:meta>` +
+            `<office:automatic-styles><style:style style:name="P1" style:parent-style-name="Source_20_Code"/></office:automatic-styles>` +
+            `<office:body>${body}</office:body></office:document>`
+        )
+      const picture =
+        "<draw:frame><draw:image><office:binary-data>iVBORw0KGgo=</office:binary-data></draw:image></draw:frame>"
+      const chart =
+        "<draw:frame><draw:object><office:document><text:p>Axis</text:p></office:document></draw:object></draw:frame>"
+      const words = `<text:h text:outline-level="2">Springs</text:h><text:p>At ${picture}new moon.${chart}</text:p><text:p text:style-name="P1">x = 1</text:p>`
+      const { content, title } = document(yield* load("a.fodt", flat(`<office:text>${words}</office:text>`)))
+      assert.deepStrictEqual([title, content], ["Tides", "## Springs\n\nAt new moon.\n\n```\nx = 1\n```"])
+      const rows = [
+        ["name", "town"],
+        ["Ada", "Bath"]
+      ].map((cells) => `<table:table-row>${cells.map((text) => cell(text)).join("")}</table:table-row>`)
+      const sheet = `<office:spreadsheet><table:table table:name="S">${rows.join("")}</table:table></office:spreadsheet>`
+      assert.strictEqual(document(yield* load("a.fods", flat(sheet))).content, "## S\n\n- name: Ada; town: Bath")
+    })
+  )
+
   it.effect("a cell that is merged downwards counts in each of its rows", () =>
     Effect.gen(function* () {
       const table = [
@@ -749,6 +773,23 @@ it.layer(layer)("what stands around the text", (it) => {
       }
       // Of the same ending, but only a text.
       assert.strictEqual(document(yield* load("notes.mht", strToU8("Fair wind"))).content, "Fair wind")
+    })
+  )
+
+  it.effect("an export of Evernote is its notes under their titles, without what is attached to them", () =>
+    Effect.gen(function* () {
+      const note = (title: string, body: string, more = "") =>
+        `<note><title>${title}</title><content><![CDATA[<?xml version="1.0"?>\n<!DOCTYPE en-note SYSTEM "x"><en-note>${body}</en-note>]]></content>${more}</note>`
+      const exported =
+        `<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE en-export SYSTEM "http://xml.evernote.com/pub/evernote-export4.dtd">\n<en-export>` +
+        note(
+          "Boat",
+          "<div>The keel is <b>caulked</b> with oakum.</div><ul><li>tar</li></ul>",
+          '<resource><data encoding="base64">iVBORw0KGgo=</data></resource>'
+        ) +
+        `${note("Soup", "<div>Two leeks.</div>")}</en-export>`
+      const { content } = document(yield* load("notes.enex", strToU8(exported)))
+      assert.strictEqual(content, "# Boat\n\nThe keel is caulked with oakum.\n\n- tar\n\n# Soup\n\nTwo leeks.")
     })
   )
 
