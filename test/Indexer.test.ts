@@ -148,10 +148,8 @@ it.scoped("keeps the vectors of a large document, and only those, in memory that
     const context = Layer.succeedContext(ports({ ...store, put }))
     const built = yield* Layer.build(Layer.provide(indexer(embeddersLayer(embedder), 8), context))
     const { index } = yield* Effect.provide(Indexer, built)
-    const [[small], [large]] = yield* Effect.forEach([50, 2049], (words) =>
-      index([note("north!!!!!!! ".repeat(words))])
-    )
-    assert.deepStrictEqual([small?.passages, large?.passages], [50, 2049])
+    const [small, large] = yield* Effect.forEach([50, 2049], (words) => index([note("north!!!!!!! ".repeat(words))]))
+    assert.deepStrictEqual([small?.[0]?.passages, large?.[0]?.passages], [50, 2049])
     assert.deepStrictEqual(shared, [0, 2049])
   })
 )

@@ -52,7 +52,7 @@ const least = 64
 
 const mebibyte = 1024 * 1024
 
-/** After a file of this many bytes or characters the thread ends: its memory costs more than starting another. */
+/** After a file, or a text, of this many bytes or characters the thread ends: its memory costs more than starting another. */
 const large = 4 * mebibyte
 
 /** The memory that this process may have, in MiB: that of its container or service, or the machine's. */
@@ -137,7 +137,8 @@ export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<E
             : "code" in why && why.code === "ERR_WORKER_OUT_OF_MEMORY"
               ? tooLarge
               : whyNot(why),
-        isSpent: ({ source }) => source.length > large,
+        isSpent: ({ source }, answer) =>
+          Math.max(source.length, "read" in answer ? answer.read.text.length : 0) > large,
         within: (answer) =>
           Effect.raceFirst(
             answer,
