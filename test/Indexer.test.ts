@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
 import { Chunker } from "../src/Chunker.ts"
@@ -131,6 +132,25 @@ it.scoped("stores many documents at once only where embedding them is quick", ()
       })
     assert.deepStrictEqual(yield* stored(compass.backend), [0, 16, 32, 40])
     assert.deepStrictEqual(yield* stored("builtin"), [0, 40])
+  })
+)
+
+it.scoped("keeps the vectors of a large document, and only those, in memory that threads share", () =>
+  Effect.gen(function* () {
+    const { embedder, store } = yield* setUp
+    const shared: Array<number> = []
+    const put: typeof store.put = (_, [document]) => {
+      const { derivedId: docId, passages } = document!
+      const vectors = passages.flatMap(({ vector }) => Option.toArray(vector))
+      shared.push(vectors.filter(({ buffer }) => buffer instanceof SharedArrayBuffer).length)
+      return Effect.succeed([{ docId, status: "created", passages: passages.length }])
+    }
+    const context = Layer.succeedContext(ports({ ...store, put }))
+    const built = yield* Layer.build(Layer.provide(indexer(embeddersLayer(embedder), 8), context))
+    const { index } = yield* Effect.provide(Indexer, built)
+    const [small, large] = yield* Effect.forEach([50, 2049], (words) => index([note("north!!!!!!! ".repeat(words))]))
+    assert.deepStrictEqual([small?.[0]?.passages, large?.[0]?.passages], [50, 2049])
+    assert.deepStrictEqual(shared, [0, 2049])
   })
 )
 

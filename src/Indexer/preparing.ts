@@ -1,5 +1,6 @@
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import * as Option from "effect/Option"
 import { Chunker } from "../Chunker.ts"
 import type { Embedder } from "../Embedder.ts"
@@ -8,7 +9,7 @@ import { Store } from "../Store.ts"
 import { embeddedText } from "../chunking/embedded.ts"
 import { extension } from "../chunking/format.ts"
 import { located } from "../chunking/located.ts"
-import type { Collection } from "../model/Collection.ts"
+import type { Collection, EmbedderIdentity } from "../model/Collection.ts"
 import type { Compared, Draft } from "../model/Draft.ts"
 import type { Passage, Vector } from "../model/Passage.ts"
 import type { PreparedDocument } from "../model/Stored.ts"
@@ -72,7 +73,7 @@ export const preparing = Effect.gen(function* () {
     }
     const before = yield* embeddedBefore(collection, changed)
     const pieces = cut.flatMap(({ draft, passages }) => passages.map((passage) => ({ draft, passage })))
-    const vectors = yield* embedAll(embedder, pieces, collection.embedder.making, before)
+    const vectors = yield* embedAll(embedder, pieces, collection.embedder, before)
     let at = 0
     return cut.map(({ draft, language, passages }): PreparedDocument => {
       const embedded = passages.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
@@ -100,16 +101,32 @@ const placeOf = ({ draft: { origin, source }, passage: { endLine, startLine } }:
   `${source ?? origin ?? "a document"}:${startLine}${endLine > startLine ? `-${endLine}` : ""}`
 
 /**
+ * Copies vectors into one memory, which threads share: those of a large document would be in each one twice. V8 does not
+ * see what such memory takes, so that what is gone at once had better not be in it.
+ */
+const sharing = (numbers: number): ((vector: Vector) => Vector) => {
+  const all = new Float32Array(new SharedArrayBuffer(numbers * Float32Array.BYTES_PER_ELEMENT))
+  let end = 0
+  return (vector) => {
+    const start = end
+    end += vector.length
+    all.set(vector, start)
+    return all.subarray(start, end)
+  }
+}
+
+/**
  * A vector for each passage, in order; known texts are not embedded again. Truncated and refused ones are logged with
  * file and lines.
  */
 const embedAll = Effect.fnUntraced(function* (
   { embedPassages }: typeof Embedder.Service,
   pieces: ReadonlyArray<Piece>,
-  making: number | undefined,
+  { dimensions, making }: EmbedderIdentity,
   known: ReadonlyMap<string, Vector>
 ) {
   const vectors: Array<Option.Option<Vector>> = []
+  const keep = pieces.length > window ? sharing(pieces.length * dimensions) : identity
   for (const some of Arr.chunksOf(pieces, window)) {
     const texts = some.map(({ draft, passage }) => embeddedText(draft.title, passage, making))
     // To look a text up is to hash all of it.
@@ -120,7 +137,8 @@ const embedAll = Effect.fnUntraced(function* (
     const embedded = fresh.length === 0 ? [] : yield* embedPassages(fresh, told)
     let at = 0
     for (const vector of kept) {
-      vectors.push(vector === undefined ? (embedded[at++] ?? Option.none()) : Option.some(vector))
+      const found = vector === undefined ? (embedded[at++] ?? Option.none()) : Option.some(vector)
+      vectors.push(Option.map(found, keep))
     }
   }
   return vectors

@@ -4,6 +4,7 @@ import * as Stream from "effect/Stream"
 import { decodeField, make, type MultipartError, type PartInfo } from "multipasta"
 import { type promises, constants } from "node:fs"
 import { open } from "node:fs/promises"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { badField, InvalidRequest, MalformedBody } from "../api/errors.ts"
 import { StoreUnavailable } from "../Store.ts"
@@ -91,9 +92,23 @@ const fault = (error: MultipartError, mostFiles: number): MalformedBody | Invali
     : badField("", `a field that is no file may have at most ${longestField} bytes`)
 }
 
-/** The disk has no room for what was sent, or cannot be written. */
-export const cannotKeep = (error: unknown) =>
-  new StoreUnavailable({ reason: `What was sent cannot be kept until it is read: ${(error as Error).message}` })
+const inWords: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such folder",
+  EACCES: "permission denied",
+  EROFS: "it is read-only",
+  ENOSPC: "the disk is full"
+}
+
+/** The folder for temporary files has no room for what was sent, or cannot be written. */
+export const cannotKeep = (error: unknown) => {
+  const { cause = error } = error as { readonly cause?: unknown }
+  const { code = "", message } = cause as NodeJS.ErrnoException
+  return new StoreUnavailable({
+    reason:
+      `What was sent cannot be kept in ${tmpdir()} until it is read: ${inWords[code] ?? message}; ` +
+      "start the server with a TMPDIR that can be written and has room"
+  })
+}
 
 /** Fields beside the files: a few more parts than files are taken. */
 const otherParts = 16

@@ -113,7 +113,7 @@ export const oneByOne = <Job extends object, Answer extends object>(options: {
   /** The answer if the worker ended: by an error, or with an exit code. */
   readonly broken: (why: Error | number) => Answer
   /** Whether to end the worker after the job: an idle thread never frees its memory. */
-  readonly isSpent?: (job: Job) => boolean
+  readonly isSpent?: (job: Job, answer: Answer) => boolean
   /** Limits the time for a job, from the start of its turn. */
   readonly within?: (answer: Effect.Effect<Answer>) => Effect.Effect<Answer>
 }): Effect.Effect<(job: Job) => Effect.Effect<Answer>, never, Scope.Scope> =>
@@ -152,7 +152,7 @@ export const oneByOne = <Job extends object, Answer extends object>(options: {
         worker.ref()
         settle = (answer) => {
           worker.unref()
-          if (isSpent(job) && running === worker) end()
+          if (isSpent(job, answer) && running === worker) end()
           // It would keep the job in memory.
           settle = unheard
           resume(Effect.succeed(answer))

@@ -200,6 +200,31 @@ it.scopedLive("says what is wrong with a form, and goes on serving", () =>
   })
 )
 
+it.scopedLive("says that it has no folder for what is sent, and serves on", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ files: true })
+    const send = ask(port, "POST", "/files", form([{ name: "file", file: "a.md", content: "# Bees" }]))
+    const { TMPDIR } = process.env
+    yield* Effect.acquireUseRelease(
+      Effect.sync(() => (process.env["TMPDIR"] = "/nowhere/at/all")),
+      () =>
+        Effect.map(send, ({ json, status }) => {
+          assert.strictEqual(status, 503)
+          assert.strictEqual(
+            json.detail,
+            "What was sent cannot be kept in all until it is read: there is no such folder; start the server with a TMPDIR that can be written and has room"
+          )
+        }),
+      () =>
+        Effect.sync(() => {
+          if (TMPDIR === undefined) delete process.env["TMPDIR"]
+          else process.env["TMPDIR"] = TMPDIR
+        })
+    )
+    assert.strictEqual((yield* send).status, 200)
+  })
+)
+
 it.scopedLive("receives the files of no more forms than jobs may wait", () =>
   Effect.gen(function* () {
     const { port } = yield* start({ files: true })

@@ -58,15 +58,33 @@ interface PackedVectors {
   readonly lengths: Int32Array
 }
 
+/** Vectors that follow one another in memory that threads share, as one. */
+const inShared = (vectors: ReadonlyArray<Vector | undefined>, length: number): Float32Array | undefined => {
+  const first = vectors.find((vector) => vector !== undefined)
+  if (!(first?.buffer instanceof SharedArrayBuffer)) return undefined
+  const all = new Float32Array(first.buffer, first.byteOffset)
+  let at = first.byteOffset
+  for (const vector of vectors) {
+    if (vector === undefined) continue
+    if (vector.buffer !== first.buffer || vector.byteOffset !== at) return undefined
+    at += vector.byteLength
+  }
+  return all.subarray(0, length)
+}
+
 const packVectors = (vectors: ReadonlyArray<Vector | undefined>): PackedVectors => {
-  const values = new Float32Array(vectors.reduce((sum, vector) => sum + (vector?.length ?? 0), 0))
+  const length = vectors.reduce((sum, vector) => sum + (vector?.length ?? 0), 0)
+  const shared = inShared(vectors, length)
+  const lengths = Int32Array.from(vectors, (vector) => vector?.length ?? -1)
+  if (shared !== undefined) return { values: shared, lengths }
+  const values = new Float32Array(length)
   let at = 0
   for (const vector of vectors) {
     if (vector === undefined) continue
     values.set(vector, at)
     at += vector.length
   }
-  return { values, lengths: Int32Array.from(vectors, (vector) => vector?.length ?? -1) }
+  return { values, lengths }
 }
 
 const unpackVectors = ({ lengths, values }: PackedVectors): ReadonlyArray<Vector | undefined> => {

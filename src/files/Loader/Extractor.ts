@@ -52,12 +52,22 @@ const least = 64
 
 const mebibyte = 1024 * 1024
 
+/** After a file, or a text, of this many bytes or characters the thread ends: its memory costs more than starting another. */
+const large = 4 * mebibyte
+
 /** The memory that this process may have, in MiB: that of its container or service, or the machine's. */
 const memoryMb = (): number => Math.min(process.constrainedMemory() || Infinity, totalmem()) / mebibyte
 
 /** The memory that a file may take, in MiB: as much as is set, unless the system would end the process for it. */
 export const allowance = (parseMemoryMb: number): number =>
   Math.min(parseMemoryMb, Math.max(least, Math.floor(memoryMb()) - running))
+
+/** Bytes that indexing a text took at most for each of its characters: 10 of one in paragraphs, 18 of one in short lines. */
+const perCharacter = 10
+
+/** The most characters of a text whose passages, which are stored at once, have room in memory. */
+export const longest = (): number =>
+  Math.floor((Math.max(least, Math.floor(memoryMb()) - running) * mebibyte) / perCharacter)
 
 /**
  * Whether the process has grown since by more than a file may take. V8's limit counts objects alone, and not the bytes of
@@ -127,6 +137,8 @@ export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<E
             : "code" in why && why.code === "ERR_WORKER_OUT_OF_MEMORY"
               ? tooLarge
               : whyNot(why),
+        isSpent: ({ source }, answer) =>
+          Math.max(source.length, "read" in answer ? answer.read.text.length : 0) > large,
         within: (answer) =>
           Effect.raceFirst(
             answer,

@@ -2,7 +2,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { basename, dirname } from "node:path"
-import { type FileFormat, Loader, type LoadedFile, type SourceFile, Unreadable, Unsupported } from "../Loader.ts"
+import {
+  type FileFormat,
+  type Loaded,
+  Loader,
+  type LoadedFile,
+  type SourceFile,
+  Unreadable,
+  Unsupported
+} from "../Loader.ts"
 import { isBelow } from "../below.ts"
 import { Disk, type DiskFailure, type FileTree, inWords, leadingOut, type OpenFile } from "../Disk.ts"
 import { bytesOf, kindOf, openBytes, pieces, readHead, tooLarge } from "./read.ts"
@@ -56,12 +64,27 @@ const sourceOf = Effect.fnUntraced(function* (path: string, file: OpenFile, limi
   const head = yield* Effect.mapError(readHead(file, size), unreadable(path))
   if (head.length === 0) return yield* new Unsupported({ path, reason: "empty" })
   const stream = Stream.mapError(pieces(file), unreadable(path))
-  const rest = bytesOf(path, stream, limit)
+  const rest = bytesOf(path, stream, size, limit)
   const bytes = size > limit ? tooLarge(path, size, limit) : head.length === size ? Effect.succeed(head) : rest
   return { path, size, head, kind: yield* kindOf(path, head), bytes, stream } satisfies SourceFile
 })
 
 const packed = new Set(["application/gzip", "application/zstd"])
+
+/** Refuses a text whose passages would take more memory than there is: the system would end the process, without a word. */
+const bearable =
+  (longest: number) =>
+  (loaded: Loaded): Loaded =>
+    loaded._tag === "Loaded" && loaded.content.length > longest
+      ? {
+          _tag: "Rejected",
+          line: loaded.line ?? 1,
+          reason:
+            `its text has ${loaded.content.length} characters, and this process has the memory to index ${longest} at once: ` +
+            "split the file, or give its container or machine more",
+          isLimit: true
+        }
+      : loaded
 
 const isPacked = ({ kind }: SourceFile): boolean => kind._tag === "Other" && packed.has(kind.mime ?? "")
 
@@ -79,7 +102,8 @@ export const layer = ({ extraction, maxFileBytes, ...options }: Options): Layer.
       const versions = formats.map(({ name, version = 1 }) => `${name} ${version}`).join(", ")
       const unsupported = `none of ${versions}`
       const { parseMemoryMb, parseTimeoutMs } = extraction
-      const limited = `limited to ${maxFileBytes} bytes, ${parseTimeoutMs} ms, ${Extractor.allowance(parseMemoryMb)} MiB; ${versions}`
+      const longest = Extractor.longest()
+      const limited = `limited to ${maxFileBytes} bytes, ${parseTimeoutMs} ms, ${Extractor.allowance(parseMemoryMb)} MiB, ${longest} characters; ${versions}`
       const current = new Set([...readers, unsupported, limited])
       /** Reads the file inside a gzip or zstd file, under its own name. */
       const unpacked = Effect.fnUntraced(function* (file: SourceFile) {
@@ -99,7 +123,10 @@ export const layer = ({ extraction, maxFileBytes, ...options }: Options): Layer.
       }
       const readAs = Effect.fnUntraced(function* (file: SourceFile) {
         const index = formats.findIndex((format) => format.accepts(file))
-        if (index >= 0) return { reader: readers[index]!, documents: formats[index]!.load(file) } satisfies LoadedFile
+        if (index >= 0) {
+          const documents = Stream.map(formats[index]!.load(file), bearable(longest))
+          return { reader: readers[index]!, documents } satisfies LoadedFile
+        }
         const reason = file.kind._tag === "Other" ? file.kind.reason : "a kind of text that Clew does not read"
         return yield* new Unsupported({ path: file.path, reason })
       })

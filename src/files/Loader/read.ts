@@ -32,20 +32,30 @@ export const pieces = ({ read }: OpenFile): Stream.Stream<Uint8Array, DiskFailur
     )
   })
 
-/** A whole stream, up to `limit`: a file may grow while it is read. */
+/** A whole stream of about this size, up to `limit`: a file may grow while it is read. */
 export const bytesOf = <E>(
   path: string,
   stream: Stream.Stream<Uint8Array, E>,
+  size: number,
   limit: number
 ): Effect.Effect<Uint8Array, E | Unsupported> =>
   Effect.suspend(() => {
-    const parts: Array<Uint8Array> = []
+    let bytes = new Uint8Array(Math.min(size, limit))
     let read = 0
     const keep = (part: Uint8Array) => {
-      read += part.length
-      return read > limit ? tooLarge(path, read, limit) : Effect.sync(() => parts.push(part))
+      const end = read + part.length
+      if (end > limit) return tooLarge(path, end, limit)
+      return Effect.sync(() => {
+        if (end > bytes.length) {
+          const before = bytes
+          bytes = new Uint8Array(Math.min(limit, 2 * end))
+          bytes.set(before)
+        }
+        bytes.set(part, read)
+        read = end
+      })
     }
-    return Effect.map(Stream.runForEach(stream, keep), () => Buffer.concat(parts, read))
+    return Effect.map(Stream.runForEach(stream, keep), () => bytes.subarray(0, read))
   })
 
 /** A size in readable units, such as 1.5 MiB. */

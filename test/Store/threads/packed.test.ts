@@ -81,4 +81,38 @@ describe("a packed document", () => {
       assert.deepStrictEqual(unpackPrepared(structuredClone(withoutPause(packingPrepared(document)))), document)
     }
   )
+
+  it("with vectors in memory that threads share takes that along, and copies none", () => {
+    const shared = new Float32Array(new SharedArrayBuffer(32))
+    shared.set([9, 1, 2, 3, 4, 5, 6, 9])
+    const [one, two, three] = [shared.subarray(1, 3), shared.subarray(3, 5), shared.subarray(5, 7)]
+    const packed = (...vectors: ReadonlyArray<Float32Array | undefined>) => {
+      const passages = vectors.map((vector, at) => ({
+        ...passageOf("text", {
+          heading: [],
+          length: 1,
+          lines: 0,
+          locator: undefined,
+          start: at,
+          startLine: 1,
+          tableHeader: undefined
+        }),
+        vector: Option.fromNullable(vector)
+      }))
+      const names = { derivedId: DocumentId.make("d"), fingerprint: "f", language: "en", metadata: {}, content: "text" }
+      const { vectors: crossing, ...rest } = withoutPause(packingPrepared({ ...names, passages }))
+      const found = unpackPrepared(structuredClone({ ...rest, vectors: crossing })).passages
+      assert.deepStrictEqual(
+        found.map(({ vector }) => Option.getOrUndefined(vector)),
+        vectors
+      )
+      return crossing.values
+    }
+    const together = packed(one, undefined, two, three)
+    assert.strictEqual(together.buffer, shared.buffer)
+    assert.deepStrictEqual([...together], [1, 2, 3, 4, 5, 6])
+    // What does not follow one another is copied.
+    for (const apart of [packed(two, one), packed(one, three), packed(one, Float32Array.of(3, 4))])
+      assert.notInstanceOf(apart.buffer, SharedArrayBuffer)
+  })
 })

@@ -1,6 +1,8 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import * as Chunk from "effect/Chunk"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
@@ -227,3 +229,28 @@ describe("Loader.fromText", () => {
     }).pipe(Effect.provide(layer))
   )
 })
+
+it.scoped(
+  "a text whose passages have no room in memory is refused: the system would end the program without a word",
+  () =>
+    Effect.gen(function* () {
+      yield* Effect.acquireRelease(
+        Effect.sync(() => vi.spyOn(process, "constrainedMemory").mockReturnValue(2 ** 20)),
+        (spy) => Effect.sync(() => spy.mockRestore())
+      )
+      const extraction = { parseTimeoutMs: 60_000, parseMemoryMb: 64 }
+      const context = yield* Layer.build(Files.layer({ formats, maxFileBytes: 2 ** 24, extraction }))
+      const { fromText } = Context.get(context, Loader)
+      const lines = (count: number) => Buffer.from("2026-11-30 tide\n".repeat(count))
+      const [fits] = yield* all(fromText({ name: "/a.log", bytes: lines(400_000) }))
+      assert.strictEqual(fits?._tag, "Loaded")
+      const [refused] = yield* all(fromText({ name: "/a.log", bytes: lines(500_000) }))
+      assert.deepStrictEqual(refused, {
+        _tag: "Rejected",
+        line: 1,
+        reason:
+          "its text has 8000000 characters, and this process has the memory to index 6710886 at once: split the file, or give its container or machine more",
+        isLimit: true
+      })
+    })
+)

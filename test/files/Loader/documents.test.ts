@@ -910,6 +910,30 @@ describe("damaged documents", () => {
     )
   )
 
+  it.live("the reader's thread ends after a large file or text, and keeps none of its memory", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        let threads = 0
+        const count = () => threads++
+        yield* Effect.acquireRelease(
+          Effect.sync(() => process.on("worker", count)),
+          () => Effect.sync(() => process.off("worker", count))
+        )
+        const take = yield* Extractor.make({ parseTimeoutMs: 60_000, parseMemoryMb: 512 })
+        const sheet = zipped({
+          "xl/workbook.xml": `<workbook><sheets><sheet name="Log" r:id="r1"/></sheets></workbook>`,
+          "xl/_rels/workbook.xml.rels": related(["r1", "worksheets/sheet1.xml"]),
+          "xl/sharedStrings.xml": `<sst><si><t>${"tide ".repeat(20_000)}</t></si></sst>`,
+          "xl/worksheets/sheet1.xml": `<worksheet><sheetData>${'<row><c t="s"><v>0</v></c></row>'.repeat(50)}</sheetData></worksheet>`
+        })
+        const { text } = yield* take("/log.xlsx", "xlsx", sheet)
+        assert.isAbove(text.length, 1000 * sheet.length)
+        yield* take("/a.csv", "csv", "name,age\nBen,3\n")
+        assert.strictEqual(threads, 2)
+      })
+    )
+  )
+
   it.effect("of a large sheet one row is in memory at a time", () =>
     Effect.scoped(
       Effect.gen(function* () {
