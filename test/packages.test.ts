@@ -83,3 +83,15 @@ describe("package.json", () => {
     assert.notInclude(readFileSync(`${root}package-lock.json`, "utf8"), '"resolved": "http')
   })
 })
+
+describe("the built program", () => {
+  it("assigns no function to a property as it is written, which V8 would keep beyond its use", () => {
+    for (const script of ["program", "storeWorker"]) {
+      assert.notMatch(
+        readFileSync(`${root}dist/${script}.cjs`, "utf8"),
+        /[\w)\]]\.\w{1,99}=(?:async )?(?:\w+|\(\w*(?:,\w+)*\))=>/,
+        script
+      )
+    }
+  })
+})
