@@ -145,7 +145,7 @@ export const termScores = Effect.fnUntraced(function* <E>(
   collections: ReadonlyArray<number>,
   query: string,
   passages: ReadonlyArray<number>,
-  options: Pick<Parameters<typeof best>[3], "isCancelled" | "mask"> & {
+  options: Pick<BestOptions, "isCancelled" | "mask"> & {
     readonly near: ReadonlyArray<NearTerm> | undefined
     readonly most: number
   }
@@ -165,17 +165,31 @@ export const termScores = Effect.fnUntraced(function* <E>(
   return { terms, total: wanted.length }
 })
 
+interface BestOptions extends SearchOptions {
+  /** The expected number of passages, compared with the postings. */
+  readonly passages?: number
+  /** Called every few milliseconds; true if the caller is gone. */
+  readonly isCancelled: () => boolean
+}
+
+const scored = Effect.fnUntraced(function* <E>(
+  arena: Arena,
+  store: SegmentStore<E>,
+  segments: ReadonlyArray<Segment>,
+  wanted: ReadonlyArray<Wanted>,
+  options: BestOptions
+) {
+  const loaded = yield* loadSegments(store, arena, segments)
+  yield* loadPostings(store, arena, segments, loaded, wanted)
+  return score(arena, segments, loaded, wanted, options, options.isCancelled) ?? (yield* Effect.interrupt)
+})
+
 /** The best passages of segments by BM25, best first, then by id; interrupted if the caller is gone. */
 const best = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   segments: ReadonlyArray<Segment>,
   wanted: ReadonlyArray<Wanted>,
-  options: SearchOptions & {
-    /** The expected number of passages, compared with the postings. */
-    readonly passages?: number
-    /** Called every few milliseconds; true if the caller is gone. */
-    readonly isCancelled: () => boolean
-  }
+  options: BestOptions
 ) {
   const alive = livingIn(segments)
   if (options.passages !== undefined && alive !== options.passages) {
@@ -185,13 +199,7 @@ const best = Effect.fnUntraced(function* <E>(
         : `its postings cover ${alive} passages instead of ${options.passages}`
     )
   }
-  return yield* Arena.using(
-    Effect.fnUntraced(function* (arena) {
-      const loaded = yield* loadSegments(store, arena, segments)
-      yield* loadPostings(store, arena, segments, loaded, wanted)
-      return score(arena, segments, loaded, wanted, options, options.isCancelled) ?? (yield* Effect.interrupt)
-    })
-  )
+  return yield* Arena.using((arena) => scored(arena, store, segments, wanted, options))
 })
 
 /**
@@ -203,7 +211,7 @@ export const search = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   collections: ReadonlyArray<number>,
   query: string,
-  options: Parameters<typeof best>[3] & {
+  options: BestOptions & {
     /** Further terms to look up, for words that match nothing. */
     readonly near?: ReadonlyArray<NearTerm> | undefined
   }

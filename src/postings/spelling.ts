@@ -8,7 +8,7 @@ import { type Spelled, allowance, spelledWords, termsNearby } from "../terms/spe
 import { weighted } from "../terms/terms.ts"
 import { Arena } from "./Arena.ts"
 import { queryLanguageIn, segmentsIn } from "./Postings.ts"
-import type { SegmentStore } from "./SegmentStore.ts"
+import type { Segment, SegmentStore } from "./SegmentStore.ts"
 import { blockOf, isFound, maxTermBytes } from "./block.ts"
 import { loadPostings, loadSegments } from "./load.ts"
 
@@ -175,12 +175,13 @@ export const nearTermsIn = Effect.fnUntraced(function* <E>(
     return terms
   }
   /** The number of passages that have any of a word's terms. */
-  const counting = Effect.fnUntraced(function* (all: ReadonlyArray<string>) {
+  const counting = (all: ReadonlyArray<string>) => {
     const terms = [...new Set(all.flatMap(termsOf))]
-    const counts = yield* frequencies(terms)
-    const of = new Map(terms.map((term, at) => [term, counts[at]!]))
-    return new Map(all.map((word) => [word, Math.max(0, ...termsOf(word).map((term) => of.get(term)!))]))
-  })
+    return Effect.map(frequencies(terms), (counts) => {
+      const of = new Map(terms.map((term, at) => [term, counts[at]!]))
+      return new Map(all.map((word) => [word, Math.max(0, ...termsOf(word).map((term) => of.get(term)!))]))
+    })
+  }
   const counts = yield* counting(words.map(({ word }) => word))
   const unknown = words.filter(({ word }) => counts.get(word) === 0).slice(0, mostWords)
   const found: Array<NearTerm> = []
@@ -205,6 +206,20 @@ export const nearTermsIn = Effect.fnUntraced(function* <E>(
   return found
 })
 
+/** How many passages of segments have each term, and the segments' first terms of each block. */
+const frequenciesIn = Effect.fnUntraced(function* <E>(
+  arena: Arena,
+  store: SegmentStore<E>,
+  segments: ReadonlyArray<Segment>,
+  terms: ReadonlyArray<string>
+) {
+  const loaded = yield* loadSegments(store, arena, segments)
+  const needles = terms.map((term) => ({ term, isPrefix: false }))
+  yield* loadPostings(store, arena, segments, loaded, needles)
+  const counts = terms.map((term) => loaded.reduce((sum, { postings }) => sum + postings.get(term)!.count, 0))
+  return { counts, firsts: loaded.map((each) => each.firsts) }
+})
+
 /** The same of collections whose postings are in segments. */
 export const nearTerms = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
@@ -217,14 +232,12 @@ export const nearTerms = Effect.fnUntraced(function* <E>(
   if (segments.length === 0) return []
   let firsts: ReadonlyArray<ReadonlyArray<Buffer>> = []
   const frequencies = (terms: ReadonlyArray<string>) =>
-    Arena.using(
-      Effect.fnUntraced(function* (arena) {
-        const loaded = yield* loadSegments(store, arena, segments)
-        firsts = loaded.map((each) => each.firsts)
-        const needles = terms.map((term) => ({ term, isPrefix: false }))
-        yield* loadPostings(store, arena, segments, loaded, needles)
-        return terms.map((term) => loaded.reduce((sum, { postings }) => sum + postings.get(term)!.count, 0))
-      })
+    Effect.map(
+      Arena.using((arena) => frequenciesIn(arena, store, segments, terms)),
+      (found) => {
+        firsts = found.firsts
+        return found.counts
+      }
     )
   const showNear = ({ term }: Spelled, nearest: Nearest, of: number) => {
     const refs = firsts

@@ -34,12 +34,14 @@ export class TieOrder<E> {
   constructor(private readonly snapshot: Pick<Snapshot<E>, "places">) {}
 
   /** Reads the positions of passages; false: all were known. */
-  readonly learn = Effect.fnUntraced(function* (this: TieOrder<E>, ids: ReadonlyArray<number>) {
+  learn(ids: ReadonlyArray<number>): Effect.Effect<boolean, E> {
     const unknown = [...new Set(ids)].filter((id) => !this.places.has(id))
-    if (unknown.length === 0) return false
-    for (const [id, place] of yield* this.snapshot.places(unknown)) this.places.set(id, place)
-    return true
-  })
+    if (unknown.length === 0) return Effect.succeed(false)
+    return Effect.map(this.snapshot.places(unknown), (places) => {
+      for (const [id, place] of places) this.places.set(id, place)
+      return true
+    })
+  }
 
   /** By id while a position is unknown. */
   readonly compare = (a: number, b: number): number => {
