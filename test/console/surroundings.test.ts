@@ -353,7 +353,10 @@ seen("around the console", () => {
       body: JSON.stringify({ collection, documents })
     })
     assert.isTrue(answer.ok)
-    const { chunks, documents: [{ doc_id }] } = (await answer.json()) as any
+    const {
+      chunks,
+      documents: [{ doc_id }]
+    } = (await answer.json()) as any
     const { end, page } = await open(browser, `${server.url}/console/search?q=lamp&c=${collection}`, {
       viewport: { width: 320, height: 640 }
     })
