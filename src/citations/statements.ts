@@ -97,7 +97,8 @@ const linesOf = (text: string): ReadonlyArray<Line> => {
   for (const line of text.split("\n")) {
     // Code's own marks are prompts, or what an output has.
     const [marks = ""] = isCode ? [] : (quotation.exec(line) ?? [])
-    if (marks === "" && fence.test(line)) isCode = !isCode
+    if (marks === "" && fence.test(line) && (isCode || !isTitle(lines.at(-2)?.text, lines.at(-1)?.text, line)))
+      isCode = !isCode
     lines.push({ text: line.slice(marks.length), at, isNew: (marks !== "" && before === "") || before.includes("[") })
     at += line.length + 1
     before = marks
