@@ -87,17 +87,18 @@ const rowText = (names: ReadonlyArray<string>, row: string): string =>
     .join("; ")
 
 /** Markdown's marks of a quotation, and the kind of an admonition (`> [!NOTE]`). A prompt of Python's is none. */
-const quotation = /^ {0,3}>(?: >)*(?: (?:\[![\w-]{1,30}\][-+]?(?: |$))?|$)/gm
-
-/** A text of the same length without these marks. */
-const unquoted = (text: string): string => text.replace(quotation, (marks) => " ".repeat(marks.length))
+const quotation = /^ {0,3}>(?: >)*(?: (?:\[![\w-]{1,30}\][-+]?(?: |\r?$))?|\r?$)/
 
 const linesOf = (text: string): ReadonlyArray<Line> => {
   const lines: Array<Line> = []
   let at = 0
   let before = ""
+  let isCode = false
   for (const line of text.split("\n")) {
-    const [marks = ""] = line.match(quotation) ?? []
+    // Code's own marks are prompts, or what an output has.
+    const [marks = ""] = isCode ? [] : (quotation.exec(line) ?? [])
+    if (marks === "" && fence.test(line) && (isCode || !isTitle(lines.at(-2)?.text, lines.at(-1)?.text, line)))
+      isCode = !isCode
     lines.push({ text: line.slice(marks.length), at, isNew: (marks !== "" && before === "") || before.includes("[") })
     at += line.length + 1
     before = marks
@@ -171,10 +172,13 @@ export const statementsOf = (
   tableHeader?: string,
   shortest: number = bounds.min
 ): ReadonlyArray<Statement> => {
-  const text = unquoted(written)
   const fits = (text: string): boolean =>
     text.length <= bounds.max && (text.length >= shortest || isShortSentence(text)) && text !== ""
   const lines = linesOf(written)
+  const text = written
+    .split("\n")
+    .map((line, at) => lines[at]!.text.padStart(line.length))
+    .join("\n")
   const capitals = capitalised(text)
   // Rows need no bars around them if a delimiter says that they are rows.
   const isTable = lines.some(({ text }) => isDelimiter(text) && text.includes("|"))

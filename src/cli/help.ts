@@ -109,7 +109,7 @@ const allButLast = (path: string): string => {
 }
 
 /**
- * Corrects the bash completions of @effect/cli 0.77: it looks for subcommands under a name that they never have, and
+ * Corrects the completions of @effect/cli 0.77: in bash, it looks for subcommands under a name that they never have, and
  * writes choices as one word.
  */
 const corrected = (line: string): string =>

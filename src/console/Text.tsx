@@ -74,10 +74,11 @@ export const Runs = ({ start, end, ...given }: Given & TextSpan) => (
 
 const Shown = ({ block, ...given }: Given & { readonly block: Block }) => {
   const bounds = given.window ? widened(given.window) : { start: 0, end: given.source.length }
-  const within = (text: TextSpan) => ({
-    start: Math.max(text.start, bounds.start),
-    end: Math.min(text.end, bounds.end)
-  })
+  // The names of a table's columns are shown however far above they stand.
+  const within = (text: TextSpan) =>
+    overlaps(text, bounds)
+      ? { start: Math.max(text.start, bounds.start), end: Math.min(text.end, bounds.end) }
+      : { start: text.start, end: Math.min(text.end, text.start + beside) }
   const runs = (text: TextSpan) => <Runs {...given} {...within(text)} />
   switch (block.kind) {
     case "heading":

@@ -4,8 +4,11 @@ import type { Job, Problem } from "./wire.ts"
 
 const keyName = "clew.key"
 
-/** Where the server's addresses begin: below a proxy's path, as this script is itself. */
-export const root = new URL("../..", import.meta.url).pathname.slice(0, -1)
+/**
+ * Where the server's addresses begin: below a proxy's path, as this script is itself. What begins with two slashes would be
+ * another host, which would get the key.
+ */
+export const root = new URL("../..", import.meta.url).pathname.slice(0, -1).replace(/^\/+/, "/")
 
 /** The key that the server asks for, kept for this tab alone. */
 export const key = {

@@ -85,6 +85,15 @@ describe("extract", () => {
     }
   })
 
+  it("leaves the marks of code as they are, and reads on after it", () => {
+    const shell = hit({
+      text: "Shell and sluice\n----------------\n\n> The red valve must never be opened by hand.\n\nAsk the shell for its figures:\n\n```\n$ mongo\n> db.stats()\n> exit\n```\n\nThe sluice opens at half past six."
+    })
+    assert.include(best("ask the shell for its figures", shell), "$ mongo\n> db.stats()\n> exit\n```")
+    assert.strictEqual(best("when does the sluice open", shell), "The sluice opens at half past six.")
+    assert.strictEqual(best("what must never be opened", shell), "The red valve must never be opened by hand.")
+  })
+
   it("quotes a list with the sentence that announces it, each item on its line, and what of it fits", () => {
     const causes = hit({
       text: `A mismatch slows the page.\n\nA hydration mismatch has these causes:\n\n1. The markup is invalid\n   and was corrected.\n2. The time zones differ.\n${"- more\n".repeat(200)}`

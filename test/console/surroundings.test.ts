@@ -199,7 +199,8 @@ seen("around the console", () => {
   it("works below a proxy's path, and goes on when the proxy has its server back", async () => {
     let isUp = true
     const proxy = createServer((request, response) => {
-      const path = request.url!.replace(/^\/clew\//, "/")
+      // As nginx reads a path, which decodes it and then resolves it.
+      const path = request.url!.replace(/^(?:\/{1,2}other\.example\/\.\.%2f|\/)clew\//, "/")
       if (path === request.url || (!isUp && !path.startsWith("/console/")))
         return response.writeHead(path === request.url ? 404 : 502, { "content-type": "text/html" }).end("<h1>No</h1>")
       const onward = ask(new URL(path, server.url), { method: request.method, headers: request.headers }, (answer) =>
@@ -236,6 +237,11 @@ seen("around the console", () => {
       isUp = true
       assert.include(await (await fetch(`${url}/docs`)).text(), '"servers":[{"url":"./"}]')
       await end(/status of 502/)
+      // Its addresses never lead to another host, as one that begins with two slashes would.
+      const odd = await open(browser, `${new URL(url).origin}//other.example/..%2fclew/console/search`)
+      await odd.page.getByRole("link", { name: "Ask" }).waitFor()
+      assert.isTrue(await odd.page.evaluate("[...document.links].every(({ host }) => host === location.host)"))
+      await odd.end()
     } finally {
       proxy.closeAllConnections()
       proxy.close()
@@ -339,14 +345,18 @@ seen("around the console", () => {
 
   it("shows the part around a passage of a line as long as a book, on a phone, in a collection of any name", async () => {
     const collection = "9".repeat(64)
-    const content = `${"the lamp shines ".repeat(3000)}\n\n| lamp |\n| --- |\n${"| lamp |\n".repeat(1500)}`
+    const content = `${"the lamp shines ".repeat(3000)}\n\n| Wick |\n| --- |\n${"| lamp |\n".repeat(1500)}`
     const documents = [{ content, metadata: { source: "book.ts" } }]
-    const { ok } = await fetch(`${server.url}/index`, {
+    const answer = await fetch(`${server.url}/index`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ collection, documents })
     })
-    assert.isTrue(ok)
+    assert.isTrue(answer.ok)
+    const {
+      chunks,
+      documents: [{ doc_id }]
+    } = (await answer.json()) as any
     const { end, page } = await open(browser, `${server.url}/console/search?q=lamp&c=${collection}`, {
       viewport: { width: 320, height: 640 }
     })
@@ -367,6 +377,9 @@ seen("around the console", () => {
       document.querySelector(".document"), getComputedStyle(document.querySelector(".panel")))`
     assert.isTrue(await page.evaluate(isWhole), "the passage in print")
     await page.emulateMedia({ media: "screen" })
+    await page.goto(`${server.url}/console/search?q=lamp&in=${collection}&open=${doc_id}&n=${chunks - 1}`)
+    await page.getByRole("button", { name: "As text" }).click()
+    await page.locator(".panel .prose tr.head").getByText("Wick").waitFor()
     for (const view of ["ask", "compare", "documents", "graph"]) {
       await page.goto(`${server.url}/console/${view}?c=${collection}`)
       await page.locator(".pick select").waitFor()

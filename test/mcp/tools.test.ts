@@ -776,6 +776,7 @@ describe("get_document", () => {
       })
     }
     assert.include((await client.callError("get_document", { source: "jam.md" })).message, "name one as collection")
+    assert.include(await searched("d/jam.md"), "get_document names them, words with path:d/jam.md search in them")
     await client.call("index_documents", { documents: [{ content: "9", metadata: { source: "/d/jam.md" } }] })
     // As of a whole source, the default collection's is meant.
     assert.strictEqual(await text({ source: "jam.md" }), "9")

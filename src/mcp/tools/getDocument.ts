@@ -37,7 +37,7 @@ const mostCollections = 50
 const shownSource = (source: string): string => JSON.stringify(bounded(source, 200))
 
 /** The collections to search: the named one, else all, the default one first. */
-const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undefined) {
+export const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undefined) {
   if (name !== undefined) return [name]
   const all = (yield* (yield* Store).collections).map((collection) => collection.name)
   return all.sort((a, b) => Number(b === defaultCollection) - Number(a === defaultCollection)).slice(0, mostCollections)

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { documentsEnding } from "../../filterHint.ts"
+import { asGlob, documentsLike } from "../../filterHint.ts"
 import { flag } from "../../model/fields.ts"
 import { bounded, citation, entry, formatPrompt, sourceCharacters } from "../../citations/prompt.ts"
 import { gathered } from "../../citations/citations.ts"
@@ -13,7 +13,7 @@ import { Search, type SearchOutcome } from "../../Search.ts"
 import { Store } from "../../Store.ts"
 import { refuse } from "../RpcError.ts"
 import { make, type Settings } from "../Tool.ts"
-import { findCited, natural } from "./getDocument.ts"
+import { collectionsFor, findCited, natural } from "./getDocument.ts"
 import {
   defaultMaxTokens,
   Detail,
@@ -132,7 +132,10 @@ const readingOn = ({ tools }: Settings): string =>
 /** Longer queries are no path. */
 const longestPath = 300
 
-/** How to read the document whose path the query is, since a path's words find what else has them; empty if it is none. */
+/** Documents whose sources are looked through within some ten milliseconds; of more, nothing is said. */
+const mostSources = 10_000
+
+/** How to read what has the path that the query is, since a path's words find what else has them; empty if it is none. */
 const ofPath = Effect.fnUntraced(function* ({ collection, query }: SearchArguments, { tools }: Settings) {
   const isPath =
     query.length <= longestPath &&
@@ -140,13 +143,22 @@ const ofPath = Effect.fnUntraced(function* ({ collection, query }: SearchArgumen
     query.includes("/") &&
     !/[\s"]|:\/\//.test(query)
   if (!isPath || !tools.includes("get_document")) return ""
-  const names = (yield* (yield* Store).collections).map(({ name }) => name)
-  const among = collection === undefined ? names : [collection]
-  for (const { source } of referencesIn(query)) {
-    const found = yield* documentsEnding(among, source, 1)
-    if (found.length > 0) return ` The query is a path: get_document reads it, words with path:${source} search in it.`
+  const store = yield* Store
+  const names = yield* collectionsFor(collection)
+  const searched = (yield* store.collections).filter(({ name }) => names.includes(name))
+  if (searched.reduce((sum, { documents }) => sum + documents, 0) > mostSources) return ""
+  const path = referencesIn(query).at(-1)!.source
+  const ending = yield* Effect.forEach(searched, ({ name }) => documentsLike(name, `*${asGlob(path)}`, 10))
+  const found = ending.flat().filter(({ source }) => `/${source}`.endsWith(`/${path}`))
+  const words = `words with path:${path} search in`
+  switch (found.length) {
+    case 0:
+      return ""
+    case 1:
+      return ` The query is a path: get_document reads it, ${words} it.`
+    default:
+      return ` The query is a path of several documents: get_document names them, ${words} them.`
   }
-  return ""
 })
 
 const detailArgument = Schema.optional(Detail)
