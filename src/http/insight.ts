@@ -6,7 +6,7 @@ import type { CompareRequest, CompareResponse, WhyParams } from "../api/Insight.
 import { Collections } from "../Collections.ts"
 import { similarSources } from "../filterHint.ts"
 import { find } from "../find.ts"
-import { type CollectionName } from "../model/Collection.ts"
+import type { CollectionName } from "../model/Collection.ts"
 import { type Hit, ownPassage, passageKey } from "../model/SearchResult.ts"
 import { indexedSince } from "../model/Since.ts"
 import { suggested } from "../model/Suggestion.ts"
