@@ -8,10 +8,13 @@ import type { FindRequest } from "../model/Stored.ts"
 import { holding } from "../runtime/afterwards.ts"
 import { replaced } from "../runtime/installation.ts"
 import { spanning } from "../runtime/tracing.ts"
+import type { StoreError } from "./port/errors.ts"
 import * as Sqlite from "./Sqlite.ts"
 import * as Pool from "./threads/Pool.ts"
 import * as Thread from "./threads/Thread.ts"
 import { type Method, reads, writes } from "./threads/messages.ts"
+
+type Operation = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, StoreError>
 
 const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Whole> =>
   Object.fromEntries(
@@ -64,16 +67,52 @@ const reading = (options: Sqlite.DatabaseOptions, size: number, eager: boolean, 
     broken: broken(`Reading ${options.filename}`)
   })
 
-/** Reads on the caller's thread and writes in one other thread, which starts with the first write. */
+/** To search fewer passages takes less than to hand the request to a thread, and the answer back. */
+const few = 20_000
+
+const isLarge = (store: Whole): Effect.Effect<boolean> =>
+  Effect.map(
+    Effect.orElseSucceed(store.collections, () => []),
+    (known) => known.reduce((sum, { passages }) => sum + passages, 0) > few
+  )
+
+/** Writes that a small index has done within some tens of milliseconds, unless they bring many documents. */
+const brief: ReadonlySet<Method> = new Set([
+  "createCollection",
+  "beginRun",
+  "put",
+  "touch",
+  "deleteDocument",
+  "deleteSource",
+  "settle",
+  "purge"
+])
+
+/** Characters of documents that are stored before the thread has started, which takes a fifth of a second. */
+const little = 100_000
+
+/**
+ * Reads on the caller's thread, and writes there to a small index, up to `little`: the command of somebody who edits one
+ * file. From then on one other thread writes, and it alone: two writers would wait for each other's lock.
+ */
 export const layer = (options: Sqlite.DatabaseOptions): Layer.Layer<Stores, StoreUnavailable> =>
   Layer.scopedContext(
     Effect.gen(function* () {
-      return ports({ ...(yield* whole), ...inPool(yield* writing(options), writes) })
+      const own = yield* whole
+      const pooled = inPool(yield* writing(options), writes) as Whole
+      let left = (yield* isLarge(own)) ? -1 : little
+      const isNear = (method: Method, args: ReadonlyArray<unknown>) => {
+        left = brief.has(method) ? left - weigh(method, args) : -1
+        return left >= 0
+      }
+      const write =
+        (method: Method) =>
+        (...args: ReadonlyArray<unknown>) =>
+          Effect.suspend(() => ((isNear(method, args) ? own : pooled)[method] as unknown as Operation)(...args))
+      return ports({ ...own, ...Object.fromEntries(writes.map((method) => [method, write(method)])) })
     })
   ).pipe(Layer.provide(Sqlite.layer(options)))
 
-/** To search fewer passages takes less than to hand the request to a thread, and the answer back. */
-const few = 20_000
 /** Characters of a question that is searched in a millisecond. */
 const short = 500
 
@@ -125,20 +164,21 @@ export const layerPooled = ({
     Effect.sync(() => {
       // If no memory can be reserved, each thread works without codes: it scores every vector.
       const cache = Option.getOrUndefined(Option.liftThrowable(BlockCache.make)())
-      const own = { ...options, cache: cache?.admit() }
       return Layer.scopedContext(
         Effect.gen(function* () {
-          const { isIndexing, near } = noticingPuts(yield* whole)
-          const known = yield* Effect.orElseSucceed(near.collections, () => [])
-          const isLarge = known.reduce((sum, { passages }) => sum + passages, 0) > few
-          const pooled = { ...near, ...inPool(yield* reading(options, readers, isLarge, cache), reads) }
+          const own = yield* whole
+          // The caller's thread, which answers others meanwhile, waits for no disk.
+          const written = options.mode === "readonly" ? {} : inPool(yield* writing(options), writes)
+          const { isIndexing, near } = noticingPuts({ ...own, ...written })
+          const large = yield* isLarge(near)
+          const pooled = { ...near, ...inPool(yield* reading(options, readers, large, cache), reads) }
           return ports({
             ...pooled,
             find: nearby(near.find, pooled.find, isIndexing),
             // Whether the store answers is asked of who answers.
-            lookup: (collection, keys) => (isLarge || keys.length > 0 ? pooled : near).lookup(collection, keys)
+            lookup: (collection, keys) => (large || keys.length > 0 ? pooled : near).lookup(collection, keys)
           })
         })
-      ).pipe(Layer.provide(options.mode === "readonly" ? Sqlite.layer(own) : layer(own)))
+      ).pipe(Layer.provide(Sqlite.layer({ ...options, cache: cache?.admit() })))
     })
   )

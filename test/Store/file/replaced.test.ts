@@ -47,7 +47,7 @@ const bytesOf = (folder: string) =>
 
 const stores: ReadonlyArray<readonly [string, typeof Sqlite.layer]> = [
   ["on one thread", Sqlite.layer],
-  ["written in a thread", Threaded.layer],
+  ["of a command", Threaded.layer],
   ["read in threads", (options) => Threaded.layerPooled({ ...options, readers: 2 })]
 ]
 

@@ -122,6 +122,33 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
     })
   )
 
+  it.scoped("starts for a write once those of a command come to more than a little", () =>
+    Effect.gen(function* () {
+      const filename = yield* file
+      let started = 0
+      const count = () => void started++
+      yield* Effect.acquireRelease(
+        Effect.sync(() => process.on("worker", count)),
+        () => Effect.sync(() => process.off("worker", count))
+      )
+      const context = yield* Layer.build(Threaded.layer({ filename, mode: "existing" }))
+      const { beginRun, deleteDocument, list, put } = yield* Effect.provide(whole, context)
+      const add = (docId: string, text: string) =>
+        put(defaultCollection, [document(text, { docId: DocumentId.make(docId) })])
+      yield* beginRun(defaultCollection)
+      yield* add("small", "zebra")
+      assert.strictEqual(started, 0)
+      // One begins before the thread has started, and both write.
+      yield* Effect.all([add("near", "zebra"), add("large", "zebra ".repeat(20_000))], { concurrency: "unbounded" })
+      yield* deleteDocument(defaultCollection, DocumentId.make("z"))
+      assert.strictEqual(started, 1)
+      assert.sameMembers(
+        (yield* list(defaultCollection, { limit: 10 })).map(({ docId }) => docId),
+        ["small", "near", "large"]
+      )
+    })
+  )
+
   it.scoped("spans of a thread stand under the call's", () =>
     Effect.gen(function* () {
       const filename = yield* file
