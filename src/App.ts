@@ -19,6 +19,7 @@ import * as Files from "./files/Loader/Files.ts"
 import { formats } from "./files/Loader/formats.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 import { Reindexer } from "./upkeep/Reindexer.ts"
+import { stacked } from "./runtime/stacked.ts"
 import { Reranker } from "./Reranker.ts"
 import { Speed } from "./measuring/Speed.ts"
 import * as SqliteExaminer from "./Store/SqliteExaminer.ts"
@@ -39,21 +40,16 @@ const loader = Layer.unwrapEffect(
 const changes = ({ pooled = false, staged = false }: Opening) =>
   pooled && staged ? Layer.scopedDiscard(Effect.flatMap(Reindexer, ({ inBackground }) => inBackground)) : Layer.empty
 
-const watcher = ({ store, store: { path } }: Settings, mode: Sqlite.DatabaseOptions["mode"] | "memory") =>
-  Watcher.Default.pipe(
-    Layer.provide(FileEvents.layer),
-    Layer.provide(
-      mode === "memory"
-        ? WatchLock.layerFree
-        : WatchLock.layer(
-            Config.isInPostgres(store)
-              ? `${path}.${store.schema}`
-              : Config.isInOpenSearch(store)
-                ? `${path}.${store.indexPrefix}`
-                : path
-          )
-    )
-  )
+const watchLock = ({ store, store: { path } }: Settings, mode: Sqlite.DatabaseOptions["mode"] | "memory") =>
+  mode === "memory"
+    ? WatchLock.layerFree
+    : WatchLock.layer(
+        Config.isInPostgres(store)
+          ? `${path}.${store.schema}`
+          : Config.isInOpenSearch(store)
+            ? `${path}.${store.indexPrefix}`
+            : path
+      )
 
 /** Not in a server, whose thread has callers to answer. */
 const takingMentions = ({ pooled = false, settings: { graph, store } }: Opened) =>
@@ -61,20 +57,23 @@ const takingMentions = ({ pooled = false, settings: { graph, store } }: Opened) 
 
 /** The whole program without its interfaces, on one index. */
 export const layer = (opened: Opened) =>
-  Layer.mergeAll(
+  stacked(
+    reading(opened),
+    Chunker.Default,
+    loader,
+    takingMentions(opened),
+    Indexer.Default,
+    FileIndexer.Default,
     Benchmark.Default,
     Judgements.Default,
     Judging.Default,
     Speed.Default,
-    Layer.provideMerge(changes(opened), Reindexer.Default),
+    Reindexer.Default,
+    changes(opened),
     Transfer.Default,
-    watcher(opened.settings, opened.store)
-  ).pipe(
-    Layer.provideMerge(FileIndexer.Default),
-    Layer.provideMerge(Layer.provide(Indexer.Default, takingMentions(opened))),
-    Layer.provideMerge(Layer.merge(Chunker.Default, loader)),
-    Layer.provideMerge(reading(opened)),
-    Layer.provide(platform)
+    FileEvents.layer,
+    watchLock(opened.settings, opened.store),
+    Watcher.Default
   )
 
 /**

@@ -102,17 +102,18 @@ interface Parts {
 
 /** The configuration of everything but the HTTP server. */
 export const layer = ({ apiKeys, settings }: Parts) =>
-  Layer.mergeAll(
-    Layer.succeed(EmbeddingConfig, { ...settings.embedding, apiKey: apiKeys.embedding }),
-    Layer.succeed(LlmConfig, { ...settings.llm, apiKey: apiKeys.llm }),
-    Layer.succeed(RerankConfig, { ...settings.rerank, apiKey: apiKeys.rerank }),
-    Layer.succeed(PipelineConfig, settings.pipeline),
-    Layer.succeed(SearchConfig, settings.search),
-    Layer.succeed(StoreConfig, settings.store),
-    Layer.succeed(LimitsConfig, settings.limits),
-    Layer.succeed(WatchConfig, settings.watch),
-    Layer.succeed(TelemetryConfig, settings.telemetry),
-    Layer.succeed(LogConfig, settings.log)
+  Layer.succeedContext(
+    Context.make(EmbeddingConfig, { ...settings.embedding, apiKey: apiKeys.embedding }).pipe(
+      Context.add(LlmConfig, { ...settings.llm, apiKey: apiKeys.llm }),
+      Context.add(RerankConfig, { ...settings.rerank, apiKey: apiKeys.rerank }),
+      Context.add(PipelineConfig, settings.pipeline),
+      Context.add(SearchConfig, settings.search),
+      Context.add(StoreConfig, settings.store),
+      Context.add(LimitsConfig, settings.limits),
+      Context.add(WatchConfig, settings.watch),
+      Context.add(TelemetryConfig, settings.telemetry),
+      Context.add(LogConfig, settings.log)
+    )
   )
 
 /** The HTTP server's own configuration, apart from the rest so that only the server can fail for its key. */

@@ -25,6 +25,7 @@ import { Reranker } from "../Reranker.ts"
 import { Search } from "../Search.ts"
 import * as Sqlite from "../Store/Sqlite.ts"
 import * as SqliteThreaded from "../Store/SqliteThreaded.ts"
+import { stacked } from "../runtime/stacked.ts"
 import { Tokenizer } from "../packaged/Tokenizer.ts"
 import { Rebuilder } from "../upkeep/Rebuilder.ts"
 
@@ -119,7 +120,7 @@ const upkeep = (mode: Sqlite.DatabaseOptions["mode"] | "memory", { pooled = fals
     Effect.flatMap(Rebuilder, ({ beforeAnswering, inBackground }) =>
       pooled && mode !== "readonly" ? inBackground : beforeAnswering({ writable: mode !== "readonly" })
     )
-  ).pipe(Layer.provide(Rebuilder.Default))
+  )
 
 /** What is opened, and how. */
 export interface Opened extends Configured, Opening {
@@ -128,19 +129,22 @@ export interface Opened extends Configured, Opening {
 
 /** The use cases that read an index, and what they need. */
 export const layer = ({ apiKeys, pooled = false, settings, staged = false, store }: Opened) =>
-  Layer.mergeAll(Answer.Default, Graph.Default, upkeep(store, { pooled })).pipe(
-    Layer.provideMerge(Layer.merge(Prompt.Default, llm)),
-    Layer.provideMerge(Layer.provideMerge(Search.Default, reranker)),
-    Layer.provideMerge(Collections.Default),
-    Layer.provideMerge(
-      Layer.mergeAll(
-        Layer.provide(layerPermitting, database({ apiKeys, settings }, store, { pooled })),
-        embedders(staged),
-        Tokenizer.Default
-      )
-    ),
-    Layer.provideMerge(Config.layer({ settings, apiKeys })),
-    Layer.provide(platform)
+  stacked(
+    platform,
+    Config.layer({ settings, apiKeys }),
+    Tokenizer.Default,
+    embedders(staged),
+    database({ apiKeys, settings }, store, { pooled }),
+    layerPermitting,
+    Collections.Default,
+    reranker,
+    Search.Default,
+    Prompt.Default,
+    llm,
+    Answer.Default,
+    Graph.Default,
+    Rebuilder.Default,
+    upkeep(store, { pooled })
   )
 
 /** How a purpose opens the index, where that is all there is to it. */

@@ -11,6 +11,7 @@ import { define, group } from "./command.ts"
 import { completions, help } from "./help.ts"
 import { type Copy, Engine, Place } from "./engine.ts"
 import { exitCode, usage } from "./exit.ts"
+import { stacked } from "../runtime/stacked.ts"
 import { logging } from "./logging.ts"
 import { printJson } from "./output.ts"
 import { report } from "./report.ts"
@@ -143,7 +144,7 @@ const engine = Layer.effect(
         Effect.gen(function* () {
           const { layerFor } = yield* readers
           const loaded = yield* configured
-          return Layer.provideMerge(yield* layerFor(loaded, "read"), logging(loaded.settings.log, terminal))
+          return stacked(logging(loaded.settings.log, terminal), yield* layerFor(loaded, "read"))
         })
       ),
       open: (purpose, { config, copy, db, ...options } = {}) =>
@@ -158,7 +159,7 @@ const engine = Layer.effect(
                   copy
                 )
             const loaded = copy === undefined ? found : { ...found, settings: ofItsOwn(found.settings) }
-            return Layer.provideMerge(yield* layerFor(loaded, purpose, options), logging(loaded.settings.log, terminal))
+            return stacked(logging(loaded.settings.log, terminal), yield* layerFor(loaded, purpose, options))
           })
         )
     }

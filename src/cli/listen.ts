@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { stacked } from "../runtime/stacked.ts"
 import * as path from "node:path"
 import { Engine, Place } from "./engine.ts"
 import * as Cli from "./command.ts"
@@ -104,11 +105,12 @@ export const listen = Effect.fnUntraced(function* (
     mcp,
     onListening: (url) =>
       Effect.zipRight(mcp?.mcpOnly === true ? Effect.void : tellWhere(store, url), onListening?.(url) ?? Effect.void),
-    engine: Layer.provideMerge(
+    engine: stacked(
+      opened,
       paths.length === 0
-        ? beside
-        : Layer.merge(Layer.scopedDiscard(Effect.forkScoped(following(paths, { cwd, globals }))), beside),
-      opened
+        ? Layer.empty
+        : Layer.scopedDiscard(Effect.forkScoped(following(paths, { cwd, globals }))),
+      beside
     ),
     serving: engine.serving(given)
   })

@@ -18,6 +18,7 @@ import { isOpen, ServerConfig, TelemetryConfig } from "../Config.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
 import { once } from "../runtime/once.ts"
+import { stacked } from "../runtime/stacked.ts"
 import { logUnhandled } from "../runtime/Unhandled.ts"
 import { version } from "../version.ts"
 import { Access, layerMiddleware } from "./Access.ts"
@@ -118,7 +119,7 @@ export const telemetry = (endpoint: string | undefined): Layer.Layer<never> =>
         })
       )
 
-const groups = Layer.mergeAll(
+const groups = [
   search.layer,
   insight.layer,
   search.graphLayer,
@@ -133,7 +134,7 @@ const groups = Layer.mergeAll(
   jobs.layer,
   system.layer,
   socket.layer
-)
+] as const
 
 const config = HttpRouter.setRouterConfig({ maxParamLength: 10_000, caseSensitive: true, ignoreTrailingSlash: false })
 
@@ -154,20 +155,22 @@ const besideMcp: ReadonlySet<string> = new Set(["/mcp", "/health", "/ready", "/m
  * its cost only if traces are collected.
  */
 export const layer = (options: { readonly traced: boolean; readonly mcp?: Mcp | undefined }) => {
-  const served = HttpApiBuilder.serve().pipe(
-    Layer.provide(edge.layer(options.mcp?.mcpOnly === true ? besideMcp : undefined)),
-    Layer.provide(docs),
-    Layer.provide(console.layer),
-    Layer.provide(resource),
-    Layer.provide(mcp.layer(options.mcp ?? {})),
-    Layer.provide(HttpApiBuilder.api(Api)),
-    Layer.provide(groups),
-    Layer.provide(layerMiddleware),
-    Layer.provide(jobs.Jobs.Default),
-    Layer.provide(Layer.merge(Access.Default, Collections.Default)),
-    Layer.provide(NodeHttpServer.layerContext),
-    Layer.provide(stages),
-    Layer.provide(config)
+  const served = stacked(
+    config,
+    stages,
+    NodeHttpServer.layerContext,
+    Access.Default,
+    Collections.Default,
+    jobs.Jobs.Default,
+    layerMiddleware,
+    ...groups,
+    HttpApiBuilder.api(Api),
+    mcp.layer(options.mcp ?? {}),
+    resource,
+    console.layer,
+    docs,
+    edge.layer(options.mcp?.mcpOnly === true ? besideMcp : undefined),
+    HttpApiBuilder.serve()
   )
   return options.traced ? served : HttpMiddleware.withTracerDisabledWhen(served, () => true)
 }
@@ -215,7 +218,7 @@ const announce = (onListening: Options<unknown, unknown>["onListening"]) =>
 const traced = (mcp: Mcp | undefined) =>
   Layer.unwrapEffect(
     Effect.map(TelemetryConfig, ({ otlpEndpoint }) =>
-      Layer.provide(layer({ traced: otlpEndpoint !== undefined, mcp }), telemetry(otlpEndpoint))
+      stacked(telemetry(otlpEndpoint), layer({ traced: otlpEndpoint !== undefined, mcp }))
     )
   )
 
@@ -228,10 +231,12 @@ const secretHeaders =
 
 /** Serves until interrupted; then running requests finish before the engine closes. */
 export const serve = <E, E2>({ allowUnauthenticated, engine, mcp, onListening, serving }: Options<E, E2>) => {
-  const app = Layer.merge(announce(onListening), Layer.scopedDiscard(logUnhandled())).pipe(
-    Layer.provideMerge(traced(mcp)),
-    Layer.provideMerge(Listener.layer),
-    Layer.provide(engine)
+  const app = stacked(
+    engine,
+    Listener.layer,
+    traced(mcp),
+    announce(onListening),
+    Layer.scopedDiscard(logUnhandled())
   )
   return Layer.launch(
     // A server that cannot listen must not create an index.
