@@ -1,7 +1,8 @@
 import * as Schema from "effect/Schema"
 
-/** A step without options. One schema each, so that an error lists them all. */
-const step = <Type extends string>(type: Type) => Schema.Struct({ type: Schema.Literal(type) })
+/** A step and its options. One schema each, so that an error lists them all. */
+const step = <Type extends string, Options extends Schema.Struct.Fields>(type: Type, options: Options) =>
+  Schema.Struct({ type: Schema.Literal(type), ...options })
 
 const flag = (fallback: boolean) => Schema.optionalWith(Schema.Boolean, { default: () => fallback })
 
@@ -9,8 +10,7 @@ const flag = (fallback: boolean) => Schema.optionalWith(Schema.Boolean, { defaul
 const Pattern = Schema.Union(Schema.Struct({ String: Schema.String }), Schema.Struct({ Regex: Schema.String }))
 export type Pattern = typeof Pattern.Type
 
-const BertNormalizer = Schema.Struct({
-  type: Schema.Literal("BertNormalizer"),
+const BertNormalizer = step("BertNormalizer", {
   clean_text: flag(true),
   handle_chinese_chars: flag(true),
   strip_accents: Schema.optionalWith(Schema.NullOr(Schema.Boolean), { default: () => null }),
@@ -18,38 +18,21 @@ const BertNormalizer = Schema.Struct({
 })
 export type BertNormalizer = typeof BertNormalizer.Type
 
-const StripNormalizer = Schema.Struct({
-  type: Schema.Literal("Strip"),
-  strip_left: flag(true),
-  strip_right: flag(true)
-})
-
-const PrependNormalizer = Schema.Struct({ type: Schema.Literal("Prepend"), prepend: Schema.String })
-
-const ReplaceNormalizer = Schema.Struct({
-  type: Schema.Literal("Replace"),
-  pattern: Pattern,
-  content: Schema.String
-})
-
-const PrecompiledNormalizer = Schema.Struct({
-  type: Schema.Literal("Precompiled"),
-  precompiled_charsmap: Schema.optionalWith(Schema.NullOr(Schema.String), { default: () => null })
-})
-
 const FlatNormalizer = Schema.Union(
   BertNormalizer,
-  step("Lowercase"),
-  step("NFC"),
-  step("NFD"),
-  step("NFKC"),
-  step("NFKD"),
-  step("Nmt"),
-  step("StripAccents"),
-  StripNormalizer,
-  PrependNormalizer,
-  ReplaceNormalizer,
-  PrecompiledNormalizer
+  step("Lowercase", {}),
+  step("NFC", {}),
+  step("NFD", {}),
+  step("NFKC", {}),
+  step("NFKD", {}),
+  step("Nmt", {}),
+  step("StripAccents", {}),
+  step("Strip", { strip_left: flag(true), strip_right: flag(true) }),
+  step("Prepend", { prepend: Schema.String }),
+  step("Replace", { pattern: Pattern, content: Schema.String }),
+  step("Precompiled", {
+    precompiled_charsmap: Schema.optionalWith(Schema.NullOr(Schema.String), { default: () => null })
+  })
 )
 
 /** How text is rewritten before it is split. */
@@ -59,8 +42,7 @@ export type Normalizer =
 
 export const Normalizer: Schema.Schema<Normalizer, any> = Schema.Union(
   ...FlatNormalizer.members,
-  Schema.Struct({
-    type: Schema.Literal("Sequence"),
+  step("Sequence", {
     normalizers: Schema.Array(Schema.suspend((): Schema.Schema<Normalizer, any> => Normalizer))
   })
 )
@@ -69,51 +51,25 @@ export const Normalizer: Schema.Schema<Normalizer, any> = Schema.Union(
 const Behavior = Schema.Literal("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 export type Behavior = typeof Behavior.Type
 
-const PunctuationPreTokenizer = Schema.Struct({
-  type: Schema.Literal("Punctuation"),
-  behavior: Schema.optionalWith(Behavior, { default: () => "Isolated" as const })
-})
-
-const DigitsPreTokenizer = Schema.Struct({ type: Schema.Literal("Digits"), individual_digits: flag(false) })
-
-const SplitPreTokenizer = Schema.Struct({
-  type: Schema.Literal("Split"),
-  pattern: Pattern,
-  behavior: Behavior,
-  invert: flag(false)
-})
-
-const CharDelimiterPreTokenizer = Schema.Struct({
-  type: Schema.Literal("CharDelimiterSplit"),
-  delimiter: Schema.String
-})
-
-const MetaspacePreTokenizer = Schema.Struct({
-  type: Schema.Literal("Metaspace"),
+const Metaspace = step("Metaspace", {
   replacement: Schema.optionalWith(Schema.NonEmptyString, { default: () => "▁" }),
   prepend_scheme: Schema.optional(Schema.Literal("always", "first", "never")),
   /** In files written before prepend_scheme. */
   add_prefix_space: flag(true),
   split: flag(true)
 })
-export type Metaspace = typeof MetaspacePreTokenizer.Type
-
-const ByteLevelPreTokenizer = Schema.Struct({
-  type: Schema.Literal("ByteLevel"),
-  add_prefix_space: flag(true),
-  use_regex: flag(true)
-})
+export type Metaspace = typeof Metaspace.Type
 
 const FlatPreTokenizer = Schema.Union(
-  step("BertPreTokenizer"),
-  step("Whitespace"),
-  step("WhitespaceSplit"),
-  PunctuationPreTokenizer,
-  DigitsPreTokenizer,
-  SplitPreTokenizer,
-  CharDelimiterPreTokenizer,
-  MetaspacePreTokenizer,
-  ByteLevelPreTokenizer
+  step("BertPreTokenizer", {}),
+  step("Whitespace", {}),
+  step("WhitespaceSplit", {}),
+  step("Punctuation", { behavior: Schema.optionalWith(Behavior, { default: () => "Isolated" as const }) }),
+  step("Digits", { individual_digits: flag(false) }),
+  step("Split", { pattern: Pattern, behavior: Behavior, invert: flag(false) }),
+  step("CharDelimiterSplit", { delimiter: Schema.String }),
+  Metaspace,
+  step("ByteLevel", { add_prefix_space: flag(true), use_regex: flag(true) })
 )
 
 /** How normalised text is split into the pieces that the model sees one by one. */
@@ -123,8 +79,7 @@ export type PreTokenizer =
 
 export const PreTokenizer: Schema.Schema<PreTokenizer, any> = Schema.Union(
   ...FlatPreTokenizer.members,
-  Schema.Struct({
-    type: Schema.Literal("Sequence"),
+  step("Sequence", {
     pretokenizers: Schema.Array(Schema.suspend((): Schema.Schema<PreTokenizer, any> => PreTokenizer))
   })
 )
@@ -140,24 +95,21 @@ const AddedToken = Schema.Struct({
 })
 export type AddedToken = typeof AddedToken.Type
 
-const WordPiece = Schema.Struct({
-  type: Schema.Literal("WordPiece"),
+const WordPiece = step("WordPiece", {
   unk_token: Schema.optionalWith(Schema.String, { default: () => "[UNK]" }),
   continuing_subword_prefix: Schema.optionalWith(Schema.String, { default: () => "##" }),
   max_input_chars_per_word: Schema.optionalWith(Schema.NonNegativeInt, { default: () => 100 })
 })
 export type WordPiece = typeof WordPiece.Type
 
-const Unigram = Schema.Struct({
-  type: Schema.Literal("Unigram"),
+const Unigram = step("Unigram", {
   unk_id: Schema.optionalWith(Schema.NullOr(Schema.NonNegativeInt), { default: () => null }),
   byte_fallback: flag(false)
 })
 export type Unigram = typeof Unigram.Type
 
 /** Without a dropout, and without marks at the beginning or end of words. */
-const Bpe = Schema.Struct({
-  type: Schema.Literal("BPE"),
+const Bpe = step("BPE", {
   unk_token: Schema.optionalWith(Schema.NullOr(Schema.String), { default: () => null }),
   fuse_unk: flag(false),
   byte_fallback: flag(false),
@@ -178,22 +130,21 @@ export type TemplatePiece = typeof TemplatePiece.Type
 const Special = Schema.Tuple(Schema.String, Schema.NonNegativeInt)
 
 const FlatPostProcessor = Schema.Union(
-  Schema.Struct({
-    type: Schema.Literal("TemplateProcessing"),
+  step("TemplateProcessing", {
     single: Schema.Array(TemplatePiece),
     pair: Schema.Array(TemplatePiece),
     special_tokens: Schema.Record({ key: Schema.String, value: Schema.Struct({ ids: Schema.Array(Schema.Int) }) })
   }),
-  Schema.Struct({ type: Schema.Literal("BertProcessing"), cls: Special, sep: Special }),
-  Schema.Struct({ type: Schema.Literal("RobertaProcessing"), cls: Special, sep: Special }),
+  step("BertProcessing", { cls: Special, sep: Special }),
+  step("RobertaProcessing", { cls: Special, sep: Special }),
   // It moves offsets only.
-  step("ByteLevel")
+  step("ByteLevel", {})
 )
 
 /** The special tokens around a text, or around two. */
 export const PostProcessor = Schema.Union(
   ...FlatPostProcessor.members,
-  Schema.Struct({ type: Schema.Literal("Sequence"), processors: Schema.Array(FlatPostProcessor) })
+  step("Sequence", { processors: Schema.Array(FlatPostProcessor) })
 )
 export type PostProcessor = typeof PostProcessor.Type
 
