@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts"
 import { ok } from "../model/Check.ts"
-import type { Reindexed, Unembedded } from "../model/Stored.ts"
+import type { Embedded, Unembedded } from "../model/Stored.ts"
 import { fail, mending, orFailed, orOk, someOf, warn, wrongly } from "./examine/findings.ts"
 import { type Answer, Failed } from "./opensearch/client.ts"
 import { type Cluster, type Counters, type IndexOptions, type Write, mostHits, open } from "./opensearch/Cluster.ts"
@@ -374,7 +374,7 @@ const make = (options: IndexOptions) => {
     )
 
   /** Writes passages' vectors anew. */
-  const putVectors = (collection: number, given: ReadonlyArray<Reindexed>) =>
+  const putVectors = (collection: number, given: ReadonlyArray<Embedded>) =>
     opened((cluster) =>
       Effect.gen(function* () {
         const record = yield* recordOf(cluster, collection)

@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import type { Fault } from "../model/checked.ts"
 import { because, fault, reasonOf } from "../model/fault.ts"
 import { limits } from "../model/Limits.ts"
 import { pathText } from "../model/kinds.ts"
@@ -162,12 +163,6 @@ export class TooManySockets extends fault<TooManySockets>()(
   readonly headers = { "retry-after": "5" }
 }
 
-/** A fault as a schema reports it. */
-export interface Issue {
-  readonly path: ReadonlyArray<PropertyKey>
-  readonly message: string
-}
-
 const cut = (text: string, longest: number): string => (text.length > longest ? `${text.slice(0, longest)}…` : text)
 
 /** What schemas call kinds of values, in words. */
@@ -212,7 +207,7 @@ const said = (
  * the field that an unknown one may mean.
  */
 export const fromIssues = (
-  issues: ReadonlyArray<Issue>,
+  issues: ReadonlyArray<Fault>,
   meant: (name: string, known: ReadonlyArray<string>) => string = () => ""
 ): InvalidRequest => {
   const telling = issues.filter(({ message }) => !message.startsWith("Expected undefined, actual"))

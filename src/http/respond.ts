@@ -8,8 +8,9 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { brotliCompress, constants, gzip } from "node:zlib"
-import { fromIssues, InternalError, type Issue, RouteNotFound } from "../api/errors.ts"
+import { fromIssues, InternalError, RouteNotFound } from "../api/errors.ts"
 import { type FieldError, type ProblemBody, problemBody, problemType, type OpenAiError } from "../api/Problem.ts"
+import type { Fault } from "../model/checked.ts"
 import { replaced } from "../runtime/installation.ts"
 import { didYouMean } from "../terms/nearest.ts"
 
@@ -60,7 +61,7 @@ interface Rendered {
 /** Maps the platform's errors to ours. */
 const ownOf = (error: unknown): unknown => {
   if (Predicate.isTagged(error, "HttpApiDecodeError")) {
-    return fromIssues((error as unknown as { readonly issues: ReadonlyArray<Issue> }).issues, didYouMean)
+    return fromIssues((error as unknown as { readonly issues: ReadonlyArray<Fault> }).issues, didYouMean)
   }
   return Predicate.isTagged(error, "RouteNotFound") && !isStatusError(error)
     ? new RouteNotFound({ served: undefined })

@@ -202,7 +202,8 @@ export interface Unembedded extends Omit<EmbeddedPassage, "vector"> {
   readonly id: number
 }
 
-export interface Reindexed {
+/** A passage and its vector; none: its text has none. */
+export interface Embedded {
   readonly id: number
   readonly vector: Option.Option<Vector>
 }

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { ReindexTakenOver } from "../../Store.ts"
 import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
-import type { Reindexed, ReindexPosition, ReindexState, Unembedded } from "../../model/Stored.ts"
+import type { Embedded, ReindexPosition, ReindexState, Unembedded } from "../../model/Stored.ts"
 import type { Answer } from "./client.ts"
 import { type Cluster, type Write, makeIndex, mostHits } from "./Cluster.ts"
 import { passagesIndex } from "./mapping.ts"
@@ -62,7 +62,7 @@ export const pending = Effect.fnUntraced(function* (
 export const add = Effect.fnUntraced(function* (
   cluster: Cluster,
   record: CollectionRecord,
-  embedded: ReadonlyArray<Reindexed>,
+  embedded: ReadonlyArray<Embedded>,
   { embedder, through }: ReindexPosition
 ) {
   const next = yield* progress(record, embedder)

@@ -8,7 +8,7 @@ import type {
   Rebuild,
   ReindexPosition,
   ReindexState,
-  Reindexed,
+  Embedded,
   StoreStats,
   Unembedded
 } from "../../model/Stored.ts"
@@ -58,7 +58,7 @@ export interface Reindexing {
    */
   readonly putReindexed: (
     collection: CollectionName,
-    embedded: ReadonlyArray<Reindexed>,
+    embedded: ReadonlyArray<Embedded>,
     position: ReindexPosition
   ) => InCollection<void, ReindexTakenOver>
   /**
@@ -133,7 +133,7 @@ export interface Examining {
     after: number,
     limit: number
   ) => Effect.Effect<ReadonlyArray<Unembedded & { readonly isKnown: boolean }>, StoreUnavailable>
-  readonly putVectors: (collection: number, rows: ReadonlyArray<Reindexed>) => Effect.Effect<void, StoreUnavailable>
+  readonly putVectors: (collection: number, rows: ReadonlyArray<Embedded>) => Effect.Effect<void, StoreUnavailable>
   /** Source files of documents, in order, after a given one. */
   readonly origins: (after: string, limit: number) => Effect.Effect<ReadonlyArray<Origin>, StoreUnavailable>
 }

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { CollectionSummary } from "../../model/Collection.ts"
-import type { PreparedDocument, PutOptions, PutOutcome } from "../../model/Stored.ts"
+import type { PreparedDocument, PutOptions, PutOutcome, Embedded } from "../../model/Stored.ts"
 import { segmentRows } from "../../postings/Postings.ts"
 import { type Mention, searchedHeading, searchedTitle } from "../../entities/mention.ts"
 import { languageNamed } from "../../terms/languages.ts"
@@ -28,7 +28,7 @@ const noRows = () => ({
   passages: [] as Array<object>,
   keyword: [] as Array<keyword.KeywordRow>,
   graph: [] as Array<graph.GraphRow>,
-  vectors: [] as Array<vectors.Embedded>
+  vectors: [] as Array<Embedded>
 })
 
 /** Collects the rows of some of a document's passages. A function of its own is compiled sooner than `put`. */

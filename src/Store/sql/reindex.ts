@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type CollectionSummary, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
-import type { Reindexed, ReindexPosition, ReindexState } from "../../model/Stored.ts"
+import type { Embedded, ReindexPosition, ReindexState } from "../../model/Stored.ts"
 import { ReindexTakenOver } from "../../Store.ts"
 import { type EmbedderRow, fromRow, toRow } from "./collections.ts"
 import { type Sql, insertOne, inList, list, passagesAfter, textColumns, column } from "./rows.ts"
@@ -79,7 +79,7 @@ export const forget = Effect.fnUntraced(function* (sql: Sql, collection: number,
 export const add = Effect.fnUntraced(function* (
   sql: Sql,
   collection: CollectionSummary,
-  embedded: ReadonlyArray<Reindexed>,
+  embedded: ReadonlyArray<Embedded>,
   { embedder, through: before }: ReindexPosition
 ) {
   const reached = yield* through(sql, collection, embedder)

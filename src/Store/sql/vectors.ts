@@ -5,6 +5,7 @@ import type { Scanner } from "../../codes/Scanner.ts"
 import * as codes from "../../codes/write.ts"
 import { limits } from "../../model/Limits.ts"
 import type { Mask, Scored, Vector } from "../../model/Passage.ts"
+import type { Embedded } from "../../model/Stored.ts"
 import { type Direction, measureBy } from "../core/direction.ts"
 import { crcOf } from "../crc.ts"
 import { idsOf } from "./Masks.ts"
@@ -49,12 +50,6 @@ export const vectorsOf = (sql: Sql, collection: number, generation: Generation =
 
 /** A vector as it is stored. */
 export const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
-
-/** A passage and its vector; none: its text has none. */
-export interface Embedded {
-  readonly id: number
-  readonly vector: Option.Option<Vector>
-}
 
 /** Stores vectors, and which passages have none. */
 export const insert = (

@@ -1,6 +1,6 @@
 import * as Option from "effect/Option"
 import type { Vector } from "../../model/Passage.ts"
-import type { IndexedPassage, PreparedDocument, Reindexed, StoredDocument, StoredRef } from "../../model/Stored.ts"
+import type { IndexedPassage, PreparedDocument, Embedded, StoredDocument, StoredRef } from "../../model/Stored.ts"
 import { type PackedPassages, packPassages, packingPassages, unpackPassages } from "../../model/packedPassages.ts"
 import type { Steps } from "../../runtime/EventLoop.ts"
 import type { Method } from "./messages.ts"
@@ -115,7 +115,7 @@ const argument: Partial<Record<Method, Crossing<Steps<unknown>>>> = {
   ),
   // An Option does not survive cloning. There are few.
   putReindexed: argumentOf(
-    function* (embedded: ReadonlyArray<Reindexed>) {
+    function* (embedded: ReadonlyArray<Embedded>) {
       yield
       return embedded.map(({ id, vector }) => ({ id, vector: Option.getOrUndefined(vector) }))
     },
