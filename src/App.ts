@@ -114,10 +114,12 @@ const examiner = (configured: Configured) => {
 
 /** Checks the configured index without opening it as a store. */
 export const doctor = ({ apiKeys, settings }: Configured) =>
-  Doctor.Default.pipe(
-    Layer.provide(Layer.merge(examiner({ apiKeys, settings }), embedders(false))),
-    Layer.provide(Config.layer({ settings, apiKeys })),
-    Layer.provide(platform)
+  stacked(
+    platform,
+    Config.layer({ settings, apiKeys }),
+    examiner({ apiKeys, settings }),
+    embedders(false),
+    Doctor.Default
   )
 
 /** Checks of what the program needs: SQLite, and the model for answers. */
@@ -164,4 +166,4 @@ export const backups = ({ settings: { store } }: Configured) =>
 
 /** Further services of the HTTP server: its configuration and rate limiter. */
 export const serving = (configured: Configured & { readonly keysFile?: Config.KeysFile | undefined }) =>
-  Layer.provideMerge(RateLimiter.layerConfig, Config.layerServer(configured))
+  stacked(Config.layerServer(configured), RateLimiter.layerConfig)

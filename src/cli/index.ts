@@ -119,9 +119,7 @@ const engine = Layer.effect(
       configFile: Effect.map(configured, ({ file }) => file),
       backups: Layer.unwrapEffect(Effect.map(opening, ([{ backups }, loaded]) => backups(loaded))),
       doctor: Layer.unwrapEffect(
-        Effect.map(opening, ([{ doctor }, loaded]) =>
-          Layer.provide(doctor(loaded), logging(loaded.settings.log, terminal))
-        )
+        Effect.map(opening, ([{ doctor }, loaded]) => stacked(logging(loaded.settings.log, terminal), doctor(loaded)))
       ),
       foundations: Effect.flatMap(opening, ([{ foundations }, loaded]) => foundations(loaded)),
       exists: Effect.flatMap(asking, ([{ exists }, loaded]) => exists(loaded)),

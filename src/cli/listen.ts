@@ -1,6 +1,5 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { stacked } from "../runtime/stacked.ts"
 import * as path from "node:path"
 import { Engine, Place } from "./engine.ts"
 import * as Cli from "./command.ts"
@@ -8,6 +7,7 @@ import { usage } from "./exit.ts"
 import * as options from "./flags.ts"
 import type { Options as Http } from "../http/serve.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
+import { stacked } from "../runtime/stacked.ts"
 import { tellWhere } from "./served.ts"
 
 /** Where an HTTP server listens. */
@@ -107,9 +107,7 @@ export const listen = Effect.fnUntraced(function* (
       Effect.zipRight(mcp?.mcpOnly === true ? Effect.void : tellWhere(store, url), onListening?.(url) ?? Effect.void),
     engine: stacked(
       opened,
-      paths.length === 0
-        ? Layer.empty
-        : Layer.scopedDiscard(Effect.forkScoped(following(paths, { cwd, globals }))),
+      paths.length === 0 ? Layer.empty : Layer.scopedDiscard(Effect.forkScoped(following(paths, { cwd, globals }))),
       beside
     ),
     serving: engine.serving(given)

@@ -231,13 +231,7 @@ const secretHeaders =
 
 /** Serves until interrupted; then running requests finish before the engine closes. */
 export const serve = <E, E2>({ allowUnauthenticated, engine, mcp, onListening, serving }: Options<E, E2>) => {
-  const app = stacked(
-    engine,
-    Listener.layer,
-    traced(mcp),
-    announce(onListening),
-    Layer.scopedDiscard(logUnhandled())
-  )
+  const app = stacked(engine, Listener.layer, traced(mcp), announce(onListening), Layer.scopedDiscard(logUnhandled()))
   return Layer.launch(
     // A server that cannot listen must not create an index.
     Layer.unwrapEffect(Effect.as(Listener.check({ allowUnauthenticated }), app)).pipe(Layer.provide(serving))

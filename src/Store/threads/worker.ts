@@ -3,7 +3,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
-import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
@@ -16,6 +15,7 @@ import { type Call, Outcome, type Reply, type Said, type ThreadData } from "./me
 import { recorder } from "./spans.ts"
 import { Cancelled } from "../sql/Cancelled.ts"
 import * as Sqlite from "../Sqlite.ts"
+import { stacked } from "../../runtime/stacked.ts"
 
 const { cancelled, steps, ...options } = workerData as ThreadData
 const port = parentPort!
@@ -92,7 +92,7 @@ const log = Logger.replace(
 
 Effect.runFork(
   serve.pipe(
-    Effect.provide(Layer.provideMerge(Sqlite.layer({ ...options, inThread: true }), log)),
+    Effect.provide(stacked(log, Sqlite.layer({ ...options, inThread: true }))),
     Effect.onExit((exit) => Effect.sync(() => post({ id: 0, outcome: toOutcome(exit), spans: [] })))
   ),
   { scheduler: attentive }
