@@ -140,11 +140,11 @@ const linesOf = (text: string): ReadonlyArray<Line> => {
 }
 
 /**
- * What tools of AsciiDoc and of Markdown read, and no reader sees: anchors, attributes, directives, comments, images,
+ * What tools of AsciiDoc, Markdown and Org read, and no reader sees: anchors, attributes, directives, comments, images,
  * links' targets, the edges of blocks.
  */
 const unseen =
-  /^(?:\s*<!--(?:[^-]|-(?!->))*-->|\s*!\[[^\]]{0,500}\]\([^()]{0,500}\)(?:\{[^{}]{0,500}\})?|\s*\[(?!\^)[^\]]{1,200}\]:\s*(?:<[^<>]{1,500}>|\S{1,500})(?:\s+["'(].{0,300})?|\s*\{\{[#%<][^{}]{0,500}\}\}|\s*:[a-z][\w:.-]{0,40}:`[^`]{1,200}`|={4,}|\*{4,}|_{4,}|\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|:{3,}.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
+  /^(?:\s*<!--(?:[^-]|-(?!->))*-->|\s*!\[[^\]]{0,500}\]\([^()]{0,500}\)(?:\{[^{}]{0,500}\})?|\s*\[(?!\^)[^\]]{1,200}\]:\s*(?:<[^<>]{1,500}>|\S{1,500})(?:\s+["'(].{0,300})?|\s*\{\{[#%<][^{}]{0,500}\}\}|\s*:[a-z][\w:.-]{0,40}:`[^`]{1,200}`|\s*#\+[a-z_]{1,40}:.*|={4,}|\*{4,}|_{4,}|\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|:{3,}.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
 /** The line below a title of the length of that line. */
 const underline = /^(?:={4,}|-{4,}|~{4,}|\^{4,}|\+{4,})\s*$/
 

@@ -54,6 +54,7 @@ describe("extract", () => {
       '[the spring tide flood]: /tides/spring-tide-flood.html "The spring tide"\n[flood]: <{{% url flood %}}>',
       '![](flood.png){.border fig-alt="The spring tide and why it does flood the town"}',
       '{{% include "/common/spring-tide-flood.md" %}}',
+      "#+cindex: why the spring tide does flood",
       ".. image:: spring-tide-flood.png\n   :alt: why the spring tide does flood"
     ])
       assert.deepStrictEqual(quoted(text), [])

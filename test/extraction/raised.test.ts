@@ -75,6 +75,13 @@ describe("pages of Doxygen and Javadoc", () => {
     assert.strictEqual(body(`<div class="contents"><p>${"Words. ".repeat(40)}</p>${source}</div>`).slice(281), wanted)
   })
 
+  it("cite each cell of a summary by its line", () => {
+    const cell = (of: string) => `<div class="col-first${of === "Type" ? " table-header" : ""}">${of}</div>`
+    const source = `<body>\n<div class="summary-table">\n${["Type", "a", "tide"].map(cell).join("\n")}\n</div>\n</body>`
+    const { marks, text } = html(source)
+    assert.strictEqual(markAt(marks, text.indexOf("tide"))?.line, 5)
+  })
+
   it("keep the lines of code beside its output, and the rows of a table that has a line of code in one", () => {
     const table = (rows: string) => body(`<table><tr><th>Code</th><th>Output</th></tr>${rows}</table>`)
     const row = (code: string) => `<tr><td><pre>${code}</pre></td><td>1</td></tr>`

@@ -1,4 +1,4 @@
-import { type MarkdownWriter, oneLine } from "../MarkdownWriter.ts"
+import { lineMark, type MarkdownWriter, oneLine } from "../MarkdownWriter.ts"
 import { descendants, type Element, hasClass, inlineOf, isBlock, isElement, lineOf, Words } from "./inline.ts"
 
 /** The page's title, without what stands below it: of Doxygen, which has no `<h1>`. */
@@ -13,13 +13,19 @@ const signature = (writer: MarkdownWriter, element: Element): void =>
 
 const isHeader = (cell: Element): boolean => hasClass(cell, "table-header")
 
+const placed = (cell: Element): string => {
+  const words = inlineOf(cell)
+  const line = lineOf(cell)
+  return line === undefined || words.trim() === "" ? words : lineMark(line) + words
+}
+
 /** Cells that are not in rows; the first ones are the header. */
 const summary = (writer: MarkdownWriter, table: Element): void => {
   const cells = table.childNodes.filter(isElement)
   const columns = cells.filter(isHeader).length
   const starts = cells.filter((_, at) => at % columns === 0)
   writer.table(
-    starts.map((_, row) => cells.slice(row * columns, (row + 1) * columns).map((cell) => inlineOf(cell))),
+    starts.map((_, row) => cells.slice(row * columns, (row + 1) * columns).map(placed)),
     (row) => writer.at({ line: lineOf(starts[row]!) })
   )
 }
