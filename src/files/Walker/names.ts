@@ -38,7 +38,8 @@ const searchIndexes = new Set([
   ...["member", "module", "package", "tag", "type"].map((name) => `${name}-search-index.js`)
 ])
 /** Pages of Javadoc that only list what others describe. */
-const javadocPages = /^(?:index-all|allclasses(?:-index|-frame|-noframe)?|allpackages-index|(?:overview|package)-tree|package-use)\.html$/
+const javadocPages =
+  /^(?:index-all|allclasses(?:-index|-frame|-noframe)?|allpackages-index|(?:overview|package)-tree|package-use)\.html$/
 
 /** A program that makes pages, and by which file its folder is known. */
 export const builders = { sphinx: "searchindex.js", doxygen: "doxygen.css" } as const
