@@ -32,6 +32,8 @@ interface Line {
   readonly at: number
   /** Whether it begins a block, whatever the line before is. */
   readonly isNew: boolean
+  /** Whether it is code that only its indentation marks: reStructuredText's. */
+  readonly isLiteral: boolean
 }
 
 const heading = /^(?:#{1,6}|={1,6})\s+(\S.*)$/
@@ -89,26 +91,60 @@ const rowText = (names: ReadonlyArray<string>, row: string): string =>
 /** Markdown's marks of a quotation, and the kind of an admonition (`> [!NOTE]`). A prompt of Python's is none. */
 const quotation = /^ {0,3}>(?: >)*(?: (?:\[![\w-]{1,30}\][-+]?(?: |\r?$))?|\r?$)/
 
+/** A directive of reStructuredText, whose text may begin in its line. */
+const directive = /^\s*\.\. ([a-z][\w:.-]{0,40})::(?:\s|$)/
+const code = /^(?:code|code-block|sourcecode|parsed-literal|testcode|prompt|ipython)$/
+const remark = /^(?:attention|caution|danger|error|hint|important|note|seealso|tip|todo|warning)$/
+const directiveOption = /^\s+:[\w-]{1,40}:/
+/** Ends a paragraph below which indented code begins. */
+const literalMark = /\S::\s*$/
+
+const indentOf = (line: string): number => line.length - line.trimStart().length
+
 const linesOf = (text: string): ReadonlyArray<Line> => {
   const lines: Array<Line> = []
   let at = 0
   let before = ""
   let isCode = false
-  for (const line of text.split("\n")) {
+  /** Deeper lines are code. */
+  let literal = Infinity
+  let isOption = false
+  const written = text.split("\n")
+  for (const [n, line] of written.entries()) {
+    const isBlank = line.trim() === ""
+    if (!isBlank && indentOf(line) <= literal) literal = Infinity
+    const name = isCode || literal < Infinity ? undefined : directive.exec(line)
+    isOption = name != null || (isOption && directiveOption.test(line))
+    if (isOption || literal < Infinity) {
+      const isRemark = name != null && remark.test(name[1]!)
+      const said = literal < Infinity && !isOption ? line : isRemark ? line.slice(name[0].length) : ""
+      lines.push({ text: said, at, isNew: said !== "", isLiteral: literal < Infinity && !isOption })
+      if (name != null && code.test(name[1]!)) literal = indentOf(line)
+      at += line.length + 1
+      before = ""
+      continue
+    }
+    const isBefore = indentOf(written[n + 2] ?? "") > indentOf(line) && written[n + 1]?.trim() === ""
+    if (!isCode && isBefore && literalMark.test(line)) literal = indentOf(line)
     // Code's own marks are prompts, or what an output has.
     const [marks = ""] = isCode ? [] : (quotation.exec(line) ?? [])
     if (marks === "" && fence.test(line) && (isCode || !isTitle(lines.at(-2)?.text, lines.at(-1)?.text, line)))
       isCode = !isCode
-    lines.push({ text: line.slice(marks.length), at, isNew: (marks !== "" && before === "") || before.includes("[") })
+    const said = literal < Infinity ? line.replace(/::(\s*)$/, ": $1") : line
+    const isNew = (marks !== "" && before === "") || before.includes("[")
+    lines.push({ text: said.slice(marks.length), at, isNew, isLiteral: false })
     at += line.length + 1
     before = marks
   }
   return lines
 }
 
-/** What tools of AsciiDoc and of Markdown read, and no reader sees: anchors, attributes, directives, comments, images. */
+/**
+ * What tools of AsciiDoc, Markdown and Org read, and no reader sees: anchors, attributes, directives, comments, images,
+ * links' targets, the edges of blocks.
+ */
 const unseen =
-  /^(?:\s*<!--(?:[^-]|-(?!->))*-->|\s*!\[[^\]]{0,500}\]\([^()]{0,500}\)|\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|:{3,}.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
+  /^(?:\s*<!--(?:[^-]|-(?!->))*-->|\s*!\[[^\]]{0,500}\]\([^()]{0,500}\)(?:\{[^{}]{0,500}\})?|\s*\[(?!\^)[^\]]{1,200}\]:\s*(?:<[^<>]{1,500}>|\S{1,500})(?:\s+["'(].{0,300})?|\s*\{\{[#%<][^{}]{0,500}\}\}|\s*:[a-z][\w:.-]{0,40}:`[^`]{1,200}`|\s*#\+[a-z_]{1,40}:.*|={4,}|\*{4,}|_{4,}|\[\[[^\]]{0,200}\]\]|\[[^\]]{0,200}\]|:[\w-]{1,100}:.*|:{3,}.*|(?:include|ifdef|ifndef|ifeval|endif)::.*)\s*$/
 /** The line below a title of the length of that line. */
 const underline = /^(?:={4,}|-{4,}|~{4,}|\^{4,}|\+{4,})\s*$/
 
@@ -219,7 +255,7 @@ export const statementsOf = (
   let names: ReadonlyArray<string> = tableHeader === undefined ? [] : cellsOf(tableHeader)
   while (at < lines.length) {
     const line = lines[at]!
-    const kind = kindOf(line.text)
+    const kind = line.isLiteral ? "fence" : kindOf(line.text)
     let to = at + 1
     if (kind === "heading") {
       under = heading.exec(line.text)![1]!
@@ -261,11 +297,13 @@ export const statementsOf = (
       add("definition", `${term}: ${first}`, line.at)
       for (const sentence of rest) add("definition", `${term}: ${sentence}`, line.at)
     } else if (kind === "fence") {
-      to = Math.min(lines.length, endOf(at, (text) => !fence.test(text)) + 1)
+      if (line.isLiteral) while (lines[to]?.isLiteral === true) to++
+      else to = Math.min(lines.length, endOf(at, (text) => !fence.test(text)) + 1)
       // A sentence that introduces code ends with a colon.
       const before = found.at(-1)
       const code = lines.slice(at, to).map(({ text }) => text)
-      const whole = before === undefined ? "" : `${before.text}\n${code.join("\n")}`
+      const shown = code.join("\n").replace(/^\s*\n/, "")
+      const whole = before === undefined ? "" : `${before.text}\n${shown.trimEnd()}`
       if (before?.kind === "sentence" && announces.test(before.text) && whole.length <= bounds.max) {
         found[found.length - 1] = { ...before, kind: "steps", text: whole }
       }

@@ -1,5 +1,6 @@
 import { type DefaultTreeAdapterTypes as Tree, parse } from "parse5"
 import type { Extracted } from "./Extracted.ts"
+import { referencePart } from "./html/reference.ts"
 import { lineMark, MarkdownWriter, mostRepeated, oneLine, unmarked } from "./MarkdownWriter.ts"
 import {
   attribute,
@@ -10,6 +11,7 @@ import {
   inlineOf,
   isBlock,
   isElement,
+  isFragment,
   isHidden,
   isText,
   lineOf,
@@ -29,7 +31,7 @@ const aroundRoles = new Set(["navigation", "banner", "contentinfo", "search", "c
 
 /** Words in a class or id that mark what surrounds the content. */
 const aroundWords =
-  /(?:^|[\s_-])(?:(?:doc)?nav(?:bar|igation)?|navheader|navfooter|menu|sidebar|side-bar|sphinxsidebar|related|breadcrumbs?|cookies?|consent|banner|gdpr|footer|pagination|pager|share|sharing|social|advert(?:isement)?s?|ads?|newsletter|subscribe|comments?|skip-?link|toc|table-of-contents|headerlink|edit-?(?:page|link)|feedback)(?:$|[\s_-])/i
+  /(?:^|[\s_-])(?:(?:doc)?nav(?:bar|igation)?|navheader|navfooter|menu|sidebar|side-bar|sphinxsidebar|related|breadcrumbs?|cookies?|consent|banner|gdpr|footer|pagination|pager|share|sharing|social|advert(?:isement)?s?|ads?|newsletter|subscribe|(?<!deprecation-)comments?|skip-?link|toc|table-of-contents|titlearea|headerlink|edit-?(?:page|link)|feedback)(?:$|[\s_-])/i
 
 /** Asides that belong to the text beside them. */
 const notes =
@@ -173,12 +175,14 @@ class Renderer {
       this.level = Number(element.tagName.slice(1))
       return writer.heading(this.level, headingText(element, length))
     }
+    const part = referencePart(element)
+    if (part !== undefined) return part(writer)
+    if (element.tagName === "pre" || isFragment(element)) {
+      const { line, text } = preformatted(element)
+      writer.at({ line: line ?? lineOf(element) })
+      return writer.code(text, languageOf(element))
+    }
     switch (element.tagName) {
-      case "pre": {
-        const { line, text } = preformatted(element)
-        writer.at({ line: line ?? lineOf(element) })
-        return writer.code(text, languageOf(element))
-      }
       case "table":
         return isLayout(element) ? this.children(element, depth + 1, lists) : this.table(element)
       case "ul":
@@ -272,15 +276,21 @@ class Renderer {
 const isParagraph = (node: Tree.Node): boolean =>
   isElement(node) && ["p", "div", "span"].includes(node.tagName) && !holdsBlock(node)
 
-/** A table for layout: it contains other blocks, or has one cell. */
+/** A table for layout: it contains other blocks, or has one cell; or code of several lines is half of its rows or more. */
 const isLayout = (table: Element): boolean => {
   let cells = 0
+  let rows = 0
+  let listings = 0
+  let isHeaded = false
   for (const element of descendants(table)) {
-    if (element.tagName === "th") return false
+    const isCode = element.tagName === "pre" || isFragment(element)
+    if (element.tagName === "th") isHeaded = true
     if (element.tagName === "td") cells++
-    if (["table", "h1", "h2", "h3", "pre"].includes(element.tagName)) return true
+    if (element.tagName === "tr") rows++
+    if (isCode && textOf(element).trim().includes("\n")) listings++
+    if (!isHeaded && (isCode || ["table", "h1", "h2", "h3"].includes(element.tagName))) return true
   }
-  return cells < 2
+  return isHeaded ? listings > 0 && listings * 2 >= rows : cells < 2
 }
 
 const longestRow = 200
@@ -337,7 +347,7 @@ const rowsOf = (
 const headingText = (element: Element, length: number): string => {
   const words = new Words()
   for (const node of element.childNodes) {
-    const isOwn = isElement(node) && (isAround(node, length) || /^[¶#§🔗]?$/u.test(textOf(node).trim()))
+    const isOwn = isElement(node) && (isAround(node, length) || /^[¶#§🔗◆]?$/u.test(textOf(node).trim()))
     if (!isOwn) words.add(inlineOf(node, words.end, "plain"))
   }
   return words.take().replace(/[¶§]\s*$/u, "")

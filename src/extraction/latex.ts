@@ -94,6 +94,8 @@ class Scanner {
       else if (char === "$") this.formula()
       else {
         this.at++
+        // Arguments of a macro that is not expanded are words apart.
+        if (/^\}\{[^}]/.test(source.slice(this.at - 1, this.at + 2))) this.say(" ")
         if (char === "{" || char === "}") continue
         this.say(char === "~" ? " " : char)
       }

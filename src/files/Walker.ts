@@ -229,7 +229,7 @@ class Sorter {
   /** A file whose own name is included is read, even if a program wrote it. */
   #byName(folder: Folder, name: string): SkipReason | undefined {
     if (this.#isNamed(folder, name)) return undefined
-    return folder.included || this.#include === undefined ? generated(name, folder.scope.isBuilt) : "excluded"
+    return folder.included || this.#include === undefined ? generated(name, folder.scope.builder) : "excluded"
   }
 
   #isNamed(folder: Folder, name: string): boolean {
@@ -406,7 +406,7 @@ export const whyPassedOver = (
       verdictOn(scope, name, false) ??
       (included(Path.relative(root, path).replaceAll(Path.sep, "/"), name, false)
         ? undefined
-        : generated(name, scope.isBuilt))
+        : generated(name, scope.builder))
     )
   })
 }

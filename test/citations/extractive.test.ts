@@ -48,6 +48,35 @@ describe("extract", () => {
     })
   )
 
+  it("quotes nothing that only tools read: targets of links, pictures, templates, the edges of blocks, directives", () => {
+    const quoted = (text: string) => extract("why does the spring tide flood", [hit({ text })]).map(({ text }) => text)
+    for (const text of [
+      '[the spring tide flood]: /tides/spring-tide-flood.html "The spring tide"\n[flood]: <{{% url flood %}}>',
+      '![](flood.png){.border fig-alt="The spring tide and why it does flood the town"}',
+      '{{% include "/common/spring-tide-flood.md" %}}',
+      "#+cindex: why the spring tide does flood",
+      ".. image:: spring-tide-flood.png\n   :alt: why the spring tide does flood"
+    ])
+      assert.deepStrictEqual(quoted(text), [])
+    const said = "The spring tide floods the town at new moon."
+    assert.deepStrictEqual(quoted(`====\n${said}\n====`), [said])
+    assert.deepStrictEqual(quoted(`[^1]: ${said}`), [`[^1]: ${said}`])
+    assert.deepStrictEqual(quoted(`.. seealso:: ${said}`), [said])
+    assert.deepStrictEqual(quoted(`.. change::\n    :tags: tide, spring\n    :tickets: 2566\n\n    ${said}`), [said])
+  })
+
+  it.each(["it rose::\n\n", "it rose:\n\n.. code-block:: python\n   :linenos:\n\n"])(
+    "quotes reStructuredText's code with what announces it: %j",
+    (between) => {
+      const text = `To see how the spring tide floods, ask\nhow far ${between}    >>> tide.rise(spring)\n    7.2\n\nThe sea falls again.`
+      assert.deepStrictEqual(best("how do I see how far the spring tide floods", hit({ text })).split("\n"), [
+        "To see how the spring tide floods, ask how far it rose:",
+        "    >>> tide.rise(spring)",
+        "    7.2"
+      ])
+    }
+  )
+
   const settings = hit({
     text: "## Server\n\n| key | default | what it does |\n| --- | --- | --- |\n| `host` | 127.0.0.1 | address to listen on |\n| `port` | 8484 | port to listen on |",
     heading: ["Settings"]

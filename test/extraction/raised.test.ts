@@ -44,6 +44,53 @@ describe("what stands above and below the line", () => {
   })
 })
 
+describe("pages of Doxygen and Javadoc", () => {
+  it.each([
+    [
+      "a title, which is no heading there",
+      '<div id="titlearea"><table><tr><td>Logo</td><td>Tides 3.1</td></tr></table></div><div class="header"><div class="summary"><a>List of all members</a></div><div class="headertitle"><div class="title">Spring tide<div class="ingroups"><a>Tides</a></div></div></div></div><p>It floods.</p><h2 class="memtitle"><span class="permalink"><a href="#a">&#9670;&nbsp;</a></span>rise()</h2>',
+      "# Spring tide\n\nIt floods.\n\n## rise()"
+    ],
+    [
+      "code of one element a line, without its numbers and what shows under the pointer",
+      '<div class="fragment"><div class="line"><span class="lineno">    1</span>tide.rise();</div>\n<div class="foldopen"><div class="line"><span class="lineno">    2</span>  </div>\n<div class="line">  <span class="keyword">return</span> sea;</div>\n</div><div class="ttc"><div class="ttname">tide</div>Definition: tide.h:180</div></div>',
+      "```\ntide.rise();\n  \n  return sea;\n```"
+    ],
+    [
+      "members as items, each with what it does",
+      '<table class="memberdecls"><tr class="heading"><td colspan="2"><h2 class="groupheader">Functions</h2></td></tr><tr class="memitem:a1"><td>int&nbsp;</td><td><a>rise</a> (int m)</td></tr><tr class="memdesc:a1"><td>&nbsp;</td><td>Raises the sea.</td></tr><tr class="separator:a1"><td colspan="2">&nbsp;</td></tr></table>',
+      "## Functions\n- int rise (int m)\n\n  Raises the sea."
+    ],
+    [
+      "a signature as code",
+      '<div class="memproto"><table class="memname"><tr><td>int rise</td><td>(</td><td>int&nbsp;</td><td><em>m</em></td><td>)</td></tr></table></div><div class="member-signature"><span>public</span>&nbsp;<span>int</span></div>',
+      "```\nint rise ( int m )\n```\n\n```\npublic int\n```"
+    ],
+    [
+      "a summary as a table, and why something is deprecated",
+      '<div class="summary-table two-column-summary"><div class="table-header col-first">Type</div><div class="table-header col-last">Field</div><div class="col-first even-row-color"><code>int</code></div><div class="col-last even-row-color"><code>TIDE</code><div class="deprecation-comment">Ask the moon.</div></div></div><div class="deprecation-comment">Ask the moon.</div>',
+      "| Type | Field |\n| --- | --- |\n| `int` | `TIDE` Ask the moon. |\n\nAsk the moon."
+    ]
+  ])("have %s", (_, source, wanted) => {
+    assert.strictEqual(body(`<div class="contents"><p>${"Words. ".repeat(40)}</p>${source}</div>`).slice(281), wanted)
+  })
+
+  it("cite each cell of a summary by its line", () => {
+    const cell = (of: string) => `<div class="col-first${of === "Type" ? " table-header" : ""}">${of}</div>`
+    const source = `<body>\n<div class="summary-table">\n${["Type", "a", "tide"].map(cell).join("\n")}\n</div>\n</body>`
+    const { marks, text } = html(source)
+    assert.strictEqual(markAt(marks, text.indexOf("tide"))?.line, 5)
+  })
+
+  it("keep the lines of code beside its output, and the rows of a table that has a line of code in one", () => {
+    const table = (rows: string) => body(`<table><tr><th>Code</th><th>Output</th></tr>${rows}</table>`)
+    const row = (code: string) => `<tr><td><pre>${code}</pre></td><td>1</td></tr>`
+    assert.include(table(row("rise\nfall")), "```\nrise\nfall\n```")
+    assert.include(table(row("rise")), "| rise | 1 |")
+    assert.include(table(row("rise\nfall") + "<tr><td>a</td><td>b</td></tr>".repeat(2)), "| a | b |")
+  })
+})
+
 describe("HTML", () => {
   it.each([
     ["<p>2<sup>64</sup> rows and 10<sup>6</sup> kg of H<sub>2</sub>O</p>", "2^64 rows and 10^6 kg of H₂O"],

@@ -135,6 +135,13 @@ of \indexsee{map}{function} types have a domain.`
     })
   )
 
+  it.effect("LaTeX: the arguments of a macro that is not expanded are words apart", () =>
+    Effect.gen(function* () {
+      const { text } = yield* read("latex", String.raw`\key{next heading}{C-c C-n} of {\bf each}{} tree, Stra\ss{}e`)
+      assert.strictEqual(text, "next heading C-c C-n of each tree, Straße")
+    })
+  )
+
   it.effect("LaTeX: what stands in two forms, for the page and for bookmarks, is read once", () =>
     Effect.gen(function* () {
       const source = String.raw`\section{The \texorpdfstring{\texttt{Bench}}{Bench} of \texorpdfstring{$x$}{x}}

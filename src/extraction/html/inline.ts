@@ -253,7 +253,19 @@ export const inlineOf = (root: Tree.Node, before = "", code: Code = "marked", de
   return words.take()
 }
 
-/** The text of a `<pre>` as it is, with the line of the file where it begins and those on which it goes on. */
+const isLine = (node: Tree.Node): boolean => isElement(node) && node.tagName === "div" && hasClass(node, "line")
+
+/** Code that Doxygen writes as one element a line. */
+export const isFragment = (element: Element): boolean =>
+  hasClass(element, "fragment") && element.childNodes.some(isLine)
+
+export const hasClass = (element: Element, ...names: ReadonlyArray<string>): boolean =>
+  (attribute(element, "class") ?? "").split(/\s+/).some((name) => names.includes(name))
+
+/** Beside code: the numbers of lines (Pygments, Rouge, Chroma), and what Doxygen shows under the pointer. */
+const besideCode = ["lineno", "linenos", "lnt", "ln", "line-number", "ttc"]
+
+/** The text of a `<pre>`, or of Doxygen's fragment of lines, as it is, with the line of the file where it begins and those on which it goes on. */
 export const preformatted = (pre: Element): { readonly text: string; readonly line: number | undefined } => {
   let text = ""
   let first: number | undefined
@@ -266,9 +278,13 @@ export const preformatted = (pre: Element): { readonly text: string; readonly li
     text += held + words
     held = ""
   }
+  const isLines = isFragment(pre)
+  const isBetween = ({ parentNode }: Tree.TextNode): boolean =>
+    isLines && parentNode?.nodeName === "div" && !isLine(parentNode)
   const open: Array<Tree.Node> = [pre]
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     if (isText(node)) {
+      if (isBetween(node)) continue
       const parts = node.value.split("\n")
       // Counted from the end: the parser drops a line break that follows <pre>.
       const end = node.sourceCodeLocation?.endLine
@@ -279,14 +295,14 @@ export const preformatted = (pre: Element): { readonly text: string; readonly li
         else add(part)
       }
     } else if (isElement(node)) {
-      if (node !== pre && (isSilent(node) || node.tagName === "button")) continue
+      if (node !== pre && (isSilent(node) || node.tagName === "button" || hasClass(node, ...besideCode))) continue
       const isFormula = node.tagName === "sup" || node.tagName === "sub" || node.tagName === "math"
       const instead = isFormula ? insteadOf(node, held === "" ? text : " ", "plain", 0) : undefined
       if (instead !== undefined) {
         if (instead !== "") add(instead)
         continue
       }
-      if (node.tagName === "br" || node.tagName === "p") held += "\n"
+      if (node.tagName === "br" || node.tagName === "p" || (node !== pre && isLine(node))) held += "\n"
       for (let i = node.childNodes.length - 1; i >= 0; i--) open.push(node.childNodes[i]!)
     }
   }

@@ -144,7 +144,7 @@ export const format = (
     )
   return {
     name: "mail",
-    version: 9,
+    version: 10,
     accepts,
     load: (file) =>
       Stream.unwrap(

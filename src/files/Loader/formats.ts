@@ -170,8 +170,8 @@ type Extractable = readonly [
 ]
 
 const extractables: ReadonlyArray<Extractable> = [
-  ["html", 8, isHtml, pageText],
-  ["savedPage", 1, isSavedPage, bytes],
+  ["html", 9, isHtml, pageText],
+  ["savedPage", 2, isSavedPage, bytes],
   ["pdf", 7, mimes("pdf", /^application\/pdf$/), bytes],
   // Documents, templates and shows, with macros or without.
   ["docx", 6, mimes("docx docm dotx dotm", /wordprocessingml|ms-word\./), bytes],
@@ -186,9 +186,9 @@ const extractables: ReadonlyArray<Extractable> = [
   ["pptx", 6, mimes("pptx pptm ppsx ppsm potx potm", /presentationml|ms-powerpoint\./), bytes],
   ["xlsx", 6, mimes("xlsx xlsm xltx xltm", /spreadsheetml|ms-excel\.(?:sheet|template)\.macro/), bytes],
   ["oldOffice", 3, mimes("", /^application\/x-cfb$/), bytes],
-  ["epub", 7, mimes("epub", /^application\/epub\+zip$/), bytes],
+  ["epub", 8, mimes("epub", /^application\/epub\+zip$/), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
-  ["evernote", 1, named("enex"), content],
+  ["evernote", 2, named("enex"), content],
   ["table", 5, isTable, content, "csv"],
   [
     "notebook",
@@ -197,7 +197,7 @@ const extractables: ReadonlyArray<Extractable> = [
     (file) => Effect.map(file.bytes, (source) => decode(source, "utf-8"))
   ],
   ["docbook", 1, isDocbook, content],
-  ["latex", 5, isLatex, content],
+  ["latex", 6, isLatex, content],
   ["man", 5, isMan, content],
   ["rtf", 3, ({ kind }) => kind._tag === "Other" && kind.mime === "application/rtf", bytes],
   ["subtitles", 2, named("srt", "vtt"), content]

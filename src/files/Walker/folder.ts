@@ -3,6 +3,7 @@ import * as Path from "node:path"
 import { byCodePoint } from "../../model/units.ts"
 import type { WalkEvent } from "../WalkEvent.ts"
 import { IgnoreRules } from "../globs.ts"
+import { addedFolders, type Builder, builders } from "./names.ts"
 import { Disk, DiskFailure, inWords, isAbsent, type FileTree } from "../Disk.ts"
 
 interface Placed {
@@ -15,11 +16,11 @@ interface Placed {
 export interface Scope {
   readonly clew: ReadonlyArray<Placed>
   readonly git: ReadonlyArray<Placed>
-  /** Whether Sphinx wrote the folder: it then has the pages' sources beside them. */
-  readonly isBuilt: boolean
+  /** What wrote the folder's pages, and put its own files beside them. */
+  readonly builder: Builder | undefined
 }
 
-export const emptyScope: Scope = { clew: [], git: [], isBuilt: false }
+export const emptyScope: Scope = { clew: [], git: [], builder: undefined }
 
 const descend = (above: ReadonlyArray<Placed>, name: string): ReadonlyArray<Placed> =>
   above.map(({ below, rules }) => ({ rules, below: [...below, name] }))
@@ -28,7 +29,7 @@ const descend = (above: ReadonlyArray<Placed>, name: string): ReadonlyArray<Plac
 export const enter = (above: Scope, name: string): Scope => ({
   clew: descend(above.clew, name),
   git: descend(above.git, name),
-  isBuilt: false
+  builder: undefined
 })
 
 /** A folder that is entered although rules ignore it does not hide what is in it: each entry is judged by itself. */
@@ -57,7 +58,7 @@ export const verdictOn = (
   const git = ask(scope.git, name, isFolder)
   if (git !== "none") return git === "ignored" ? "ignored" : undefined
   if (isFolder && name === "node_modules") return "ignored"
-  return scope.isBuilt && isFolder && (name === "_sources" || name === "_static") ? "generated" : undefined
+  return isFolder && scope.builder !== undefined && addedFolders[scope.builder].has(name) ? "generated" : undefined
 }
 
 /** A folder to walk. */
@@ -147,7 +148,7 @@ type Has = (name: string) => boolean
 
 /** The same for the names that `inside` asks for. */
 const has = Effect.fnUntraced(function* (disk: FileTree, folder: string): Effect.fn.Return<Has> {
-  const names = [".git", ".gitignore", ".clewignore", "searchindex.js"]
+  const names = [".git", ".gitignore", ".clewignore", ...Object.values(builders)]
   const entries = yield* disk.look(names.map((each) => join(folder, each)))
   // What cannot be looked at may be there; reading it says why it cannot.
   const there = new Set(names.filter((_, i) => !("code" in entries[i]! && isAbsent(entries[i]))))
@@ -164,7 +165,7 @@ const inside = Effect.fnUntraced(function* (disk: FileTree, folder: string, scop
   const within: Scope = {
     clew: [...clewignore.rules, ...scope.clew],
     git: [...gitignore.rules, ...exclude.rules, ...(isRepository ? [] : scope.git)],
-    isBuilt: has("searchindex.js")
+    builder: has(builders.sphinx) ? "sphinx" : has(builders.doxygen) ? "doxygen" : undefined
   }
   const hidden = [...clewignore.events, ...gitignore.events]
   return { scope: within, events: [...hidden, ...exclude.events], isClosed: hidden.length > 0 }

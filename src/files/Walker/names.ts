@@ -31,16 +31,41 @@ const locks = new Set([
 const endings =
   /\.(?:min\.(?:js|mjs|cjs|css)|(?:js|mjs|cjs|css|ts)\.map|pb\.go|pb\.cc|pb\.h|g\.dart|freezed\.dart)$|_pb2(?:_grpc)?\.pyi?$/
 
-const searchIndexes = new Set(["searchindex.js", "search_index.json", "search_index.js"])
-/** Pages that Sphinx adds: they only list links. */
-const addedPages = /^(?:genindex(?:-[\w-]{1,20})?|search|modindex|py-modindex|http-routingtable)\.html?$/
+const searchIndexes = new Set([
+  "searchindex.js",
+  "search_index.json",
+  "search_index.js",
+  ...["member", "module", "package", "tag", "type"].map((name) => `${name}-search-index.js`)
+])
+/** Pages of Javadoc that only list what others describe. */
+const javadocPages =
+  /^(?:index-all|allclasses(?:-index|-frame|-noframe)?|allpackages-index|(?:overview|package)-tree|package-use)\.html$/
 
-/** Why files of this name only bury what people wrote; `isBuilt` if Sphinx wrote their folder. */
-export const generated = (name: string, isBuilt: boolean): "lock file" | "generated" | "style sheet" | undefined =>
-  locks.has(name)
+/** A program that makes pages, and by which file its folder is known. */
+export const builders = { sphinx: "searchindex.js", doxygen: "doxygen.css" } as const
+export type Builder = keyof typeof builders
+
+/** What each builder adds to its pages: lists of links, and what its scripts read. */
+const addedFiles: Readonly<Record<Builder, RegExp>> = {
+  sphinx: /^(?:genindex(?:-[\w-]{1,20})?|search|modindex|py-modindex|http-routingtable)\.html?$/,
+  doxygen: /\.js$|-members\.html$|^(?:classes|functions|globals|namespacemembers)(?:_[a-z0-9_]{1,20})?\.html$/
+}
+export const addedFolders: Readonly<Record<Builder, ReadonlySet<string>>> = {
+  sphinx: new Set(["_sources", "_static"]),
+  doxygen: new Set(["search"])
+}
+
+/** Why files of this name only bury what people wrote; `builder` wrote their folder. */
+export const generated = (
+  name: string,
+  builder: Builder | undefined
+): "lock file" | "generated" | "style sheet" | undefined => {
+  const isAdded = builder !== undefined && addedFiles[builder].test(name)
+  return locks.has(name)
     ? "lock file"
-    : endings.test(name) || searchIndexes.has(name) || (isBuilt && addedPages.test(name))
+    : isAdded || endings.test(name) || searchIndexes.has(name) || javadocPages.test(name)
       ? "generated"
       : name.endsWith(".css")
         ? "style sheet"
         : undefined
+}

@@ -114,6 +114,34 @@ describe("what is passed over", () => {
     })
   )
 
+  it.scoped("is what Doxygen and Javadoc add to their pages, and no such name elsewhere", () =>
+    Effect.gen(function* () {
+      const root = yield* tree({
+        "api/doxygen.css": "",
+        "api/navtreeindex0.js": "",
+        "api/classTide.html": "",
+        "api/classTide-members.html": "",
+        "api/functions_func.html": "",
+        "api/search/all_0.js": "",
+        "api/extra/tide.js": "",
+        "java/tide/Tide.html": "",
+        "java/tide/package-tree.html": "",
+        "java/index-all.html": "",
+        "java/member-search-index.js": "",
+        "web/search/functions.html": "",
+        "web/tide.js": ""
+      })
+      const events = yield* walked({ paths: [root] })
+      const kept = ["classTide.html", "extra/tide.js"].map((name) => `api/${name}`)
+      assert.deepStrictEqual(filesBelow(root, events), [
+        ...kept,
+        "java/tide/Tide.html",
+        "web/search/functions.html",
+        "web/tide.js"
+      ])
+    })
+  )
+
   it.scoped("counts pipes and sockets, and opens none", () =>
     Effect.gen(function* () {
       const root = yield* tree({ "a.md": "" })
