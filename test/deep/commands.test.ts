@@ -1,9 +1,9 @@
 import { it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { spawn } from "node:child_process"
-import { chmodSync, copyFileSync, readdirSync, readFileSync } from "node:fs"
+import { chmodSync, copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { afterEach, assert, beforeEach, describe } from "vitest"
+import { afterAll, assert, beforeEach, describe } from "vitest"
 import { startOllama } from "../ollama.ts"
 import { library } from "../cli/program/files.ts"
 import { ended, program, Sandbox } from "../cli/program/sandbox.ts"
@@ -94,9 +94,13 @@ const lasting = /^(?:\S+=\S+ )?clew (?:serve|console|watch|mcp(?! install))\b/
 /** Commands that ask a question first, which without a terminal need `--yes`. */
 const asking = /^clew delete (?!.*--yes)/
 
-let box: Sandbox
+/** At one place for all pages, so that the index of one is that of another. */
+const box = new Sandbox()
 beforeEach(() => {
-  box = new Sandbox(files)
+  for (const name of readdirSync(box.folder)) {
+    if (name !== "indexed") rmSync(box.path(name), { recursive: true })
+  }
+  box.write(files)
   // A page from the network, and the program by its name.
   box.write({
     "bin/curl": "#!/bin/sh\necho '<title>Page</title><p>A page about tides.</p>'\n",
@@ -109,7 +113,7 @@ beforeEach(() => {
   }
   for (const name of ["curl", "jq", "ollama", "clew"]) chmodSync(box.path("bin", name), 0o755)
 })
-afterEach(() => box.remove())
+afterAll(() => box.remove())
 
 const shell = (line: string, cwd: string, env: Readonly<Record<string, string>>) =>
   spawn("bash", ["-c", `set -o pipefail; ${line}`], {
@@ -142,6 +146,24 @@ const run = async (line: string, cwd: string, env: Readonly<Record<string, strin
   return ended(child)
 }
 
+/** Runs it; what most pages begin with is run once and then copied. */
+const prepare = async (line: string, cwd: string, env: Readonly<Record<string, string>>) => {
+  const [data, indexed] = [box.path("home", "data"), box.path("indexed")]
+  const isCommon = line === "clew index docs" && cwd === box.folder && env["CLEW_EMBEDDING_BACKEND"] === "builtin"
+  if (!isCommon || existsSync(data)) return run(line, cwd, env)
+  if (existsSync(indexed)) {
+    cpSync(indexed, data, { recursive: true })
+    return { code: 0, stdout: "", stderr: "" }
+  }
+  const ended = await run(line, cwd, env)
+  if (ended.code === 0) cpSync(data, indexed, { recursive: true })
+  return ended
+}
+
+/** Lines that ran. The next ones of a page need what some write; the others say nothing new when they are shown again. */
+const ran = new Set<string>()
+const writes = /\bclew (?:index|update|import|backup|judge)\b/
+
 describe("every command that a page shows", () => {
   it("is found by the test", () => {
     assert.isAbove(pages.flatMap(commandsOf).length, 45)
@@ -171,10 +193,13 @@ describe("every command that a page shows", () => {
           const cwd = page === "README.md" ? box.path("home") : box.folder
           for (const line of commands) {
             const first = before[Object.keys(before).find((start) => line.startsWith(start)) ?? ""]
-            if (first !== undefined) yield* Effect.promise(() => run(first, cwd, ours))
-            const asked = asking.test(line) ? line.replace(/( +#.*)?$/, " --yes") : line
+            if (first !== undefined) yield* Effect.promise(() => prepare(first, cwd, ours))
+            const bare = line.replace(/ +#.*$/, "")
+            if (ran.has(bare) && !writes.test(bare)) continue
+            ran.add(bare)
+            const asked = asking.test(line) ? `${bare} --yes` : bare
             const { code, stderr, stdout } = yield* Effect.promise(() =>
-              run(
+              prepare(
                 asked,
                 cwd,
                 line.startsWith("CLEW_EMBEDDING_BACKEND=") ? { ...ours, CLEW_EMBEDDING_MODEL: "all-minilm" } : ours

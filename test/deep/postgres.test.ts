@@ -17,8 +17,8 @@ import { ranked } from "../ranked.ts"
 const bin = path.resolve(import.meta.dirname, "../../dist/bin.js")
 
 const numberIn = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
-const replacements = numberIn("TEST_REPLACEMENTS", 100)
-const kills = numberIn("TEST_KILLS", 8)
+const replacements = numberIn("TEST_REPLACEMENTS", 50)
+const kills = numberIn("TEST_KILLS", 6)
 
 const envOf = ({ schema, url }: Postgres.DatabaseOptions, home: string) => ({
   PATH: process.env["PATH"],
@@ -247,7 +247,7 @@ if (hasOwn) {
           yield* Effect.repeat(reader.list(defaultCollection, { limit: 1, filter: { source: "again" } }), {
             until: (found) => found.length > 0
           })
-          for (let round = 0; round < 3; round++) {
+          for (let round = 0; round < 2; round++) {
             primary.kill()
             yield* Effect.sleep(300)
             primary.start()
