@@ -148,7 +148,7 @@ type Has = (name: string) => boolean
 
 /** The same for the names that `inside` asks for. */
 const has = Effect.fnUntraced(function* (disk: FileTree, folder: string): Effect.fn.Return<Has> {
-  const names = [".git", ".gitignore", ".clewignore", ...Object.values(builders)]
+  const names = [".git", ".gitignore", ".clewignore", ...Object.values(builders).flat()]
   const entries = yield* disk.look(names.map((each) => join(folder, each)))
   // What cannot be looked at may be there; reading it says why it cannot.
   const there = new Set(names.filter((_, i) => !("code" in entries[i]! && isAbsent(entries[i]))))
@@ -165,7 +165,7 @@ const inside = Effect.fnUntraced(function* (disk: FileTree, folder: string, scop
   const within: Scope = {
     clew: [...clewignore.rules, ...scope.clew],
     git: [...gitignore.rules, ...exclude.rules, ...(isRepository ? [] : scope.git)],
-    builder: has(builders.sphinx) ? "sphinx" : has(builders.doxygen) ? "doxygen" : undefined
+    builder: (Object.keys(builders) as ReadonlyArray<Builder>).find((builder) => builders[builder].some(has))
   }
   const hidden = [...clewignore.events, ...gitignore.events]
   return { scope: within, events: [...hidden, ...exclude.events], isClosed: hidden.length > 0 }

@@ -117,7 +117,7 @@ describe("what is passed over", () => {
   it.scoped("is what Doxygen and Javadoc add to their pages, and no such name elsewhere", () =>
     Effect.gen(function* () {
       const root = yield* tree({
-        "api/doxygen.css": "",
+        "api/dynsections.js": "",
         "api/navtreeindex0.js": "",
         "api/classTide.html": "",
         "api/classTide-members.html": "",
@@ -125,9 +125,16 @@ describe("what is passed over", () => {
         "api/search/all_0.js": "",
         "api/extra/tide.js": "",
         "java/tide/Tide.html": "",
+        "java/tide/package-summary.html": "",
         "java/tide/package-tree.html": "",
+        "java/element-list": "",
         "java/index-all.html": "",
         "java/member-search-index.js": "",
+        "web/doxygen.css": "",
+        "web/functions.html": "",
+        "web/index-all.html": "",
+        "web/package-search-index.js": "",
+        "web/package-use.html": "",
         "web/search/functions.html": "",
         "web/tide.js": ""
       })
@@ -135,7 +142,13 @@ describe("what is passed over", () => {
       const kept = ["classTide.html", "extra/tide.js"].map((name) => `api/${name}`)
       assert.deepStrictEqual(filesBelow(root, events), [
         ...kept,
+        "java/element-list",
         "java/tide/Tide.html",
+        "java/tide/package-summary.html",
+        "web/functions.html",
+        "web/index-all.html",
+        "web/package-search-index.js",
+        "web/package-use.html",
         "web/search/functions.html",
         "web/tide.js"
       ])
