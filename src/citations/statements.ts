@@ -96,8 +96,9 @@ const directive = /^\s*\.\. ([a-z][\w:.-]{0,40})::(?:\s|$)/
 const code = /^(?:code|code-block|sourcecode|parsed-literal|testcode|prompt|ipython)$/
 const remark = /^(?:attention|caution|danger|error|hint|important|note|seealso|tip|todo|warning)$/
 const directiveOption = /^\s+:[\w-]{1,40}:/
-/** Ends a paragraph below which indented code begins. */
+/** Ends a paragraph below which indented code begins, or AsciiDoc's term, below which prose may be indented. */
 const literalMark = /\S::\s*$/
+const prose = /^\s*(?:\p{Lo}|\p{Lu}(?:\p{Ll}[\p{L}'’-]{0,30})?,? [\p{L}\d`'"*<-])/u
 
 const indentOf = (line: string): number => line.length - line.trimStart().length
 
@@ -124,8 +125,9 @@ const linesOf = (text: string): ReadonlyArray<Line> => {
       before = ""
       continue
     }
-    const isBefore = indentOf(written[n + 2] ?? "") > indentOf(line) && written[n + 1]?.trim() === ""
-    if (!isCode && isBefore && literalMark.test(line)) literal = indentOf(line)
+    const below = written[n + 2] ?? ""
+    const isBefore = indentOf(below) > indentOf(line) && written[n + 1]?.trim() === ""
+    if (!isCode && isBefore && literalMark.test(line) && !prose.test(below)) literal = indentOf(line)
     // Code's own marks are prompts, or what an output has.
     const [marks = ""] = isCode ? [] : (quotation.exec(line) ?? [])
     if (marks === "" && fence.test(line) && (isCode || !isTitle(lines.at(-2)?.text, lines.at(-1)?.text, line)))

@@ -77,6 +77,15 @@ describe("extract", () => {
     }
   )
 
+  it("quotes AsciiDoc's description below a blank line with its term, not as code", () => {
+    const text =
+      "`tide set`::\n\n\tRaise the spring tide until\n\tit floods the town.\n\n`tide ebb`::\n\n\tLower the sea."
+    assert.strictEqual(
+      best("how does the spring tide flood the town", hit({ text })),
+      "`tide set`: Raise the spring tide until it floods the town."
+    )
+  })
+
   const settings = hit({
     text: "## Server\n\n| key | default | what it does |\n| --- | --- | --- |\n| `host` | 127.0.0.1 | address to listen on |\n| `port` | 8484 | port to listen on |",
     heading: ["Settings"]
