@@ -31,7 +31,7 @@ const aroundRoles = new Set(["navigation", "banner", "contentinfo", "search", "c
 
 /** Words in a class or id that mark what surrounds the content. */
 const aroundWords =
-  /(?:^|[\s_-])(?:(?:doc)?nav(?:bar|igation)?|navheader|navfooter|menu|sidebar|side-bar|sphinxsidebar|related|breadcrumbs?|cookies?|consent|banner|gdpr|footer|pagination|pager|share|sharing|social|advert(?:isement)?s?|ads?|newsletter|subscribe|(?<!deprecation-)comments?|skip-?link|toc|table-of-contents|titlearea|headerlink|edit-?(?:page|link)|feedback)(?:$|[\s_-])/i
+  /(?:^|[\s_-])(?:(?:doc)?nav(?:bar|igation)?|navheader|navfooter|menu|sidebar|side-bar|sphinxsidebar|related|breadcrumbs?|cookies?|consent|banner|gdpr|footer|pagination|pager|share|sharing|social|advert(?:isement)?s?|ads?|newsletter|subscribe|(?<!deprecation-)comments?|skip-?link|toc|table-of-contents|headerlink|edit-?(?:page|link)|feedback)(?:$|[\s_-])/i
 
 /** Asides that belong to the text beside them. */
 const notes =
@@ -74,7 +74,9 @@ const isAround = (element: Element, length: number): boolean => {
   const role = attribute(element, "role") ?? ""
   if (element.tagName === "aside" && (notes.test(classOf(element)) || /^(?:note|doc-.*)$/.test(role))) return false
   if (aroundTags.has(element.tagName) || aroundRoles.has(role)) return true
-  if (element.tagName === "header" && find(element, "h1", "h2") === undefined) return true
+  // Doxygen's logo and the project's name, above every page's own title.
+  const isHead = element.tagName === "header" || attribute(element, "id") === "titlearea"
+  if (isHead && find(element, "h1", "h2") === undefined) return true
   return (
     aroundWords.test(name(element)) &&
     aroundWords.test(rolesOf(element)) &&
@@ -276,21 +278,24 @@ class Renderer {
 const isParagraph = (node: Tree.Node): boolean =>
   isElement(node) && ["p", "div", "span"].includes(node.tagName) && !holdsBlock(node)
 
-/** A table for layout: it contains other blocks, or has one cell; or code of several lines is half of its rows or more. */
+/** A table for layout: it contains other blocks, or has one cell; or below its header one row, with code of several lines. */
 const isLayout = (table: Element): boolean => {
   let cells = 0
   let rows = 0
-  let listings = 0
+  let isListing = false
   let isHeaded = false
+  const within = new Set<Tree.ParentNode | null>()
   for (const element of descendants(table)) {
-    const isCode = element.tagName === "pre" || isFragment(element)
+    const isWithin = within.has(element.parentNode)
+    const isCode = !isWithin && (element.tagName === "pre" || isFragment(element))
+    if (isWithin || isCode) within.add(element)
     if (element.tagName === "th") isHeaded = true
     if (element.tagName === "td") cells++
     if (element.tagName === "tr") rows++
-    if (isCode && textOf(element).trim().includes("\n")) listings++
+    if (isCode && textOf(element).trim().includes("\n")) isListing = true
     if (!isHeaded && (isCode || ["table", "h1", "h2", "h3"].includes(element.tagName))) return true
   }
-  return isHeaded ? listings > 0 && listings * 2 >= rows : cells < 2
+  return isHeaded ? isListing && rows <= 2 : cells < 2
 }
 
 const longestRow = 200

@@ -87,11 +87,15 @@ describe("pages of Doxygen and Javadoc", () => {
     const row = (code: string) => `<tr><td><pre>${code}</pre></td><td>1</td></tr>`
     assert.include(table(row("rise\nfall")), "```\nrise\nfall\n```")
     assert.include(table(row("rise")), "| rise | 1 |")
-    assert.include(table(row("rise\nfall") + "<tr><td>a</td><td>b</td></tr>".repeat(2)), "| a | b |")
+    assert.include(table(row("rise\nfall") + row("ebb\nflow")), "| rise fall | 1 |")
   })
 })
 
 describe("HTML", () => {
+  it("keeps a title in what Doxygen calls its title area", () => {
+    assert.include(body(`<div id="titlearea"><h1>Tides</h1></div><p>${"Words. ".repeat(40)}</p>`), "# Tides")
+  })
+
   it.each([
     ["<p>2<sup>64</sup> rows and 10<sup>6</sup> kg of H<sub>2</sub>O</p>", "2^64 rows and 10^6 kg of H₂O"],
     ["2<sup>64</sup> bare", "2^64 bare"],
@@ -125,6 +129,10 @@ describe("HTML", () => {
       const text = body(`<p>x${`<${tag}>`.repeat(20_000)}deep${`</${tag}>`.repeat(20_000)}</p>`)
       assert.include(text, "deep")
     }
+  })
+
+  it("reads a long run of code within code in linear time, also in a table", () => {
+    assert.match(body(`<table><tr><th>a<td>begin ${"<pre>a".repeat(20_000)}end`), /begin[^]*end/)
   })
 
   it("cites the lines of a long <pre>, paragraph and list item", () => {
