@@ -70,39 +70,35 @@ const reading = (options: Sqlite.DatabaseOptions, size: number, eager: boolean, 
 /** To search fewer passages takes less than to hand the request to a thread, and the answer back. */
 const few = 20_000
 
-const isLarge = (store: Whole): Effect.Effect<boolean> =>
+const passagesIn = (store: Whole): Effect.Effect<number> =>
   Effect.map(
     Effect.orElseSucceed(store.collections, () => []),
-    (known) => known.reduce((sum, { passages }) => sum + passages, 0) > few
+    (known) => known.reduce((sum, { passages }) => sum + passages, 0)
   )
 
-/** Writes that a small index has done within some tens of milliseconds, unless they bring many documents. */
-const brief: ReadonlySet<Method> = new Set([
-  "createCollection",
-  "beginRun",
-  "put",
-  "touch",
-  "deleteDocument",
-  "deleteSource",
-  "settle",
-  "purge"
-])
+/** Writes of a row or two. */
+const single: ReadonlySet<Method> = new Set(["createCollection", "beginRun"])
+
+/** Writes that take some tens of milliseconds in an index of at most `small` passages, unless they bring many documents. */
+const brief: ReadonlySet<Method> = new Set(["put", "touch", "deleteDocument", "deleteSource", "settle", "purge"])
+const small = 2000
 
 /** Characters of documents that are stored before the thread has started, which takes a fifth of a second. */
 const little = 100_000
 
 /**
- * Reads on the caller's thread, and writes there to a small index, up to `little`: the command of somebody who edits one
- * file. From then on one other thread writes, and it alone: two writers would wait for each other's lock.
+ * Reads on the caller's thread, and writes there what is little: the command of somebody who edits one file. From then on
+ * one other thread writes, and it alone: two writers would wait for each other's lock.
  */
 export const layer = (options: Sqlite.DatabaseOptions): Layer.Layer<Stores, StoreUnavailable> =>
   Layer.scopedContext(
     Effect.gen(function* () {
       const own = yield* whole
       const pooled = inPool(yield* writing(options), writes) as Whole
-      let left = (yield* isLarge(own)) ? -1 : little
+      const fits = (yield* passagesIn(own)) <= small
+      let left = little
       const isNear = (method: Method, args: ReadonlyArray<unknown>) => {
-        left = brief.has(method) ? left - weigh(method, args) : -1
+        if (!single.has(method)) left -= fits && brief.has(method) ? weigh(method, args) : Infinity
         return left >= 0
       }
       const write =
@@ -170,7 +166,7 @@ export const layerPooled = ({
           // The caller's thread, which answers others meanwhile, waits for no disk.
           const written = options.mode === "readonly" ? {} : inPool(yield* writing(options), writes)
           const { isIndexing, near } = noticingPuts({ ...own, ...written })
-          const large = yield* isLarge(near)
+          const large = (yield* passagesIn(near)) > few
           const pooled = { ...near, ...inPool(yield* reading(options, readers, large, cache), reads) }
           return ports({
             ...pooled,

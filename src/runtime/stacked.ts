@@ -11,7 +11,7 @@ type Needs<Layers, Given = never> = Layers extends readonly [infer First extends
 
 /**
  * Layers made one after the other, each with what those before it give, as by `Layer.provideMerge`. That takes five
- * further layers for each, of a hundred steps each, and `Layer.mergeAll` a fiber: a third of the work of a start.
+ * further layers for each, of a hundred steps each, and `Layer.mergeAll` a fiber: a third of the steps of a start.
  */
 export const stacked = <const Layers extends ReadonlyArray<Any>>(...layers: Layers) => {
   type Given = { [At in keyof Layers]: Layer.Layer.Success<Layers[At]> }[number]
