@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -83,6 +83,9 @@ export const writeBytecode = async (folder) => {
     const options = { cwd: work, env: { ...env, ...recording }, input, encoding: "utf8" }
     const { status, stderr } = spawnSync(process.execPath, line(args), options)
     if (status !== 0) throw new Error(`clew ${args.join(" ")} ended with ${status}:\n${stderr}`)
+    for (const file of Object.values(recording)) {
+      if (!existsSync(file)) throw new Error(`clew ${args.join(" ")} left no bytecode for ${file}`)
+    }
   }
   const serve = async () => {
     const stdio = ["ignore", "ignore", "pipe"]
@@ -105,7 +108,8 @@ export const writeBytecode = async (folder) => {
     const bees = "# Bees\n\nBees make honey out of nectar. The documents say so.\n"
     run(["index", "-"], bees)
     // Under the flags that `clew index` gives V8 (launcher.mjs).
-    run(["index", "-"], `${bees}\nThey sting.\n`, { [threadTarget]: join(folder, "storeWorker.bytecode") })
+    // Little would be written without a thread (Store/SqliteThreaded.ts).
+    run(["index", "-"], bees.repeat(1000), { [threadTarget]: join(folder, "storeWorker.bytecode") })
     run(["query", "who makes honey?"])
     run(["mcp"], `${session.join("\n")}\n`)
     await serve()

@@ -84,7 +84,7 @@ const brief: ReadonlySet<Method> = new Set(["put", "touch", "deleteDocument", "d
 const small = 2000
 
 /** Characters of documents that are stored before the thread has started, which takes a fifth of a second. */
-const little = 100_000
+const little = 30_000
 
 /**
  * Reads on the caller's thread, and writes there what is little: the command of somebody who edits one file. From then on
