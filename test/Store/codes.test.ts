@@ -3,13 +3,13 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import { once } from "node:events"
-import { Worker } from "node:worker_threads"
 import { BlockCache } from "../../src/codes/BlockCache.ts"
 import { blockRows, idsIn } from "../../src/codes/layout.ts"
 import { Scanner } from "../../src/codes/Scanner.ts"
 import * as codes from "../../src/codes/CodeStore.ts"
 import { connect, memory } from "../../src/Store/sqlite/connect.ts"
 import { nextTurn } from "../../src/runtime/EventLoop.ts"
+import { startWorker } from "../../src/runtime/workers.ts"
 import { cosine, randomVectors } from "../codes/random.ts"
 import { type SqliteClient, transaction } from "../../src/Store/sqlite/client.ts"
 import { codesOn } from "../../src/Store/sql/codes.ts"
@@ -230,16 +230,10 @@ describe("codes in memory", () => {
       const arena = BlockCache.make()
       const stop = new Int32Array(new SharedArrayBuffer(12))
       const threads = Array.from({ length: 2 }, (_, at) => {
-        const thread = new Worker(new URL("../codes/searcher.mjs", import.meta.url), {
-          workerData: {
-            entry: new URL("../codes/searcherThread.ts", import.meta.url).href,
-            filename,
-            arena: arena.admit(),
-            width,
-            stop,
-            number: at + 1
-          }
-        })
+        const thread = startWorker(
+          { source: "../test/codes/searcherThread.ts", built: "" },
+          { filename, arena: arena.admit(), width, stop, number: at + 1 }
+        )
         const messages: Array<unknown> = []
         thread.on("message", (message) => messages.push(message))
         return { messages, next: () => once(thread, "message"), thread }

@@ -46,4 +46,4 @@ const searching = Effect.gen(function* () {
   }
 }).pipe(Effect.scoped)
 
-port.postMessage(await Effect.runPromise(searching))
+void Effect.runPromise(searching).then((found) => port.postMessage(found))

@@ -1,10 +1,10 @@
 import Database from "better-sqlite3"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
-import { createRequire } from "node:module"
 import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, it } from "vitest"
 import { canMount, inMounts } from "./mounts.ts"
 import { Sandbox, ended, program } from "../cli/program/sandbox.ts"
+import { sqliteDriver } from "../sqlite.ts"
 
 /** Posts documents until the disk is full for good, and writes down what was acknowledged. */
 const poster = `
@@ -41,8 +41,6 @@ beforeEach(() => {
 })
 afterEach(() => box.remove())
 
-const sqlite = createRequire(import.meta.url).resolve("better-sqlite3")
-
 /** A server on a disk of so many megabytes, filled, killed, and looked at after there is room again. */
 const filled = (mebibytes: number) => `
   mount -t tmpfs -o size=${mebibytes}m none $box/data
@@ -56,7 +54,7 @@ const filled = (mebibytes: number) => `
   ${process.execPath} -e '
     const db = new (require(process.argv[2]))(process.argv[1])
     console.log(JSON.stringify({ check: db.pragma("integrity_check"), stored: db.prepare("SELECT doc_id FROM documents").pluck().all() }))
-  ' $box/data/index.db ${sqlite} >$box/state`
+  ' $box/data/index.db ${sqliteDriver} >$box/state`
 
 /** So many files of different words. */
 const many = (count: number) =>

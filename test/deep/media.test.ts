@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
-import { createRequire } from "node:module"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { canMount, inMounts } from "./mounts.ts"
 import { ended, program, Sandbox } from "../cli/program/sandbox.ts"
+import { sqliteDriver } from "../sqlite.ts"
 
 let box: Sandbox
 
@@ -23,8 +23,6 @@ beforeAll(async () => {
 afterAll(() => box.remove())
 
 const fixture = fileURLToPath(new URL("../fixtures/schemas/9.db", import.meta.url))
-
-const sqlite = createRequire(import.meta.url).resolve("better-sqlite3")
 
 const mcpInput = [
   {
@@ -90,7 +88,7 @@ describe("an index where nobody can write", () => {
   it.skipIf(!canMount)("says what to do where it was not closed", async () => {
     const { code, stderr, stdout } = await script(`
       cp $box/data/index.db $box/open.db
-      ${process.execPath} -e 'const db = new (require(process.argv[2]))(process.argv[1]); db.pragma("journal_mode = WAL"); process.kill(process.pid, "SIGKILL")' $box/open.db ${sqlite} || true
+      ${process.execPath} -e 'const db = new (require(process.argv[2]))(process.argv[1]); db.pragma("journal_mode = WAL"); process.kill(process.pid, "SIGKILL")' $box/open.db ${sqliteDriver} || true
       rm -f $box/open.db-*; mkdir $box/media; mv $box/open.db $box/media
       mount --bind $box/media $box/media && mount -o remount,ro,bind $box/media
       $clew query herons --db $box/media/open.db`)
@@ -104,8 +102,8 @@ describe("an index where nobody can write", () => {
       const { code, stderr, stdout } = await script(`
       mkdir $box/still; cd $box/still
       cp $box/data/index.db damaged.db; cp damaged.db open.db; cp ${fixture} old.db
-      ${process.execPath} -e 'const db = new (require(process.argv[1]))("damaged.db"); db.exec("DELETE FROM vectors_1 WHERE rowid IN (SELECT rowid FROM vectors_1 LIMIT 1)")' ${sqlite}
-      ${process.execPath} -e 'new (require(process.argv[1]))("old.db").pragma("journal_mode = WAL"); process.kill(process.pid, "SIGKILL")' ${sqlite} || true
+      ${process.execPath} -e 'const db = new (require(process.argv[1]))("damaged.db"); db.exec("DELETE FROM vectors_1 WHERE rowid IN (SELECT rowid FROM vectors_1 LIMIT 1)")' ${sqliteDriver}
+      ${process.execPath} -e 'new (require(process.argv[1]))("old.db").pragma("journal_mode = WAL"); process.kill(process.pid, "SIGKILL")' ${sqliteDriver} || true
       rm -f old.db-*
       mount --bind . . && mount -o remount,ro,bind $box/still && cd $box/still
       for db in damaged old; do $clew doctor --fix --db $db.db && exit 9; done 2>&1

@@ -10,6 +10,7 @@ import { defaultCollection } from "../../../src/model/Collection.ts"
 import * as SqliteBackups from "../../../src/Store/SqliteBackups.ts"
 import { temporaryFolder } from "../../folder.ts"
 import { opened as open } from "../opened.ts"
+import { sqliteDriver } from "../../sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { Backups, Examiner, Store } from "../../../src/Store.ts"
 import * as SqliteExaminer from "../../../src/Store/SqliteExaminer.ts"
@@ -128,9 +129,10 @@ it.scoped("leaves the index as it was where a restore is refused", () =>
     // Another process that has it open for writing.
     const other = spawn(process.execPath, [
       "-e",
-      `const db = new (require("better-sqlite3"))(process.argv[1]); db.pragma("journal_mode = WAL");
+      `const db = new (require(process.argv[2]))(process.argv[1]); db.pragma("journal_mode = WAL");
        db.prepare("SELECT * FROM documents").all(); console.log("open"); process.stdin.resume()`,
-      filename
+      filename,
+      sqliteDriver
     ])
     yield* Effect.promise(() => once(other.stdout, "data"))
     assert.match(yield* refusal(target), /Another program has .* open/)

@@ -3,17 +3,17 @@ import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import { execFileSync, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
-import { createRequire } from "node:module"
 import * as net from "node:net"
 import * as path from "node:path"
-import { Worker } from "node:worker_threads"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import type { Store } from "../../../src/Store.ts"
 import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import { startWorker } from "../../../src/runtime/workers.ts"
 import { temporaryFolder } from "../../folder.ts"
 import { opened as open } from "../opened.ts"
+import { sqliteDriver } from "../../sqlite.ts"
 
 type Mode = Sqlite.DatabaseOptions["mode"]
 
@@ -149,8 +149,7 @@ it.scoped("reads an index whose last program was killed as it closed it, and lef
       db.exec("PRAGMA cache_size = 1; BEGIN; CREATE TABLE t AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 5000) SELECT x, randomblob(500) FROM n")
       process.kill(process.pid, "SIGKILL")`
     for (const mode of ["readonly", "existing"] as const) {
-      const sqlite = createRequire(import.meta.url).resolve("better-sqlite3")
-      assert.strictEqual(spawnSync(process.execPath, ["-e", left, filename, sqlite]).signal, "SIGKILL")
+      assert.strictEqual(spawnSync(process.execPath, ["-e", left, filename, sqliteDriver]).signal, "SIGKILL")
       assert.isAbove(fs.statSync(`${filename}-journal`).size, 0)
       const { close, store } = yield* open(filename, { mode })
       assert.deepStrictEqual(yield* sources(store), ["kept"])
@@ -164,18 +163,13 @@ it.scoped("a thread opens a file whose inode number a deleted one had, whose des
     const filename = path.join(yield* temporaryFolder, "index.db")
     yield* index(filename, "restored")
     const { dev, ino } = fs.statSync(filename, { bigint: true })
-    const place = new URL("../../../src/Store/sqlite/file/place.ts", import.meta.url).href
-    const program = `
-      import { parentPort, workerData } from "node:worker_threads"
-      const { acquire, headerOf } = await import(workerData.place)
-      parentPort.postMessage(headerOf(acquire(workerData.filename, workerData.raw).fd))`
-    const entry = `data:text/javascript,${encodeURIComponent(program)}`
     for (const opened of [undefined, "/dev/null"]) {
       const fd = fs.openSync(opened ?? filename, "r")
       if (opened === undefined) fs.closeSync(fd)
-      const thread = new Worker(new URL("../../codes/searcher.mjs", import.meta.url), {
-        workerData: { entry, filename, place, raw: { fd, dev, ino } }
-      })
+      const thread = startWorker(
+        { source: "../test/Store/file/headerThread.ts", built: "" },
+        { filename, raw: { fd, dev, ino } }
+      )
       const header = yield* Effect.promise(
         () =>
           new Promise<{ readonly isWal: boolean } | undefined>((resolve, reject) => {
