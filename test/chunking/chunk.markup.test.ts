@@ -170,6 +170,13 @@ ${body}
 ${body}
 ----
 
+|=======
+|Editor |Command
+|=======
+
+== Below a long rule
+${body}
+
 Short
 -------------
 ${body}
@@ -177,7 +184,8 @@ ${body}
     assert.deepStrictEqual(outline("asciidoc", text), [
       "git-x(1) > NAME",
       "git-x(1) > Options",
-      "git-x(1) > Options > Deep"
+      "git-x(1) > Options > Deep",
+      "git-x(1) > Below a long rule"
     ])
   })
 

@@ -144,7 +144,8 @@ const declaration = /^(?:\/\/(?!\/\/)|:!?\w[\w-]{0,60}!?:(?:[ \t]|$))/
 const asciidocItem = /^(?:[*.-]{1,5}|\d{1,4}[.)]|<\d{1,3}>)[ \t]+\S/
 /** A term of a list, with its meaning after it or on the next lines. */
 const term = /\S(?::{2,4}|;;)(?:[ \t]|$)/
-const fence = /^(?:`{3,}|\|===|,===|:===|!===)/
+/** A fence may have a language after it; the row of signs around a table may be longer than it must. */
+const fence = /^(?:`{3,}|[|,:!]={3,}$)/
 
 const sameLine = (open: string) => (line: Line) => (line.text === open ? "with" : undefined)
 
@@ -179,7 +180,7 @@ const asciidoc: Markup = (line, above) => {
     const open = repeated(line.text, 4)
     if ((open !== undefined && verbatim.has(open)) || fence.test(line.text)) {
       const end = fence.exec(line.text)?.[0] ?? line.text
-      return { is: "verbatim", ends: sameLine(end), ...(end === "|===" ? { kind: "table" } : {}) }
+      return { is: "verbatim", ends: sameLine(end), ...(end.startsWith("|") ? { kind: "table" } : {}) }
     }
   }
   // Consecutive terms share one meaning.
