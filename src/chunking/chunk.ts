@@ -1,6 +1,6 @@
 import type { Format } from "../model/Document.ts"
 import type { Passage } from "../model/Passage.ts"
-import { scanMarkup } from "./chunk/markup.ts"
+import { isPaged, scanMarkup } from "./chunk/markup.ts"
 import { addCode } from "./chunk/code.ts"
 import { addData } from "./chunk/data.ts"
 import { scanMarkdown } from "./chunk/markdown.ts"
@@ -48,7 +48,8 @@ export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Pas
       addData(m, options.language, sink)
       break
     case "text":
-      addText(m, sink)
+      if (isPaged(content)) addSections(m, (found) => scanMarkup(content, "paged", found), sink)
+      else addText(m, sink)
   }
   return sink.passages
 }

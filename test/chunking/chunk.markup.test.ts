@@ -170,6 +170,13 @@ ${body}
 ${body}
 ----
 
+|=======
+|Editor |Command
+|=======
+
+== Below a long rule
+${body}
+
 Short
 -------------
 ${body}
@@ -177,7 +184,8 @@ ${body}
     assert.deepStrictEqual(outline("asciidoc", text), [
       "git-x(1) > NAME",
       "git-x(1) > Options",
-      "git-x(1) > Options > Deep"
+      "git-x(1) > Options > Deep",
+      "git-x(1) > Below a long rule"
     ])
   })
 
@@ -309,6 +317,69 @@ Other
 ${body}
 `
     assert.deepStrictEqual(outline("rst", text), ["Title > Part", "Title > Part > Deeper", "Title > Other"])
+  })
+
+  it("of a text in pages, as RFCs are, not in its contents, and not the lines around a break", () => {
+    const foot = (page: number) => `Keeper                 Standards Track                     [Page ${page}]\n\f\n`
+    const head = "RFC 9999                        Tides                        June 2006\n"
+    const text = `Network Working Group                                  A. Keeper
+June 2006
+
+                        Lamps: The Protocol
+
+Abstract
+
+   ${body}
+
+Table of Contents
+
+   1. Lamps ...........................................................2
+      1.1. Washing ....................................................2
+1.  Lamps . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . 2
+
+${foot(1)}${head}
+1.  Lamps
+
+   ${body}
+
+1.1.  Washing
+
+   ${body}
+
+   1. no heading
+
+${foot(2)}${head}
+   ${body}
+
+Appendix A.  Changes
+
+   ${body}
+
+A.1.  To RFC 2251
+
+   ${body}
+
+Author's Address
+
+   ${body}
+`
+    assert.deepStrictEqual(outline("text", text.replaceAll("\f", "").replace("A.1.", "2.0")).slice(-3), [
+      "Appendix A. Changes",
+      "2.0 To RFC 2251",
+      "Author's Address"
+    ])
+    assert.deepStrictEqual(outline("text", text), [
+      "",
+      "Abstract",
+      "Table of Contents",
+      "1. Lamps",
+      "1. Lamps > 1.1. Washing",
+      "Appendix A. Changes",
+      "Appendix A. Changes > A.1. To RFC 2251",
+      "Author's Address"
+    ])
+    assertLaws(text, options({ format: "text", size: 60, overlap: 0 }))
+    assert.deepStrictEqual(outline("text", text.replaceAll(/^Keeper.*/gm, "")), [""])
   })
 
   it("of Org, below its title", () => {

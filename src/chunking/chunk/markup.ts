@@ -38,8 +38,8 @@ type Markup = (line: Line, above: ReadonlyArray<Line>) => Sign | undefined
 const remembered = 3
 
 /** Reads a text line by line, as far as passages need it: headings, paragraphs, items, and verbatim blocks. */
-export const scanMarkup = (text: string, format: "asciidoc" | "rst" | "org", sink: MarkdownSink): void => {
-  const signOf = format === "rst" ? restructured() : format === "org" ? org : asciidoc
+export const scanMarkup = (text: string, format: "asciidoc" | "rst" | "org" | "paged", sink: MarkdownSink): void => {
+  const signOf = format === "rst" ? restructured() : { asciidoc, org, paged }[format]
   const walker = new LineWalker(text, 0)
   let kind: Block["kind"] = "paragraph"
   let start = -1
@@ -144,7 +144,8 @@ const declaration = /^(?:\/\/(?!\/\/)|:!?\w[\w-]{0,60}!?:(?:[ \t]|$))/
 const asciidocItem = /^(?:[*.-]{1,5}|\d{1,4}[.)]|<\d{1,3}>)[ \t]+\S/
 /** A term of a list, with its meaning after it or on the next lines. */
 const term = /\S(?::{2,4}|;;)(?:[ \t]|$)/
-const fence = /^(?:`{3,}|\|===|,===|:===|!===)/
+/** A fence may have a language after it; the row of signs around a table may be longer than it must. */
+const fence = /^(?:`{3,}|[|,:!]={3,}$)/
 
 const sameLine = (open: string) => (line: Line) => (line.text === open ? "with" : undefined)
 
@@ -179,7 +180,7 @@ const asciidoc: Markup = (line, above) => {
     const open = repeated(line.text, 4)
     if ((open !== undefined && verbatim.has(open)) || fence.test(line.text)) {
       const end = fence.exec(line.text)?.[0] ?? line.text
-      return { is: "verbatim", ends: sameLine(end), ...(end === "|===" ? { kind: "table" } : {}) }
+      return { is: "verbatim", ends: sameLine(end), ...(end.startsWith("|") ? { kind: "table" } : {}) }
     }
   }
   // Consecutive terms share one meaning.
@@ -215,6 +216,24 @@ const org: Markup = (line) => {
     return { is: "verbatim", ends: ({ text }) => (text.startsWith("|") ? undefined : "before"), kind: "table" }
   }
   return orgItem.test(line.text) ? { is: "item" } : undefined
+}
+
+/** Whether a text is printed in pages, as RFCs and their drafts are: `Author     Category     [Page 1]`. */
+export const isPaged = (text: string): boolean => /\S {3,80}\[Page \d{1,3}\]\s/.test(text.slice(0, 16_384))
+
+const section = /^(?:\d{1,2}|Appendix [A-Z]|[A-Z](?=\.))((?:\.\d{1,3}){0,8})[.:]?[ \t]{1,4}(?=\S)/
+/** The parts that have no number (RFC 7322, section 4). */
+const unnumbered =
+  /^(?:abstract|status of this memo|copyright notice|table of contents|acknowledge?ments?|contributors|(?:(?:normative|informative) )?references|(?:full )?copyright statement|intellectual property|(?:authors?|editors?)['\u2019]?s?['\u2019]? address(?:es)?)$/i
+/** Of a line of the contents, or of one that names a page. */
+const spaced = /\.\.\.|\. \. | {3}/
+
+/** The sections of a text in pages: its paragraphs are indented, they are not. */
+const paged: Markup = (line) => {
+  if (line.indent > 0 || !line.first) return undefined
+  const [number, deeper = ""] = section.exec(line.text) ?? []
+  if (number === undefined ? !unnumbered.test(line.text) : spaced.test(line.text.slice(number.length))) return undefined
+  return { is: "heading", level: deeper.replace(/^\.0$/, "").split(".").length, title: [line.start, line.end] }
 }
 
 /** The frame of a grid table. */

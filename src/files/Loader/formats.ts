@@ -82,7 +82,7 @@ export const code = asWritten(
 )
 
 /** Every text that no other format takes. Without an extension (README, standard input), the content decides. */
-export const plain = asWritten({ name: "text", version: 6, accepts: isText }, (path, text) =>
+export const plain = asWritten({ name: "text", version: 7, accepts: isText }, (path, text) =>
   extension(path) === undefined
     ? formatOf(undefined, text)
     : formatOfName(path) === undefined

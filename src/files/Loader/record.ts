@@ -81,7 +81,7 @@ const contentOf = (key: string | undefined, value: unknown, title: string | unde
   if (text.trim() !== "") return text
   // A record with only a title can be found by it.
   if (title !== undefined && title.trim() !== "") return title
-  if (key === undefined) throw new Refused('no text: neither "text" nor "content" is there')
+  if (key === undefined) throw new Refused('no text: none of "text", "content" and "body" is there')
   return ""
 }
 
@@ -92,7 +92,7 @@ const fromRecord = (line: number, record: Readonly<Record<string, unknown>>): Lo
   const { metadata: nested, ...own } = record
   const all = isObject(nested) ? { ...nested, ...own } : record
   const idKey = present(idKeys, own)
-  const textKey = present(textKeys, own)
+  const textKey = present(textKeys, own) ?? (typeof own["body"] === "string" ? "body" : undefined)
   const id = idOf(idKey, idKey === undefined ? undefined : own[idKey], line)
   const title = titleOf(all["title"])
   const content = contentOf(textKey, textKey === undefined ? undefined : own[textKey], title)
@@ -116,7 +116,7 @@ const parse = (text: string): unknown => {
 
 /**
  * A line of JSON Lines as a document; undefined if it is blank. `_id`, `id` or `doc_id` names the record (else
- * `L<line>`), `text` or `content` is its text, `title` its title. The rest is metadata; a nested `metadata` object adds
+ * `L<line>`), `text`, `content` or a string `body` is its text, `title` its title. The rest is metadata; a nested `metadata` object adds
  * the keys that the record itself does not have.
  */
 export const toLoaded = (line: number, text: string): Loaded | undefined => {

@@ -39,6 +39,16 @@ describe("a line of JSON Lines", () => {
       { text: "x", source: "http://a", original_source: "kept" },
       { content: "x", metadata: { original_source: "kept" } }
     ],
+    [
+      "as trackers export issues, with a body",
+      { number: 7, title: "T", body: "x" },
+      { content: "x", title: "T", metadata: { number: 7 } }
+    ],
+    [
+      "whose body is no text",
+      { title: "T", body: { a: 1 } },
+      { content: "T", title: "T", metadata: { body: { a: 1 } } }
+    ],
     ["that is only a title", { _id: "a", title: "T", text: "" }, { record: "a", title: "T", content: "T" }],
     ["with a title that is a number", { text: "x", title: 1984 }, { content: "x", title: "1984" }],
     [
@@ -55,7 +65,7 @@ describe("a line of JSON Lines", () => {
     ["a list", "[1]", /^a line must be a JSON object, not a list$/],
     ["a number", "1234", /not a number$/],
     ["null", "null", /not null$/],
-    ["no text", '{"_id": "a"}', /^no text: neither "text" nor "content" is there$/],
+    ["no text", '{"_id": "a"}', /^no text: none of "text", "content" and "body" is there$/],
     ["an empty text", '{"text": " \\n", "title": ""}', /^it holds no text$/],
     ["a text of another type", '{"text": 5}', /^"text" must be a string, not a number$/],
     ["a text that is a list", '{"content": ["a"]}', /^"content" must be a string, not a list$/],
