@@ -7,6 +7,7 @@ import {
   bread,
   cleanEnv,
   endClients,
+  folderWith,
   Program,
   secondEra,
   start,
@@ -53,8 +54,7 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
   })
 
   it("do not join one that may not write as they may", async () => {
-    const folder = temporaryFolder()
-    await (await startWith([sea], { folder })).end()
+    const folder = await folderWith([sea])
     const reader = await start({ folder, args: ["--read-only"] })
     await found(reader)
     const writer = await startWith([bread], { folder })
@@ -63,8 +63,7 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
   })
 
   it("join clew serve, which has the same index and configuration", async () => {
-    const folder = temporaryFolder()
-    await (await startWith([sea], { folder })).end()
+    const folder = await folderWith([sea])
     const server = spawn(process.execPath, [bin, "serve", "--port", "0", "--db", pathOf(folder, "index.db")], {
       cwd: folder,
       env: cleanEnv(folder, { CLEW_EMBEDDING_BACKEND: "builtin", SERVICE_API_KEY: "secret" })

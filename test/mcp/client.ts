@@ -1,8 +1,12 @@
-import Database from "better-sqlite3"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
+import { layerOf } from "../../src/App.ts"
+import { Indexer } from "../../src/Indexer.ts"
+import { DocumentInput } from "../../src/model/Document.ts"
 import { program, type Running, startHere } from "../cli/program/sandbox.ts"
 
 /** The built program. */
@@ -218,23 +222,26 @@ export const sea = {
 }
 export const bread = { content: "Bread needs flour, water, salt and time.", metadata: { source: "notes/bread.txt" } }
 
-/** The bytes of an index of such documents: making one starts a thread and takes ten times as long as opening one. */
+/** The bytes of an index of such documents. */
 const indices = new Map<string, Buffer>()
+
+/** Makes it as a command does, which for so little starts no thread: a server does, and takes three times as long. */
+const makeIndex = (path: string, documents: ReadonlyArray<unknown>) =>
+  Effect.gen(function* () {
+    const { index } = yield* Indexer
+    yield* index(yield* Schema.decodeUnknown(Schema.Array(DocumentInput))(documents))
+  }).pipe(Effect.provide(layerOf({ store: { path }, embedding: { backend: "builtin" } })))
 
 /** A folder with an index of these documents, which a test may change. */
 export const folderWith = async (documents: ReadonlyArray<unknown>): Promise<string> => {
+  const path = join(temporaryFolder(), "index.db")
   const name = JSON.stringify(documents)
-  if (!indices.has(name)) {
-    const client = await connect()
-    await client.call("index_documents", { documents })
-    const database = new Database(join(client.folder, "index.db"), { readonly: true })
-    indices.set(name, database.serialize())
-    database.close()
-    await client.kill()
-  }
-  const folder = temporaryFolder()
-  writeFileSync(join(folder, "index.db"), indices.get(name)!, { mode: 0o600 })
-  return folder
+  const made = indices.get(name)
+  if (made === undefined) {
+    await Effect.runPromise(makeIndex(path, documents))
+    indices.set(name, readFileSync(path))
+  } else writeFileSync(path, made, { mode: 0o600 })
+  return dirname(path)
 }
 
 /** A server on an index of these documents. */

@@ -8,7 +8,19 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { lazyLayer } from "../../src/mcp/serve.ts"
-import { bin, bread, cleanEnv, Client, connect, connectWith, sea, start, startWith, temporaryFolder } from "./client.ts"
+import {
+  bin,
+  bread,
+  cleanEnv,
+  Client,
+  connect,
+  connectWith,
+  folderWith,
+  sea,
+  start,
+  startWith,
+  temporaryFolder
+} from "./client.ts"
 
 describe("start", () => {
   it("answers initialize and lists its tools before it touches the index", async () => {
@@ -125,10 +137,9 @@ it("tells once, as its log is set, that the index was replaced, whichever thread
   const client = await startWith([sea], { env: { CLEW_LOG_FORMAT: "json" } })
   const inThread = { query: "flour", explain: true }
   await client.call("search", inThread)
-  const other = await startWith([bread])
-  await other.end()
+  const other = await folderWith([bread])
   for (const suffix of ["", "-wal", "-shm"]) rmSync(join(client.folder, `index.db${suffix}`), { force: true })
-  renameSync(join(other.folder, "index.db"), join(client.folder, "index.db"))
+  renameSync(join(other, "index.db"), join(client.folder, "index.db"))
   assert.lengthOf((await client.call("search", inThread)).structuredContent.results, 1)
   await client.end()
   const said = client.stderr.split("\n").filter((line) => line !== "")
