@@ -64,23 +64,25 @@ const isTypical = isLasting || process.argv.some((word) => ["index", "query", "a
 
 const run = (meeting) => {
   const { keep, script } = compiled(filename)
+  // Later versions of V8 do not have all of the flags below, and say so on stderr. A server of MCP for many would take
+  // longer to reach the memory that it stays at.
+  const isTuned =
+    keep === undefined && process.versions.v8.startsWith("11.") && !(isMcp && process.argv.includes("--http"))
   if (keep !== undefined) {
     if (isTypical) process.on("exit", (code) => code === 0 && keep())
     // Before the program fills the heap, which would keep the size it has then; V8 takes no bytecode that was compiled or
     // is read after it has got a flag.
-  } else {
-    if (isMcp) setFlagsFromString("--optimize-for-size")
-    // Later versions of V8 do not have these flags, and say so on stderr. A server of MCP for many would take longer to
-    // reach the memory that it stays at.
-    if (process.versions.v8.startsWith("11.") && !(isMcp && process.argv.includes("--http"))) {
-      // Most of what V8 optimises by default does not run often enough afterwards to be worth it in a process of seconds
-      // or one agent's, and much of it not in a server before it has answered a thousand questions. The default is 67,584.
-      setFlagsFromString(`--interrupt-budget=${isLasting && !isMcp ? 135168 : 1000000}`)
-      // Loading the program leaves much: with a young generation that starts small and doubles, V8 moves it many times.
-      if (!isLasting) setFlagsFromString("--semi-space-growth-factor=16")
-    }
+  } else if (isMcp) setFlagsFromString("--optimize-for-size")
+  if (isTuned) {
+    // Most of what V8 optimises by default does not run often enough afterwards to be worth it in a process of seconds
+    // or one agent's, and much of it not in a server before it has answered a thousand questions. The default is 67,584.
+    setFlagsFromString(`--interrupt-budget=${isLasting && !isMcp ? 135168 : 1000000}`)
+    // Loading the program leaves much: with a young generation that starts small and doubles, V8 moves it many times.
+    if (!isLasting || isMcp) setFlagsFromString("--semi-space-growth-factor=16")
   }
   script.runInThisContext()(createRequire(filename), filename, meeting)
+  // What questions leave is little: an agent's process would only take more memory. This is the default.
+  if (isTuned && isMcp) setFlagsFromString("--semi-space-growth-factor=2")
 }
 
 /** A server of MCP uses the engine of another process, if there is one, and loads nothing of the program then. */
