@@ -1,7 +1,7 @@
 import type { CompleteRequest, CompleteResult, CallToolRequest } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
 import { orEmpty } from "../Collections.ts"
-import { bounded } from "../citations/prompt.ts"
+import { bounded } from "../citations/line.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import type { DocumentSummary } from "../model/Stored.ts"
 import { Store } from "../Store.ts"

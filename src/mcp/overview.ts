@@ -1,4 +1,4 @@
-import { bounded } from "../citations/prompt.ts"
+import { bounded } from "../citations/line.ts"
 
 /** The folder that contains all paths, with its slash; empty if there is none. */
 const common = (paths: ReadonlyArray<string>): string => {

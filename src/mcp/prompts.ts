@@ -1,7 +1,7 @@
 import type { GetPromptResult, Prompt as Listed } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { bounded, sourceCharacters } from "../citations/prompt.ts"
+import { bounded, sourceCharacters } from "../citations/line.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { NumberText } from "../model/fields.ts"
 import { mustBe } from "../model/kinds.ts"

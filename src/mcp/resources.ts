@@ -2,7 +2,7 @@ import type { ReadResourceResult, Resource, ResourceTemplate } from "@modelconte
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { formatOfName } from "../chunking/format.ts"
-import { bounded, sourceCharacters } from "../citations/prompt.ts"
+import { bounded, sourceCharacters } from "../citations/line.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { DocumentId } from "../model/Document.ts"
 import type { RecentDocument } from "../model/Stored.ts"

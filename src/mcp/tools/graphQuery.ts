@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { someText } from "../../api/endpoint.ts"
-import { bounded, oneLine } from "../../citations/prompt.ts"
+import { bounded, oneLine } from "../../citations/line.ts"
 import { Graph } from "../../Graph.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { within } from "../../model/fields.ts"
