@@ -80,7 +80,7 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
     ) => Layer.Layer<OpenIndex, ConfigError | StoreUnavailable | PlatformError>
     /** What `open("read")` has for commands that only ask, which load nothing else. */
     readonly read: Layer.Layer<ReadIndex, ConfigError | StoreUnavailable | PlatformError>
-    /** What it has of that for commands that ask nothing. */
+    /** The part of `read` for commands that only list what there is. */
     readonly look: Layer.Layer<StoredIndex, ConfigError | StoreUnavailable | PlatformError>
     /** Backups of the index, without opening it as a store. */
     readonly backups: Layer.Layer<Backups, ConfigError>

@@ -380,6 +380,9 @@ Author's Address
     ])
     assertLaws(text, options({ format: "text", size: 60, overlap: 0 }))
     assert.deepStrictEqual(outline("text", text.replaceAll(/^Keeper.*/gm, "")), [""])
+    assert.deepStrictEqual(outline("text", text.replaceAll(/(\[Page \d\])$/gm, "$1 tells")), [""])
+    const list = `1. ${body}\nand goes on\n\n2. One\n3. Two\n\n0 1 2 3\n+-+-+-+\n`
+    assert.deepStrictEqual(outline("text", `${foot(1)}1.  Lamps\n\n${list}`), ["", "1. Lamps"])
   })
 
   it("of Org, below its title", () => {
@@ -397,13 +400,16 @@ ${body}
 })
 
 const line = FastCheck.constantFrom(
-  ..."= Title|== a|Title|=====|-----|----|....||===|~~~~~|* item|** deep|term::|`-q`::|+|words and more words.|  indented|.. code-block:: x|.. option:: --x|.. _x:|.. comment|[[x]]|:toc:|# x|>>> a|+---+---+|+===+===+|=== ===|a   b|.. list-table:: x|   :header-rows: 1|   * - a|     - b|.. csv-table:: x|   :header: a, b|#+TITLE: t|#+begin_src|#+end_src|- a|1. b||".split(
+  ..."= Title|== a|Title|=====|-----|----|....||===|~~~~~|* item|** deep|term::|`-q`::|+|words and more words.|  indented|.. code-block:: x|.. option:: --x|.. _x:|.. comment|[[x]]|:toc:|# x|>>> a|+---+---+|+===+===+|=== ===|a   b|.. list-table:: x|   :header-rows: 1|   * - a|     - b|.. csv-table:: x|   :header: a, b|#+TITLE: t|#+begin_src|#+end_src|- a|1. b|1.1. b|Abstract|Keeper   [Page 1]||".split(
     "|"
-  )
+  ),
+  "|===",
+  "|====",
+  "| a"
 )
 
 describe("any markup", () => {
-  for (const format of ["asciidoc", "rst", "org"] as const) {
+  for (const format of ["asciidoc", "rst", "org", "text"] as const) {
     it.prop(
       `keeps the laws of passages: ${format}`,
       [

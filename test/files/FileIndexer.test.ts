@@ -158,6 +158,12 @@ it.scoped("reads only what does not look as it did, and everything with --rehash
 it.scoped("reads again only the files whose format is read otherwise than before", () =>
   Effect.gen(function* () {
     const { readBy, report, write } = yield* setUp
+    const readAs = (name: string, version: number | undefined) =>
+      readBy({
+        of: (extract) => formats(extract).map((format) => (format.name === name ? { ...format, version } : format))
+      })
+    // As it was before bodies were read.
+    yield* readAs("json lines", undefined)
     yield* later
     write("a.txt", "north")
     write("b.md", "# East")
@@ -165,13 +171,11 @@ it.scoped("reads again only the files whose format is read otherwise than before
     write("d.jsonl", records(2))
     yield* report()
     assert.deepStrictEqual(tags(yield* report()), ["Unchanged", "Unchanged", "Unchanged", "Unchanged"])
-    yield* readBy({
-      of: (extract) => formats(extract).map((format) => (format.name === "html" ? { ...format, version: 99 } : format))
-    })
+    yield* readAs("html", 99)
     const again = yield* report()
     assert.deepStrictEqual(
       again.flatMap((event) => (event._tag === "Indexed" ? [path.basename(event.document.source ?? "")] : [])),
-      ["c.html"]
+      ["c.html", "d.jsonl#r0", "d.jsonl#r1"]
     )
     assert.deepStrictEqual(tags(yield* report()), ["Unchanged", "Unchanged", "Unchanged", "Unchanged"])
   })

@@ -39,7 +39,7 @@ const remembered = 3
 
 /** Reads a text line by line, as far as passages need it: headings, paragraphs, items, and verbatim blocks. */
 export const scanMarkup = (text: string, format: "asciidoc" | "rst" | "org" | "paged", sink: MarkdownSink): void => {
-  const signOf = format === "rst" ? restructured() : { asciidoc, org, paged }[format]
+  const signOf = format === "rst" ? restructured() : format === "paged" ? paged(text) : { asciidoc, org }[format]
   const walker = new LineWalker(text, 0)
   let kind: Block["kind"] = "paragraph"
   let start = -1
@@ -219,7 +219,7 @@ const org: Markup = (line) => {
 }
 
 /** Whether a text is printed in pages, as RFCs and their drafts are: `Author     Category     [Page 1]`. */
-export const isPaged = (text: string): boolean => /\S {3,80}\[Page \d{1,3}\]\s/.test(text.slice(0, 16_384))
+export const isPaged = (text: string): boolean => /\S {3,80}\[Page \d{1,3}\][ \t\f]*$/m.test(text.slice(0, 16_384))
 
 const section = /^(?:\d{1,2}|Appendix [A-Z]|[A-Z](?=\.))((?:\.\d{1,3}){0,8})[.:]?[ \t]{1,4}(?=\S)/
 /** The parts that have no number (RFC 7322, section 4). */
@@ -228,13 +228,19 @@ const unnumbered =
 /** Of a line of the contents, or of one that names a page. */
 const spaced = /\.\.\.|\. \. | {3}/
 
-/** The sections of a text in pages: its paragraphs are indented, they are not. */
-const paged: Markup = (line) => {
-  if (line.indent > 0 || !line.first) return undefined
-  const [number, deeper = ""] = section.exec(line.text) ?? []
-  if (number === undefined ? !unnumbered.test(line.text) : spaced.test(line.text.slice(number.length))) return undefined
-  return { is: "heading", level: deeper.replace(/^\.0$/, "").split(".").length, title: [line.start, line.end] }
-}
+/** After a line of a paragraph or a list at the margin. */
+const goesOn = /^[ \t]{0,80}(?:\r\n?|\n)\S/
+
+/** The sections of a text in pages: their titles begin at the margin, and no line at the margin follows at once. */
+const paged =
+  (text: string): Markup =>
+  (line) => {
+    if (line.indent > 0 || !line.first || goesOn.test(text.slice(line.end, line.end + 83))) return undefined
+    const [number, deeper = ""] = section.exec(line.text) ?? []
+    if (number === undefined ? !unnumbered.test(line.text) : spaced.test(line.text.slice(number.length)))
+      return undefined
+    return { is: "heading", level: deeper.replace(/^\.0$/, "").split(".").length, title: [line.start, line.end] }
+  }
 
 /** The frame of a grid table. */
 export const gridRule = /^\+[-+]{3,}$/

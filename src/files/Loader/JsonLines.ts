@@ -36,7 +36,7 @@ export const makeReader = (limit: number) => {
  */
 export const format: FileFormat = {
   name: "json lines",
-  version: 1,
+  version: 2,
   // The name is not enough: a line in the head must open an object or a list.
   accepts: (file) =>
     file.kind._tag === "Text" &&

@@ -197,7 +197,7 @@ const wholeFile = (path: string, text: string): Loaded => ({
  */
 export const format: FileFormat = {
   name: "records",
-  version: 3,
+  version: 4,
   accepts,
   load: (file) =>
     Stream.unwrap(

@@ -81,7 +81,7 @@ const contentOf = (key: string | undefined, value: unknown, title: string | unde
   if (text.trim() !== "") return text
   // A record with only a title can be found by it.
   if (title !== undefined && title.trim() !== "") return title
-  if (key === undefined) throw new Refused('no text: none of "text", "content" and "body" is there')
+  if (key === undefined) throw new Refused('no text: there is no string "text", "content" or "body"')
   return ""
 }
 
@@ -116,8 +116,8 @@ const parse = (text: string): unknown => {
 
 /**
  * A line of JSON Lines as a document; undefined if it is blank. `_id`, `id` or `doc_id` names the record (else
- * `L<line>`), `text`, `content` or a string `body` is its text, `title` its title. The rest is metadata; a nested `metadata` object adds
- * the keys that the record itself does not have.
+ * `L<line>`), `text`, `content` or a string `body` is its text, `title` its title. The rest is metadata; a nested
+ * `metadata` object adds the keys that the record itself does not have.
  */
 export const toLoaded = (line: number, text: string): Loaded | undefined => {
   if (text.trim() === "") return undefined

@@ -92,7 +92,7 @@ describe("records", () => {
       const given = (metadata: object) => ({ _tag: "Loaded", format: "text", title: undefined, metadata })
       assert.deepStrictEqual(records as ReadonlyArray<unknown>, [
         { ...given({ year: 1913 }), record: "a", line: 2, content: "One [1], and {two}." },
-        { _tag: "Rejected", line: 3, reason: 'no text: none of "text", "content" and "body" is there' },
+        { _tag: "Rejected", line: 3, reason: 'no text: there is no string "text", "content" or "body"' },
         { ...given({}), record: "L5", line: 5, content: "Three" }
       ])
       const notes = "- id: a\n  text: |\n    - no item\n    end\n\n# next\n- text: b\n"
