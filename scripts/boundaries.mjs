@@ -28,7 +28,6 @@ const useCases = ["*.ts", "!App.ts", "!Configured.ts", "!bin.ts", "!index.ts", "
 /** What others may import of the rooms: their services, not their parts. */
 const rooms = ["files/*.ts", "measuring/*.ts", "upkeep/*.ts", "packaged/*.ts", "runtime/"]
 const doors = [...useCases, ...rooms, "api/", ...words]
-const belowDoors = ["*", "!cli/", "!http/", "!mcp/", "!bin.ts", "!client.ts"]
 /** How judged results are scored: functions that import nothing. */
 const figures = ["measuring/evaluation.ts", "measuring/grading.ts"]
 const database = "@effect/|better-sqlite3|sqlite-vec"
@@ -60,9 +59,10 @@ const table = [
   { places: ["Store.ts"], may: ["Store/port/", "model/"], not: vendors },
   { places: ["OpenIndex.ts"], may: [...useCases, ...rooms], not: vendors },
   { places: ["Config.ts"], may: ["Config/", "model/"], not: vendors },
-  { places: ["App.ts", "App/", "Configured.ts", "index.ts"], may: belowDoors },
-  // What lists an index must not load what answers questions.
-  { places: ["App/stored.ts"], may: [...belowDoors, "!Answer.ts", "!Graph.ts", "!Prompt.ts", "!Search.ts"] },
+  {
+    places: ["App.ts", "App/", "Configured.ts", "index.ts"],
+    may: ["*", "!cli/", "!http/", "!mcp/", "!bin.ts", "!client.ts"]
+  },
   { places: ["client.ts"], may: ["api/", "model/"] },
   { places: ["bin.ts"], may: ["cli/", "mcp/meeting.ts"] },
   ...["Answer", "Chunker", "Graph", "Indexer", "Prompt", "Search"].flatMap((name) => [
@@ -123,10 +123,7 @@ const table = [
   { places: ["cli/engine.ts", "cli/served.ts"], may: [...doors, "mcp/meeting.ts"] },
   { places: ["cli/listen.ts"], may: [...doors, "http/"] },
   { places: ["cli/mcp.ts", "cli/mcp/"], may: [...doors, "cli/", "http/", "mcp/"] },
-  {
-    places: ["cli/index.ts"],
-    may: [...doors, "App.ts", "App/reading.ts", "App/stored.ts", "Configured.ts", "mcp/meeting.ts"]
-  },
+  { places: ["cli/index.ts"], may: [...doors, "App.ts", "App/reading.ts", "Configured.ts", "mcp/meeting.ts"] },
 
   // The page in the browser, which imports all others of `typed` as types alone.
   {

@@ -19,21 +19,22 @@ import type { Tokenizer } from "./packaged/Tokenizer.ts"
 import type { Reindexer } from "./upkeep/Reindexer.ts"
 import type { Transfer } from "./upkeep/Transfer.ts"
 
-/** What an index offers those who only list what it holds: ports and their configuration. */
-export type StoredIndex =
+/** What an index offers those who only read it: use cases, ports and their configuration. */
+export type ReadIndex =
+  | Answer
   | Collections
   | Embedders
+  | Graph
   | LimitsConfig
   | LogConfig
   | PackagedEmbedder
+  | Prompt
+  | Search
   | SearchConfig
   | StoreConfig
   | Stores
   | TelemetryConfig
   | Tokenizer
-
-/** The same with the use cases that read it. */
-export type ReadIndex = StoredIndex | Answer | Graph | Prompt | Search
 
 /** The same with what writes and measures. */
 export type OpenIndex =

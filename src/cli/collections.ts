@@ -8,7 +8,7 @@ import { Store } from "../Store.ts"
 import { swept } from "../upkeep/swept.ts"
 import { define, group } from "./command.ts"
 import { confirmed, count, printResult } from "./output.ts"
-import { inIndex, looking } from "./engine.ts"
+import { inIndex, reading } from "./engine.ts"
 import * as options from "./flags.ts"
 import { Terminal } from "./terminal.ts"
 import { usage } from "./exit.ts"
@@ -82,7 +82,7 @@ const drop = define(
 
 export const collections = group(
   define({ name: "collections", summary: "List, create and drop collections", flags: {} }, function* () {
-    yield* looking(function* () {
+    yield* reading(function* () {
       const collections = yield* (yield* Store).collections
       const { out } = yield* Terminal
       const lines = collections.map(({ documents, embedder, name, passages }) =>

@@ -6,7 +6,7 @@ import type * as Option from "effect/Option"
 import type { YieldWrap } from "effect/Utils"
 import * as path from "node:path"
 import type { ServerConfig, layer as configLayer, layerServer } from "../Config.ts"
-import type { OpenIndex, Purpose, ReadIndex, StoredIndex } from "../OpenIndex.ts"
+import type { OpenIndex, Purpose, ReadIndex } from "../OpenIndex.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
 import type { Backups, StoreUnavailable } from "../Store.ts"
 import type { Check } from "../model/Check.ts"
@@ -80,8 +80,6 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
     ) => Layer.Layer<OpenIndex, ConfigError | StoreUnavailable | PlatformError>
     /** What `open("read")` has for commands that only ask, which load nothing else. */
     readonly read: Layer.Layer<ReadIndex, ConfigError | StoreUnavailable | PlatformError>
-    /** The part of `read` for commands that only list what there is. */
-    readonly look: Layer.Layer<StoredIndex, ConfigError | StoreUnavailable | PlatformError>
     /** Backups of the index, without opening it as a store. */
     readonly backups: Layer.Layer<Backups, ConfigError>
     /** Checks the index, whatever state it is in. */
@@ -118,7 +116,3 @@ export const inIndex = <S extends Step, A>(
 /** The same for those that only ask. */
 export const reading = <S extends Step, A>(steps: () => Generator<S, A, never>) =>
   Effect.flatMap(Engine, ({ read }) => Effect.provide(Effect.gen(steps), read))
-
-/** The same for those that only list what there is. */
-export const looking = <S extends Step, A>(steps: () => Generator<S, A, never>) =>
-  Effect.flatMap(Engine, ({ look }) => Effect.provide(Effect.gen(steps), look))

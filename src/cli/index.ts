@@ -5,8 +5,6 @@ import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type * as Scope from "effect/Scope"
-import type { Configured } from "../Configured.ts"
 import { version } from "../version.ts"
 import { read, typed } from "./arguments.ts"
 import { define, group } from "./command.ts"
@@ -86,9 +84,6 @@ const app = Effect.promise(() => import("../App.ts"))
 /** The part of it that only reads. */
 const readers = Effect.promise(() => import("../App/reading.ts"))
 
-/** The part of that without what answers questions. */
-const holders = Effect.promise(() => import("../App/stored.ts"))
-
 /** The same of what is asked before. */
 const beforehand = Effect.promise(() => import("../Configured.ts"))
 
@@ -118,18 +113,6 @@ const engine = Layer.effect(
       )
     const configured = yield* Effect.cached(configuredBy(globals.config, globals.db))
     const opening = Effect.all([app, configured])
-    const reads = <A, E, E2>(
-      part: Effect.Effect<{
-        readonly layerFor: (loaded: Configured, purpose: "read") => Effect.Effect<Layer.Layer<A, E>, E2, Scope.Scope>
-      }>
-    ) =>
-      Layer.unwrapScoped(
-        Effect.gen(function* () {
-          const { layerFor } = yield* part
-          const loaded = yield* configured
-          return stacked(logging(loaded.settings.log, terminal), yield* layerFor(loaded, "read"))
-        })
-      )
     const asking = Effect.all([beforehand, configured])
     return {
       settings: Effect.map(configured, ({ settings }) => settings),
@@ -155,8 +138,13 @@ const engine = Layer.effect(
             })
           })
         ),
-      read: reads(readers),
-      look: reads(holders),
+      read: Layer.unwrapScoped(
+        Effect.gen(function* () {
+          const { layerFor } = yield* readers
+          const loaded = yield* configured
+          return stacked(logging(loaded.settings.log, terminal), yield* layerFor(loaded, "read"))
+        })
+      ),
       open: (purpose, { config, copy, db, ...options } = {}) =>
         Layer.unwrapScoped(
           Effect.gen(function* () {

@@ -11,7 +11,7 @@ import type { ListedDocument } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
 import { extension } from "../chunking/format.ts"
 import { nothingFound } from "./asking.ts"
-import { Place, displayPath, looking } from "./engine.ts"
+import { Place, displayPath, reading } from "./engine.ts"
 import * as Cli from "./command.ts"
 import * as options from "./flags.ts"
 import { count, numberText, printJson } from "./output.ts"
@@ -120,7 +120,7 @@ export const list = Cli.define(
   function* ({ collection, since, sort = "source" }, [glob]) {
     const { cwd, globals } = yield* Place
     const { out, print } = yield* Terminal
-    yield* looking(function* () {
+    yield* reading(function* () {
       const store = yield* Store
       const named = glob === undefined ? undefined : { source: globs(cwd, glob) }
       const filter = indexedSince(since, yield* Clock.currentTimeMillis, named)
