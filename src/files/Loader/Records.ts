@@ -97,15 +97,13 @@ const listed = (path: string, text: string): Iterable<Entry> | undefined => {
   return read === yamlEntries && typeof first?.key === "number" ? read(text, body, text.length, base) : undefined
 }
 
-/** Whether the list's first item has a text, as records do and settings do not. */
+/** Whether the list's first item has a text, as records do and settings do not; a body alone is not enough. */
 const isRecord = (text: string, { inside }: Entry): boolean => {
   if (inside === undefined) return false
-  let count = 0
-  for (const { key, inside: nested } of inside.read(text, inside.body, text.length, inside.base)) {
-    if (typeof key !== "number" && nested === undefined && (key[0] === "text" || key[0] === "content")) return true
-    if (++count > peeked) break
-  }
-  return false
+  const names = new Set<string>()
+  for (const { key, inside: nested } of Iterable.take(inside.read(text, inside.body, text.length, inside.base), peeked))
+    if (typeof key !== "number" && nested === undefined) names.add(key[0]!)
+  return names.has("text") || names.has("content") || (names.has("title") && names.has("body"))
 }
 
 const accepts = (file: SourceFile): boolean => {

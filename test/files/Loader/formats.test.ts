@@ -148,6 +148,17 @@ describe("records", () => {
     })
   )
 
+  it.effect("a list of issues has their bodies; one of other things with a body is one document", () =>
+    Effect.gen(function* () {
+      const issues = '[{"body":"It stings.","number":7,"title":"Bee"},\n{"body":"","number":8,"title":"Wasp"}]'
+      assert.deepStrictEqual(yield* read("/n/issues.json", issues), [
+        ["L1", 1, "Bee", "It stings.", { number: 7 }],
+        ["L2", 2, "Wasp", "Wasp", { number: 8 }]
+      ])
+      assert.strictEqual(yield* read("/n/stars.json", '[{"name":"Vega","body":"star"}]'), "left")
+    })
+  )
+
   it.effect("records without an id on one line are numbered after the first", () =>
     Effect.gen(function* () {
       const namesOf = (path: string, text: string) =>
