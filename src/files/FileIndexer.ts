@@ -13,7 +13,7 @@ import type { Deleted, DocumentSummary } from "../model/Stored.ts"
 import { letOthersWrite } from "../runtime/EventLoop.ts"
 import { Disk, isAbsent } from "./Disk.ts"
 import type { FileEvent } from "./FileEvent.ts"
-import { type Lost, Numbers, holdingLosses, lost } from "./FileIndexer/lost.ts"
+import { type Lost, holdingLosses, lost } from "./FileIndexer/lost.ts"
 import { Reading, type Step, apart, gather, loading, repeated, sorting, toBatches } from "./FileIndexer/reading.ts"
 import { type LoadedDocument, Loader } from "./Loader.ts"
 import { add, none, pruneAll } from "./Pruner.ts"
@@ -100,7 +100,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
     const { loadGroup, toSteps } = loading(loader, toDraft)
     const sort = sorting(store, loader, indexer.settings)
 
-    const steps = (run: FileRun, met: Numbers) =>
+    const steps = (run: FileRun, met: Set<number>) =>
       walk(run).pipe(
         Stream.chunks,
         Stream.mapEffect(sort(run, met)),
@@ -122,7 +122,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
 
     const start = Effect.fnUntraced(function* <R>(
       run: FileRun,
-      found: (met: Numbers) => Stream.Stream<Step, StoreUnavailable, R>
+      found: (met: Set<number>) => Stream.Stream<Step, StoreUnavailable, R>
     ) {
       const collection = run.dryRun ? undefined : yield* indexer.open(run.collection)
       const { exclude = [], include = [] } = run
@@ -137,7 +137,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       const missing = new Set<string>()
       /** Below the given paths: files that cannot be read, and folders behind a link to nothing. */
       const unreadable = new Set<string>()
-      const met = new Numbers()
+      const met = new Set<number>()
       /** Prepared but not stored yet, so unknown to the store; in a dry run all that were. */
       const underWay = new Set<DocumentId>()
       /** What a dry run would have deleted, and what counts no more among a file's documents. */

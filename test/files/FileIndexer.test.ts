@@ -125,6 +125,25 @@ it.scoped("prunes nothing that another run has met meanwhile", () =>
   })
 )
 
+it.scoped("tells files apart by all of the numbers that a store gives them", () =>
+  Effect.gen(function* () {
+    const { report, store, stored, write } = yield* setUp
+    const { filesBelow, knownFiles } = store
+    const wide = <File extends { readonly id: number }>(files: ReadonlyArray<File>) =>
+      files.map((file) => ({ ...file, id: file.id * 2 ** 32 }))
+    Object.assign(store, {
+      filesBelow: (...given: Parameters<typeof filesBelow>) => Effect.map(filesBelow(...given), wide),
+      knownFiles: (...given: Parameters<typeof knownFiles>) => Effect.map(knownFiles(...given), wide)
+    })
+    write("a.txt", "north")
+    const gone = write("b.txt", "south")
+    yield* report()
+    fs.rmSync(gone)
+    yield* report({ prune: true })
+    assert.deepStrictEqual(yield* stored, ["a.txt"])
+  })
+)
+
 /** So long after the files were written that their times are proof. */
 const later = TestClock.setTime(Date.now() + 60_000)
 

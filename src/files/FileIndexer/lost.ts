@@ -14,25 +14,6 @@ import { whyPassedOver } from "../Walker.ts"
 import { isBelow, isWithinAnother } from "../below.ts"
 import { attempt } from "../../model/attempt.ts"
 
-/** A set of small numbers, one bit each. */
-export class Numbers {
-  #bits = new Uint32Array(1024)
-
-  add(number: number): void {
-    const word = number >>> 5
-    if (word >= this.#bits.length) {
-      const more = new Uint32Array(Math.max(word + 1, this.#bits.length * 2))
-      more.set(this.#bits)
-      this.#bits = more
-    }
-    this.#bits[word]! |= 1 << (number & 31)
-  }
-
-  has(number: number): boolean {
-    return ((this.#bits[number >>> 5] ?? 0) & (1 << (number & 31))) !== 0
-  }
-}
-
 /** Whether a file is certainly gone, or now a folder, a pipe or the like; a file that cannot be checked counts as present. */
 const isAbsent = (file: string): boolean => {
   try {
@@ -74,7 +55,7 @@ export const lost = (
     readonly paths: ReadonlyArray<string>
     readonly include: ReadonlyArray<string>
     readonly number: number | undefined
-    readonly met: Numbers
+    readonly met: ReadonlySet<number>
     readonly missing: ReadonlySet<string>
     /** Below the paths: what could not be read, such as a link to a folder on a disk that is away. */
     readonly unreadable: ReadonlySet<string>

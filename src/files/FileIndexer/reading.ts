@@ -13,7 +13,6 @@ import { type FileChange, type FileStamp, isProof, type KnownFile, sameStamp } f
 import type { FileEvent } from "../FileEvent.ts"
 import type { Loaded, LoadedDocument, Loader, Unreadable, Unsupported } from "../Loader.ts"
 import type { WalkEvent } from "../WalkEvent.ts"
-import type { Numbers } from "./lost.ts"
 
 /** A file being read, and the results so far. */
 export class Reading {
@@ -124,7 +123,7 @@ export const sorting = (store: typeof Store.Service, loader: typeof Loader.Servi
       (outcome === "indexed" && settings === today) ||
       (outcome === "failed" && reader === loader.limited && (documents === 0 || settings === today)))
 
-  return (run: Run, met: Numbers) =>
+  return (run: Run, met: Set<number>) =>
     Effect.fnUntraced(function* (events: Chunk.Chunk<WalkEvent>) {
       const paths = Chunk.toReadonlyArray(events).flatMap((event) => (event._tag === "File" ? [event.path] : []))
       const found =
