@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { ServerConfig } from "./Config.ts"
 import { fault } from "./model/fault.ts"
+import { Kept } from "./runtime/Kept.ts"
 
 /** The caller is over the rate limit. */
 export class TooManyRequests extends fault<TooManyRequests>()(
@@ -29,9 +30,9 @@ export class RateLimiter extends Context.Tag("clew/RateLimiter")<
 >() {}
 
 interface Bucket {
-  tokens: number
-  /** When `tokens` was computed, in milliseconds since the epoch. */
-  at: number
+  readonly tokens: number
+  /** When there were so many, in milliseconds since the epoch. */
+  readonly at: number
 }
 
 interface Options {
@@ -42,33 +43,19 @@ interface Options {
 }
 
 const make = ({ capacity, perSecond }: Options) => {
-  // In order of use, since a Map keeps insertion order.
-  const buckets = new Map<string, Bucket>()
-
-  const bucketOf = (key: string, now: number): Bucket => {
-    const known = buckets.get(key)
-    if (known === undefined) {
-      if (buckets.size >= capacity) buckets.delete(buckets.keys().next().value!)
-      return { tokens: perSecond, at: now }
-    }
-    buckets.delete(key)
-    // A clock set back adds no tokens.
-    known.tokens = Math.min(perSecond, known.tokens + (Math.max(0, now - known.at) / 1000) * perSecond)
-    known.at = now
-    return known
-  }
+  const buckets = new Kept<string, Bucket>(capacity)
 
   return RateLimiter.of({
     take: (key) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const bucket = bucketOf(key, now)
-        buckets.set(key, bucket)
-        if (bucket.tokens < 1) {
-          const retryAfterSeconds = Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond))
-          return new TooManyRequests({ retryAfterSeconds, perSecond })
-        }
-        bucket.tokens--
-        return Effect.void
+        const { at, tokens } = buckets.get(key) ?? { tokens: perSecond, at: now }
+        // A clock set back adds no tokens.
+        const filled = Math.min(perSecond, tokens + (Math.max(0, now - at) / 1000) * perSecond)
+        const isEnough = filled >= 1
+        buckets.add(key, { tokens: isEnough ? filled - 1 : filled, at: now })
+        return isEnough
+          ? Effect.void
+          : new TooManyRequests({ retryAfterSeconds: Math.max(1, Math.ceil((1 - filled) / perSecond)), perSecond })
       })
   })
 }
