@@ -65,35 +65,24 @@ const resolve = (disk: FileTree, { paths, within }: WalkOptions): Effect.Effect<
     })
   )
 
+/** Adds to a set; false if it was there. */
+const isNew = (set: Set<string>, one: string): boolean => set.size < set.add(one).size
+
 /** Where a walk has been, by paths without links, so that it goes nowhere twice. It stores only the exceptions. */
 class Seen {
-  readonly #walked = new Set<string>()
-  readonly #passedOver = new Set<string>()
-  readonly #files = new Set<string>()
+  /** Folders at which the walk of a root, or behind a link, has started. */
+  readonly started = new Set<string>()
+  readonly passedOver = new Set<string>()
+  /** Files that were reached by their own path or by a link. */
+  readonly files = new Set<string>()
 
   constructor(private readonly roots: ReadonlyArray<string>) {}
-
-  /** Starts a folder; false if a walk has already started there. */
-  start(folder: string): boolean {
-    if (this.#walked.has(folder)) return false
-    this.#walked.add(folder)
-    return true
-  }
-
-  /** Whether another folder's walk started here. */
-  wasStarted(folder: string): boolean {
-    return this.#walked.has(folder)
-  }
-
-  passOver(folder: string): void {
-    this.#passedOver.add(folder)
-  }
 
   /** Whether the walk of a folder above has passed, or will pass, through this one. */
   covers(folder: string): boolean {
     for (let at = folder; ; at = Path.dirname(at)) {
-      if (this.#passedOver.has(at)) return false
-      if (this.#walked.has(at)) return true
+      if (this.passedOver.has(at)) return false
+      if (this.started.has(at)) return true
       if (at === Path.dirname(at)) return false
     }
   }
@@ -101,17 +90,6 @@ class Seen {
   /** Whether a folder contains a root, so that following a link to it would lead back up. */
   holdsRoot(folder: string): boolean {
     return this.roots.some((root) => isBelow(root, [folder]))
-  }
-
-  /** Takes a file that was reached by its own path or by a link; false if already taken. */
-  take(file: string): boolean {
-    if (this.#files.has(file)) return false
-    this.#files.add(file)
-    return true
-  }
-
-  wasTaken(file: string): boolean {
-    return this.#files.has(file)
   }
 }
 
@@ -156,7 +134,7 @@ class Sorter {
     if (this.#exclude(name, name, false) || this.#include?.(name, name, false) === false) {
       return [{ _tag: "Skipped", path, reason: "excluded" }]
     }
-    return this.seen.take(real) ? [{ _tag: "File", path, stamp, isNamed: true }] : []
+    return isNew(this.seen.files, real) ? [{ _tag: "File", path, stamp, isNamed: true }] : []
   }
 
   /** Decides on a link's target. */
@@ -185,7 +163,7 @@ class Sorter {
     const real = join(folder.real, name)
     const reason = this.#whyNot(folder, name, isFolder) ?? (entry.type === "special" ? "special" : undefined)
     if (reason !== undefined) {
-      if (isFolder) this.seen.passOver(real)
+      if (isFolder) this.seen.passedOver.add(real)
       return { _tag: "Skipped", path, reason }
     }
     if (entry.type === "link") {
@@ -193,11 +171,11 @@ class Sorter {
       return undefined
     }
     if (isFolder) {
-      return this.seen.wasStarted(real) ? undefined : { _tag: "Folder", folder: this.#within(folder, name, real) }
+      return this.seen.started.has(real) ? undefined : { _tag: "Folder", folder: this.#within(folder, name, real) }
     }
     const byName = this.#byName(folder, name)
     if (byName !== undefined) return { _tag: "Skipped", path, reason: byName }
-    if (this.seen.wasTaken(real)) return undefined
+    if (this.seen.files.has(real)) return undefined
     return { _tag: "File", path, stamp: entry.stamp, isNamed: this.#isNamed(folder, name) }
   }
 
@@ -209,13 +187,13 @@ class Sorter {
       const reason = this.#whyNot(folder, name, true)
       if (reason !== undefined) return skipped(reason)
       const leadsUp = this.seen.holdsRoot(real) || isBelow(folder.real, [real])
-      if (leadsUp || this.seen.covers(real) || !this.seen.start(real)) return skipped("link")
+      if (leadsUp || this.seen.covers(real) || !isNew(this.seen.started, real)) return skipped("link")
       return { _tag: "Folder", folder: this.#within(folder, name, real) }
     }
     if (type !== "file") return skipped("special")
     const byName = this.#byName(folder, name)
     if (byName !== undefined) return skipped(byName)
-    if (this.seen.covers(Path.dirname(real)) || !this.seen.take(real)) return skipped("link")
+    if (this.seen.covers(Path.dirname(real)) || !isNew(this.seen.files, real)) return skipped("link")
     return { _tag: "File", path, stamp, isNamed: this.#isNamed(folder, name) }
   }
 
@@ -315,7 +293,7 @@ export const walk = (options: WalkOptions): Stream.Stream<WalkEvent> =>
       })
 
       const startRoot = Effect.fnUntraced(function* (path: string, real: string, out: Array<WalkEvent>) {
-        if (seen.covers(real) || !seen.start(real)) return
+        if (seen.covers(real) || !isNew(seen.started, real)) return
         const { events: problems, scope } = yield* scopeAbove(disk, real)
         out.push(...problems)
         const folder: Folder = { path, real, below: "", scope, included: false }
