@@ -1,7 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { stripVTControlCharacters } from "node:util"
-import { lazily } from "../model/lazily.ts"
 import { escaped, Terminal } from "./terminal.ts"
 import { Place } from "./engine.ts"
 import { exitCode, stop, usage } from "./exit.ts"
@@ -40,18 +39,11 @@ export const bytesText = (bytes: number): string => {
   return `${unit === 0 ? value : value.toFixed(value < 9.95 ? 1 : 0)} ${units[unit]}`
 }
 
-const grouped = lazily(() => new Intl.NumberFormat("en-US"))
-
-/** 1234567 as "1,234,567". */
-export const numberText = (value: number): string => {
-  // To make a formatter takes as long as to read a hundred documents.
-  if (!Number.isSafeInteger(value) || value < 0) return grouped().format(value)
-  const digits = String(value)
-  const first = digits.length % 3
-  const groups = first === 0 ? [] : [digits.slice(0, first)]
-  for (let at = first; at < digits.length; at += 3) groups.push(digits.slice(at, at + 3))
-  return groups.join(",")
-}
+/** 1234567 as "1,234,567". To make a formatter takes as long as to read a hundred documents. */
+export const numberText = (value: number): string =>
+  Math.abs(value) < 1000
+    ? String(value)
+    : `${numberText(Math.trunc(value / 1000))},${String(Math.abs(value % 1000)).padStart(3, "0")}`
 
 /** "1 file", "2 files". */
 export const count = (value: number, one: string, many = `${one}s`): string =>
