@@ -27,14 +27,12 @@ const pack = (units: ReadonlyArray<Unit>, m: Measure): ReadonlyArray<number> => 
   const costs = new Float64Array(n + 1)
   const from = new Int32Array(n + 1)
   for (let to = 1; to <= n; to++) {
-    const last = units[to - 1]
-    if (last === undefined) break
+    const last = units[to - 1]!
     let tokens = 0
     let extra = 0
     let best = Infinity
     for (let at = to - 1; at >= 0; at--) {
-      const first = units[at]
-      if (first === undefined) break
+      const first = units[at]!
       tokens += first.tokens
       extra += first.extra
       const width = last.end - first.start + extra
@@ -81,11 +79,11 @@ const overlapStart = (
   to: number,
   previous: { readonly start: number }
 ): number => {
-  const own = units[from]?.start ?? 0
-  const end = units[to - 1]?.end ?? own
+  const own = units[from]!.start
+  const { end } = units[to - 1]!
   if (m.overlap <= 0 || !continues(units, from)) return own
   let tokens = 0
-  for (let at = from; at < to; at++) tokens += units[at]?.tokens ?? 0
+  for (let at = from; at < to; at++) tokens += units[at]!.tokens
   const most = Math.min(m.overlap, m.size - tokens)
   const least = Math.max(previous.start + 1, own - m.overlap * widthPerToken)
   const allows = (start: number, repeated: number) => repeated <= most && start >= least && fits(m, 0, start, end)
@@ -159,9 +157,7 @@ export const passageSink = (m: Measure, indented: boolean): PassageSink => {
     add: (units, heading, tableHeader) => {
       let from = 0
       for (const to of pack(units, m).flatMap((end, i, ends) => splitUnfit(m, units, ends[i - 1] ?? 0, end))) {
-        const first = units[from]
-        const last = units[to - 1]
-        if (first === undefined || last === undefined) break
+        const [first, last] = [units[from]!, units[to - 1]!]
         const previous = passages.at(-1)
         const repeated = from === 0 || previous === undefined ? first.start : overlapStart(m, units, from, to, previous)
         const start = indented
@@ -188,10 +184,10 @@ export const passageSink = (m: Measure, indented: boolean): PassageSink => {
  * a whole; if it is too large, it is split.
  */
 const splitUnfit = (m: Measure, units: ReadonlyArray<Unit>, from: number, to: number): ReadonlyArray<number> => {
-  const first = units[from]
-  const last = units[to - 1]
-  if (first === undefined || last === undefined || to - from === 1 || !hasTightJoint(units, from, to)) return [to]
-  if (fits(m, m.count(first.start, last.end), first.start, last.end)) return [to]
+  if (to - from === 1 || !hasTightJoint(units, from, to)) return [to]
+  const { start } = units[from]!
+  const { end } = units[to - 1]!
+  if (fits(m, m.count(start, end), start, end)) return [to]
   const middle = (from + to) >> 1
   return [...splitUnfit(m, units, from, middle), ...splitUnfit(m, units, middle, to)]
 }
