@@ -46,16 +46,19 @@ const classAt = (text: string, at: number): number => {
   return (known[unit] = classed(text[at]!))
 }
 
-/** What is told of a word, as bits. */
-const [upperCase, capitalised, adjoining, opening] = [1, 2, 4, 8] as const
-
 /** A word of a text, which copies it only if somebody asks: of most words, nobody does. */
 class Word implements TextSpan {
   constructor(
     private readonly source: string,
     readonly start: number,
     readonly end: number,
-    private readonly bits: number
+    private readonly hasLarge: boolean,
+    /** Whether it begins with a capital, or has one inside, as in iPhone. */
+    readonly capital: boolean,
+    /** Whether it is the first of a sentence, list item, quotation or heading, where a capital says nothing. */
+    readonly opens: boolean,
+    /** Whether only a space or the like separates it from the one before, and no sentence begins with it. */
+    readonly goesOn: boolean
   ) {}
 
   get text(): string {
@@ -63,81 +66,15 @@ class Word implements TextSpan {
   }
 
   get lower(): string {
-    return this.bits & upperCase ? this.text.toLowerCase() : this.text
-  }
-
-  /** Whether it begins with a capital, or has one inside, as in iPhone. */
-  get capital(): boolean {
-    return (this.bits & capitalised) !== 0
-  }
-
-  /** Whether it is the first of a sentence, list item, quotation or heading, where a capital says nothing. */
-  get opens(): boolean {
-    return (this.bits & opening) !== 0
-  }
-}
-
-/** The words of one text: as numbers, since a text has hundreds, and few of them are looked at. */
-class Words {
-  length = 0
-  private source = ""
-  private numbers = new Int32Array(3 * 1024)
-
-  clear(source: string): void {
-    this.length = 0
-    this.source = source
-  }
-
-  push(start: number, end: number, bits: number): void {
-    const at = 3 * this.length++
-    if (at === this.numbers.length) {
-      const more = new Int32Array(2 * at)
-      more.set(this.numbers)
-      this.numbers = more
-    }
-    this.numbers[at] = start
-    this.numbers[at + 1] = end
-    this.numbers[at + 2] = bits
-  }
-
-  /** A word that is there. */
-  at(index: number): Word {
-    const { numbers } = this
-    return new Word(this.source, numbers[3 * index]!, numbers[3 * index + 1]!, numbers[3 * index + 2]!)
-  }
-
-  start(index: number): number {
-    return this.numbers[3 * index]!
-  }
-
-  width(index: number): number {
-    return this.numbers[3 * index + 1]! - this.numbers[3 * index]!
-  }
-
-  isCapital(index: number): boolean {
-    return (this.numbers[3 * index + 2]! & capitalised) !== 0
-  }
-
-  /** Whether only a space or the like separates a word from the one before, and no sentence begins with it. */
-  goesOn(index: number): boolean {
-    return (this.numbers[3 * index + 2]! & (adjoining | opening)) === adjoining
-  }
-
-  /** Whether all words from one to another are capitalised. */
-  areCapital(from: number, to: number): boolean {
-    for (let index = from; index <= to; index++) if (!this.isCapital(index)) return false
-    return true
+    return this.hasLarge ? this.text.toLowerCase() : this.text
   }
 }
 
 const space = 0x20
 
-const scratch = new Words()
-
-/** The words of a text, until it is called again: letters and digits, joined by single signs such as a hyphen or an apostrophe. */
-const words = (text: string): Words => {
-  const found = scratch
-  found.clear(text)
+/** The words of a text: letters and digits, joined by single signs such as a hyphen or an apostrophe. */
+const words = (text: string): ReadonlyArray<Word> => {
+  const found: Array<Word> = []
   // The word before; -1: there is none.
   let before = -1
   let last = 0
@@ -192,12 +129,7 @@ const words = (text: string): Words => {
           gap.length > 1 &&
           (ending.test(gap) || gap.includes("//") || opensByDash(gap) || /\n\s*\n/u.test(gap)))
     }
-    const bits =
-      (hasLarge ? upperCase : 0) |
-      (capital && !inHeading && !isPart ? capitalised : 0) |
-      (adjacent ? adjoining : 0) |
-      (opens ? opening : 0)
-    found.push(start, at, bits)
+    found.push(new Word(text, start, at, hasLarge, capital && !inHeading && !isPart, opens, adjacent && !opens))
     last = at
     before = start
   }
@@ -285,52 +217,45 @@ export const names = (text: string): ReadonlyArray<TextSpan> => {
   const all = words(text)
   const inside = new Map<string, number>()
   let nouns = 0
-  for (let index = 0; index < all.length; index++) {
-    if (all.isCapital(index)) {
-      const { lower, opens } = all.at(index)
-      if (!opens) inside.set(lower, (inside.get(lower) ?? 0) + 1)
-    }
-    const lengths = germanLengths[text.charCodeAt(all.start(index)) & 31]!
-    if (lengths & (1 << Math.min(31, all.width(index))) && german.has(all.at(index).lower)) nouns++
+  for (const word of all) {
+    if (word.capital && !word.opens) inside.set(word.lower, (inside.get(word.lower) ?? 0) + 1)
+    const lengths = germanLengths[text.charCodeAt(word.start) & 31]!
+    if (lengths & (1 << Math.min(31, word.end - word.start)) && german.has(word.lower)) nouns++
   }
   const singleWords = nouns * 12 < all.length && (text.length < shortestTable || sentenceEnd.test(text))
   const isGerman = nouns * 12 >= all.length
-  const isSmall = (lower: string): boolean => {
-    for (let index = 0; index < all.length; index++) {
-      const isSame = all.width(index) === lower.length && text.startsWith(lower, all.start(index))
-      if (isSame && !all.isCapital(index)) return true
-    }
-    return false
-  }
+  const isSmall = (lower: string): boolean =>
+    all.some(({ capital, end, start }) => !capital && end - start === lower.length && text.startsWith(lower, start))
+  const areCapital = (from: number, to: number): boolean => all.slice(from, to + 1).every(({ capital }) => capital)
   const found = new Map<number, TextSpan>()
 
   const add = (from: number, to: number): void => {
-    while (from <= to && !mayOpen(all.at(from)) && !(from < to && seasons.has(all.at(from).lower))) from++
+    while (from <= to && !mayOpen(all[from]!) && !(from < to && seasons.has(all[from]!.lower))) from++
     const last = to
-    while (to >= from && (all.isCapital(to) ? isSentence(all.at(to)) : !number.test(all.at(to).text))) to--
+    while (to >= from && (all[to]!.capital ? isSentence(all[to]!) : !number.test(all[to]!.text))) to--
     if (from > to || to - from >= longest) return
-    if (to - from >= longestPlain && all.areCapital(from, to)) return
-    const first = all.at(from)
+    if (to - from >= longestPlain && areCapital(from, to)) return
+    const first = all[from]!
     // "RESULTS There" is a label and a sentence.
-    if (from === to && to < last && first.opens && all.isCapital(to + 1)) return
-    if (isGerman && !all.areCapital(from, to)) return
+    if (from === to && to < last && first.opens && all[to + 1]!.capital) return
+    if (isGerman && !areCapital(from, to)) return
     if (from === to) {
       const telling = isMark(first)
       if (!telling && (!singleWords || first.text.length < 3 || (first.opens && !inside.has(first.lower)))) return
       // If it also occurs in lower case, it is a noun.
       if (!telling && isSmall(first.lower)) return
     }
-    const span = { start: first.start, end: all.at(to).end }
+    const span = { start: first.start, end: all[to]!.end }
     found.set(span.start * 65_536 + Math.min(65_535, span.end - span.start), span)
   }
 
   const rules: Rules = {
     isRepeated: (word) => (inside.get(word.lower) ?? 0) > 1,
-    isOne: (first, last) => isOne(text, all.start(first), all.at(last).end),
+    isOne: (first, last) => isOne(text, all[first]!.start, all[last]!.end),
     isNoun: ({ lower }) => isSmall(lower) || verb.test(lower)
   }
   for (let from = 0; from < all.length; from++) {
-    if (all.isCapital(from)) from = addRun(all, from, add, rules)
+    if (all[from]!.capital) from = addRun(all, from, add, rules)
   }
   return [...found.values()].sort((a, b) => a.start - b.start || b.end - a.end)
 }
@@ -345,7 +270,7 @@ interface Rules {
 
 /** Adds the names of the run that begins here, and returns the word with which it ends. */
 const addRun = (
-  all: Words,
+  all: ReadonlyArray<Word>,
   from: number,
   add: (from: number, to: number) => void,
   { isNoun, isOne, isRepeated }: Rules
@@ -353,21 +278,21 @@ const addRun = (
   const parts: Array<readonly [from: number, to: number]> = []
   let begins = from
   let last = from
-  for (let i = from + 1; i < all.length && all.goesOn(i); i++) {
-    const word = all.at(i)
+  for (let i = from + 1; i < all.length && all[i]!.goesOn; i++) {
+    const word = all[i]!
     // "Active 13 April".
-    if (last === i - 1 && number.test(all.at(last).text) && common.has(word.lower)) {
+    if (last === i - 1 && number.test(all[last]!.text) && common.has(word.lower)) {
       last--
       break
     }
     if (word.capital) {
-      const before = all.at(i - 1).text
+      const before = all[i - 1]!.text
       if (word.text === before || longNumber.test(before)) break
       last = i
       continue
     }
     const { text } = word
-    if (number.test(text) && all.isCapital(i - 1)) last = i
+    if (number.test(text) && all[i - 1]!.capital) last = i
     else if (linkers.has(text)) {
       if (last >= begins) parts.push([begins, last])
       begins = i + 1
@@ -377,22 +302,17 @@ const addRun = (
   for (let index = 0; index < parts.length; index++) {
     const [a, b] = parts[index]!
     // "Following the BUA" names the BUA.
-    if (
-      all.at(a).opens &&
-      b > a + 1 &&
-      all.at(a + 1).text === "the" &&
-      (isNoun(all.at(a)) || all.at(a).lower.endsWith("s"))
-    ) {
+    if (all[a]!.opens && b > a + 1 && all[a + 1]!.text === "the" && (isNoun(all[a]!) || all[a]!.lower.endsWith("s"))) {
       add(a + 2, b)
       continue
     }
     // The beginning of "Center for Wooden Boats" is not a name.
-    if (a < b || parts.length === 1 || !(b + 1 < all.length && all.at(b + 1).text === "for")) add(a, b)
+    if (a < b || parts.length === 1 || !(b + 1 < all.length && all[b + 1]!.text === "for")) add(a, b)
     // "Under Lincoln" names Lincoln, but "David Lauren" nobody called Lauren, unless he is called so elsewhere.
-    if (all.at(a).opens && b > a && (b > a + 1 ? isNoun(all.at(a)) : isRepeated(all.at(b)))) add(a + 1, b)
+    if (all[a]!.opens && b > a && (b > a + 1 ? isNoun(all[a]!) : isRepeated(all[b]!))) add(a + 1, b)
     // "Marks and Spencer" is one name; two parts of several words each are two.
     const next = parts[index + 1]
-    const joins = next !== undefined && a === b && next[0] === next[1] && all.at(b + 1).text === "and"
+    const joins = next !== undefined && a === b && next[0] === next[1] && all[b + 1]!.text === "and"
     if (joins && isOne(a, next[1])) add(a, next[1])
     addJoined(all, a, b, add, isRepeated)
   }
@@ -401,7 +321,7 @@ const addRun = (
 
 /** Adds "Arts" of "University of the Arts"; "University" alone could be any. */
 const addJoined = (
-  all: Words,
+  all: ReadonlyArray<Word>,
   from: number,
   to: number,
   add: (from: number, to: number) => void,
@@ -410,12 +330,12 @@ const addJoined = (
   let begins = from
   let joiner = ""
   for (let i = from + 1; i <= to; i++) {
-    if (all.isCapital(i) || !joiners.has(all.at(i).text)) continue
-    if (i > begins && all.at(i).text === "the") add(begins, i - 1)
+    if (all[i]!.capital || !joiners.has(all[i]!.text)) continue
+    if (i > begins && all[i]!.text === "the") add(begins, i - 1)
     begins = i + 1
-    joiner = all.at(i).text
+    joiner = all[i]!.text
   }
-  const holds = begins < to || isRepeated(all.at(to)) || (parting.has(joiner) && !general.has(all.at(to).lower))
+  const holds = begins < to || isRepeated(all[to]!) || (parting.has(joiner) && !general.has(all[to]!.lower))
   if (begins > from && holds) add(begins, to)
 }
 
