@@ -36,6 +36,5 @@ export type WalkEvent =
       readonly isNamed: boolean
     }
   | { readonly _tag: "Skipped"; readonly path: string; readonly reason: SkipReason }
+  /** It cannot be read, or was given and does not exist. */
   | { readonly _tag: "Unreadable"; readonly path: string; readonly reason: string }
-  /** A given path that does not exist. */
-  | { readonly _tag: "RootMissing"; readonly path: string; readonly reason: string }

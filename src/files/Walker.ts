@@ -36,7 +36,7 @@ interface Roots {
 }
 
 const problem = (path: string, failure: DiskFailure): WalkEvent =>
-  isAbsent(failure) ? { _tag: "RootMissing", path, reason: "no such file or folder" } : unreadable(path, failure)
+  isAbsent(failure) ? { _tag: "Unreadable", path, reason: "no such file or folder" } : unreadable(path, failure)
 
 const outside = (path: string): WalkEvent => ({ _tag: "Unreadable", path, reason: leadingOut })
 

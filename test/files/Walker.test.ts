@@ -50,8 +50,8 @@ describe("walk", () => {
       const missing = Path.join(root, "nowhere")
       const events = yield* walked({ paths: [missing, root, Path.join(root, "a.md/x")] })
       assert.deepStrictEqual(
-        events.filter(({ _tag }) => _tag === "RootMissing").map(({ path }) => path),
-        [missing, Path.join(root, "a.md/x")]
+        events.filter((event) => event._tag === "Unreadable").map(({ path, reason }) => [path, reason]),
+        [missing, Path.join(root, "a.md/x")].map((path) => [path, "no such file or folder"])
       )
       assert.deepStrictEqual(filesBelow(root, events), ["a.md"])
     })
