@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeEach, describe } from "vitest"
 import { startOllama } from "../ollama.ts"
 import { library } from "../cli/program/files.ts"
-import { ended, program, Sandbox } from "../cli/program/sandbox.ts"
+import { ended, program, run as runHere, Sandbox } from "../cli/program/sandbox.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
@@ -115,21 +115,32 @@ beforeEach(() => {
 })
 afterAll(() => box.remove())
 
-const shell = (line: string, cwd: string, env: Readonly<Record<string, string>>) =>
-  spawn("bash", ["-c", `set -o pipefail; ${line}`], {
-    cwd,
-    env: {
-      PATH: `${box.path("bin")}:${process.env["PATH"]}`,
-      HOME: box.path("home"),
-      XDG_DATA_HOME: box.path("home", "data"),
-      XDG_CONFIG_HOME: box.path("home", "config"),
-      CLEW_SERVER_PORT: "0",
-      ...env
-    }
-  })
+const environment = (env: Readonly<Record<string, string>>) => ({
+  PATH: `${box.path("bin")}:${process.env["PATH"]}`,
+  HOME: box.path("home"),
+  XDG_DATA_HOME: box.path("home", "data"),
+  XDG_CONFIG_HOME: box.path("home", "config"),
+  CLEW_SERVER_PORT: "0",
+  ...env
+})
 
-/** Runs a line as a user would type it; a command that goes on is stopped once it says that it is ready. */
+const shell = (line: string, cwd: string, env: Readonly<Record<string, string>>) =>
+  spawn("bash", ["-c", `set -o pipefail; ${line}`], { cwd, env: environment(env) })
+
+/** One command, of which the shell only reads the words. */
+const simple = /^(?:([A-Z_]+)=(\S+) )?(clew [^|<>&;$`]*)$/
+
+/**
+ * Runs a line as a user would type it, in this process if it is one command that ends by itself; a command that goes on
+ * is stopped once it says that it is ready.
+ */
 const run = async (line: string, cwd: string, env: Readonly<Record<string, string>>) => {
+  const [, name, value = "", command] = (!lasting.test(line) && simple.exec(line)) || []
+  if (command !== undefined) {
+    const { stdout } = await ended(shell(command.replace("clew", "printf '%s\\0'"), cwd, env))
+    const more = name === undefined ? {} : { [name]: value }
+    return runHere({ argv: stdout.split("\0").slice(0, -1), cwd, env: { ...environment(env), ...more } })
+  }
   const child = shell(lasting.test(line) ? line.replace(/\bclew /, "exec clew ") : line, cwd, env)
   child.stdin.end()
   if (lasting.test(line)) {
