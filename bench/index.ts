@@ -15,8 +15,6 @@ const benches: Readonly<Record<string, string>> = {
   embed: "passages embedded a second, and the time to load the packaged model; or with a model in ONNX (FOLDER)",
   graph: "what the knowledge graph costs: indexing, size, `graph build`, queries",
   graphQuestions: "questions over documentation that two documents answer, found with the graph and without",
-  graphPrecision: "mentions and relations of the graph, drawn to be judged by hand",
-  libraries: "the tokenizer and the Markdown reader beside libraries that do the same (FOLDER)",
   quality:
     "the figures of docs/quality.md, written into it, on collections in BEIR layout ([--leave-one-out] FOLDER...)",
   sections:
@@ -34,10 +32,8 @@ const benches: Readonly<Record<string, string>> = {
     "a disk that fails at each write, sync and truncation in turn, below serve, index, delete and compact (STRIDE, PART...)",
   soak: "RssAnon and its parts during queries, writes and deletes (MINUTES, PER SECOND): does it rise?",
   bodies: "hostile and large bodies over HTTP: time to answer, worst /health meanwhile, memory",
-  safety: "what overwriting deleted bytes and checking checksums cost (INDEX)",
   shelf: "thirty questions to a shelf of manuals whose right page is known (bench/shelf/make.sh makes it): hit@5",
   loaders: "extracting text from files (FOLDER), by format: MB per CPU second, memory, beside pdftotext and pandoc",
-  definitions: "splitting code by lines beside tree-sitter's trees: definitions named, datasets for `clew benchmark`",
   definitionsByLines: "splitting code by lines beside Universal Ctags (FOLDER): definitions named, nine languages",
   watch: "following files: from saving to finding, scans, a storm of changes, idling; fs.watch beside its peers",
   console: "the console: from a key to its painted results, what facets add to a query, suggestions (INDEX)",

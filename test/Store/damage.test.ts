@@ -17,12 +17,13 @@ const next = { ...embedder, model: "next" }
 /** Directions that differ from passage to passage. */
 const direction = (n: number) => Float32Array.of(1 + (n % 7), 1 + (n % 11), 1 + (n % 13), n)
 
-/** Two collections of so many passages; the last one's text has no vector. */
+/** A collection of so many passages and one of forty; the last text of each has no vector. */
 const fill = Effect.fnUntraced(function* (store: Whole, passages: number) {
   for (const name of [defaultCollection, other]) {
     yield* store.createCollection(name, embedder)
-    const lines = Array.from({ length: passages }, (_, n) => `line ${n} of ${name}`)
-    const vectors = lines.map((_, n) => (n === passages - 1 ? undefined : direction(n)))
+    const length = name === other ? 40 : passages
+    const lines = Array.from({ length }, (_, n) => `line ${n} of ${name}`)
+    const vectors = lines.map((_, n) => (n === length - 1 ? undefined : direction(n)))
     yield* store.put(name, [document(lines.join("\n"), { source: `${name}.txt`, title: "Lines", vectors })])
   }
 })

@@ -236,7 +236,7 @@ describe("the keyword index", () => {
         yield* agrees(sql, id)
         yield* close
       }).pipe(Effect.scoped),
-    { fastCheck: { numRuns: 12, endOnFailure: true } }
+    { fastCheck: { numRuns: 6, endOnFailure: true } }
   )
 
   it.scoped("carries what is deleted while it merges, through every step and a new start", () =>

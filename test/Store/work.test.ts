@@ -106,11 +106,11 @@ const pagesOf = (documents: number) =>
   )
 
 it.effect.skipIf(!fs.existsSync("/proc/self/io"))(
-  "needs no more pages for an operation where there are ten times as many documents",
+  "needs no more pages for an operation where there are five times as many documents",
   () =>
     Effect.gen(function* () {
       const few = yield* pagesOf(1000)
-      const many = yield* pagesOf(10_000)
+      const many = yield* pagesOf(5000)
       const grown = Object.entries(many).flatMap(([name, pages]) =>
         // A tree is a level deeper, and a bitmap or a head of a segment some pages longer.
         pages > 1.6 * few[name]! + 48 ? [`${name}: ${few[name]} pages, then ${pages}`] : []

@@ -117,7 +117,7 @@ const gated = Effect.map(Deferred.make<void>(), (gate) => {
 
 const hasGit = spawnSync("git", ["--version"]).status === 0
 
-it.scopedLive.skipIf(!hasGit)("takes a checkout of hundreds of files as one change", () =>
+it.scopedLive.skipIf(!hasGit)("takes a checkout of many files as one change", () =>
   Effect.gen(function* () {
     const { events, open } = yield* gated
     const { content, root, scanned, start, stored, write } = yield* setUp({ events })
@@ -125,24 +125,24 @@ it.scopedLive.skipIf(!hasGit)("takes a checkout of hundreds of files as one chan
       execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd: root, stdio: "pipe" })
     const name = (n: number) => `d${n % 20}/f${n}.txt`
     git("init", "-q", "-b", "one")
-    for (let n = 0; n < 150; n++) write(name(n), `north ${n}`)
+    for (let n = 0; n < 60; n++) write(name(n), `north ${n}`)
     git("add", "-A")
     git("commit", "-qm", "one")
     git("checkout", "-qb", "two")
-    for (let n = 0; n < 75; n++) fs.rmSync(path.join(root, name(n)))
-    for (let n = 75; n < 150; n++) write(name(n), `south ${n}`)
-    for (let n = 150; n < 300; n++) write(`e${n % 20}/f${n}.txt`, `east ${n}`)
+    for (let n = 0; n < 30; n++) fs.rmSync(path.join(root, name(n)))
+    for (let n = 30; n < 60; n++) write(name(n), `south ${n}`)
+    for (let n = 60; n < 120; n++) write(`e${n % 20}/f${n}.txt`, `east ${n}`)
     git("add", "-A")
     git("commit", "-qm", "two")
     git("checkout", "-q", "one")
-    assert.deepInclude(yield* start, { created: 150 })
+    assert.deepInclude(yield* start, { created: 60 })
     git("checkout", "-q", "two")
     yield* open
     const first = yield* scanned
-    assert.deepInclude(first, { cause: "events", created: 150, updated: 75, failed: 0 })
-    assert.strictEqual(first.deleted.documents, 75)
-    assert.lengthOf(yield* stored, 225)
-    assert.strictEqual(yield* content(name(100)), "south 100")
+    assert.deepInclude(first, { cause: "events", created: 60, updated: 30, failed: 0 })
+    assert.strictEqual(first.deleted.documents, 30)
+    assert.lengthOf(yield* stored, 90)
+    assert.strictEqual(yield* content(name(50)), "south 50")
     assert.isUndefined(yield* content(name(3)))
   })
 )

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import { Examiner } from "../../../src/Store.ts"
@@ -50,62 +50,48 @@ const edgesIn = (filename: string) => {
 
 const right = { missing: 0, others: 0 }
 
-/** A large collection, to which a batch was added. */
-const grown = Effect.gen(function* () {
-  const filename = yield* indexFile
-  const { close, store } = yield* opened(filename)
-  yield* store.createCollection(name, embedder)
-  yield* store.put(name, bulk(0, 65))
-  assert.strictEqual(edgesIn(filename).recent, 0)
-  yield* store.put(name, bulk(65, 4))
-  const edges = edgesIn(filename)
-  assert.isAbove(edges.recent, 1024)
-  assert.deepInclude(edges, right)
-  return { filename, close, store }
-})
+it.scoped("edges of a batch in a large collection are kept apart, found at once, moved to the others and deleted", () =>
+  Effect.gen(function* () {
+    const filename = yield* indexFile
+    const { store } = yield* opened(filename)
+    yield* store.createCollection(name, embedder)
+    yield* store.put(name, bulk(0, 65))
+    assert.strictEqual(edgesIn(filename).recent, 0)
+    yield* store.put(name, bulk(65, 4))
+    const before = edgesIn(filename)
+    assert.isAbove(before.recent, 1024)
+    assert.deepInclude(before, right)
 
-describe("the edges of a batch in a large collection, which are kept apart,", () => {
-  it.scoped("are found at once, and pass every check of doctor", () =>
-    Effect.gen(function* () {
-      const { close, filename, store } = yield* grown
-      const [unique, lovelace] = [hashOf("name4300ton"), hashOf("ada lovelace")]
-      const found = yield* store.graphEntities(name, [unique, lovelace])
-      assert.deepStrictEqual(found.get(unique)?.places.length, 1)
-      const suggested = yield* store.suggest([name], "name4300", 5)
-      assert.deepStrictEqual(
-        suggested.map(({ text }) => text),
-        ["Name4300ton"]
-      )
-      yield* close
-      const findings = yield* Effect.flatMap(Examiner, ({ examine }) => examine(() => Effect.void)).pipe(
-        Effect.provide(SqliteExaminer.layer(filename))
-      )
-      assert.deepStrictEqual(
-        findings.filter(({ status }) => status !== "ok"),
-        []
-      )
-    })
-  )
+    const unique = hashOf("name4300ton")
+    const found = yield* store.graphEntities(name, [unique, hashOf("ada lovelace")])
+    assert.deepStrictEqual(found.get(unique)?.places.length, 1)
+    const suggested = yield* store.suggest([name], "name4300", 5)
+    assert.deepStrictEqual(
+      suggested.map(({ text }) => text),
+      ["Name4300ton"]
+    )
+    const findings = yield* Effect.flatMap(Examiner, ({ examine }) => examine(() => Effect.void)).pipe(
+      Effect.provide(SqliteExaminer.layer(filename))
+    )
+    assert.deepStrictEqual(
+      findings.filter(({ status }) => status !== "ok"),
+      []
+    )
 
-  it.scoped("are moved to the others when there are many, and go with their documents and their collection", () =>
-    Effect.gen(function* () {
-      const { filename, store } = yield* grown
-      const before = edgesIn(filename)
-      yield* store.deleteSource(name, "bulk/66.md")
-      yield* store.put(name, [document("Nothing but Charles Babbage.", { source: "bulk/67.md" })])
-      const fewer = edgesIn(filename)
-      assert.deepInclude(fewer, right)
-      assert.approximately(fewer.recent, before.recent / 2, 10)
-      assert.strictEqual((yield* store.graphEntities(name, [hashOf("name4300ton")])).size, 0)
-      for (let from = 69; from < 97; from += 4) yield* store.put(name, bulk(from, 4))
-      const moved = edgesIn(filename)
-      assert.deepInclude(moved, right)
-      assert.isAbove(moved.settled, before.settled + 3000)
-      assert.isBelow(moved.recent, moved.settled / 4)
-      yield* store.put(name, bulk(97, 4))
-      yield* store.dropCollection(name)
-      yield* store.compact()
-      assert.deepStrictEqual(edgesIn(filename), { settled: 0, recent: 0, ...right })
-    })
-  )
-})
+    yield* store.deleteSource(name, "bulk/66.md")
+    yield* store.put(name, [document("Nothing but Charles Babbage.", { source: "bulk/67.md" })])
+    const fewer = edgesIn(filename)
+    assert.deepInclude(fewer, right)
+    assert.approximately(fewer.recent, before.recent / 2, 10)
+    assert.strictEqual((yield* store.graphEntities(name, [unique])).size, 0)
+    for (let from = 69; from < 97; from += 4) yield* store.put(name, bulk(from, 4))
+    const moved = edgesIn(filename)
+    assert.deepInclude(moved, right)
+    assert.isAbove(moved.settled, before.settled + 3000)
+    assert.isBelow(moved.recent, moved.settled / 4)
+    yield* store.put(name, bulk(97, 4))
+    yield* store.dropCollection(name)
+    yield* store.compact()
+    assert.deepStrictEqual(edgesIn(filename), { settled: 0, recent: 0, ...right })
+  })
+)
