@@ -15,6 +15,7 @@ const benches: Readonly<Record<string, string>> = {
   embed: "passages embedded a second, and the time to load the packaged model; or with a model in ONNX (FOLDER)",
   graph: "what the knowledge graph costs: indexing, size, `graph build`, queries",
   graphQuestions: "questions over documentation that two documents answer, found with the graph and without",
+  graphPrecision: "mentions and relations of the graph, drawn to be judged by hand",
   quality:
     "the figures of docs/quality.md, written into it, on collections in BEIR layout ([--leave-one-out] FOLDER...)",
   sections:
@@ -34,6 +35,7 @@ const benches: Readonly<Record<string, string>> = {
   bodies: "hostile and large bodies over HTTP: time to answer, worst /health meanwhile, memory",
   shelf: "thirty questions to a shelf of manuals whose right page is known (bench/shelf/make.sh makes it): hit@5",
   loaders: "extracting text from files (FOLDER), by format: MB per CPU second, memory, beside pdftotext and pandoc",
+  definitions: "splitting code by lines beside tree-sitter's trees: definitions named, datasets for `clew benchmark`",
   definitionsByLines: "splitting code by lines beside Universal Ctags (FOLDER): definitions named, nine languages",
   watch: "following files: from saving to finding, scans, a storm of changes, idling; fs.watch beside its peers",
   console: "the console: from a key to its painted results, what facets add to a query, suggestions (INDEX)",
