@@ -115,9 +115,9 @@ describe("a segment", () => {
   it("keeps its terms when there are more than the kernel remembers, in one segment and over several", () => {
     const words = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => `w${(from + index).toString(36)}x`).join(" ")
-    const one = numbered([{ text: words(0, 20_000) }, { text: words(10_000, 30_000) }])
+    const one = numbered([{ text: words(0, 40_000) }, { text: words(20_000, 60_000) }])
     assert.deepStrictEqual(made(one), reference(one))
-    for (let from = 0; from < 2; from++) {
+    for (let from = 0; from < 4; from++) {
       const next = numbered([{ text: `same ${words(from * 30_000, 30_000)}` }])
       assert.deepStrictEqual(made(next), reference(next))
     }
