@@ -53,7 +53,9 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
     const alone = await start({ folder })
     await found(alone)
     assert.isTrue(hasEngine(first) && hasEngine(alone))
+    writeFileSync(pathOf(folder, "other.toml"), "[search]\ntop_k = 3\n")
     for (const args of [
+      ["--config", "other.toml"],
       ["--log-level", "error"],
       ["--watch", folder]
     ]) {
