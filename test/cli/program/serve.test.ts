@@ -46,6 +46,21 @@ const post = (url: string, body: unknown, headers: Readonly<Record<string, strin
     body: JSON.stringify(body)
   })
 
+/** With it, a server writes to whom it connects. */
+const spied = () => {
+  box.write({
+    "spy.cjs": `const { Socket } = require("node:net")
+      const { connect } = Socket.prototype
+      Socket.prototype.connect = function (...args) {
+        const [to] = args.flat()
+        // A path is a socket of this user's on this machine, as that of an engine to share.
+        if (to?.path == null) console.error("CONNECTS", JSON.stringify(to))
+        return connect.apply(this, args)
+      }`
+  })
+  return { NODE_OPTIONS: `--require ${box.path("spy.cjs")}` }
+}
+
 describe("serve", () => {
   it("follows files beside answering, and says how that goes", async () => {
     const { log, url } = await serve(["--watch", "docs", "--watch", "gone"])
@@ -86,17 +101,6 @@ describe("serve", () => {
     assert.doesNotHaveAnyKeys(given.results[0], ["changed", "gone"])
   })
 
-  it("writes a line of every request, in order, also of the last before SIGTERM", async () => {
-    const { child, ended: end, log, url } = await serve()
-    const ids = Array.from({ length: 40 }, (_, n) => `request-${n}`)
-    for (const id of ids) await (await fetch(`${url}/health`, { headers: { "x-request-id": id } })).text()
-    child.kill("SIGTERM")
-    await end
-    const lines = log().trim().split("\n")
-    const told = lines.flatMap((line): ReadonlyArray<string> => JSON.parse(line).annotations.request_id ?? [])
-    assert.deepStrictEqual(told, ids)
-  })
-
   it("indexes, answers, and keeps what it was given", async () => {
     const first = await serve()
     const { documents, indexed } = (await (
@@ -117,23 +121,32 @@ describe("serve", () => {
     await box.ends(0, ["query", "honey", "--json"])
   })
 
-  it("logs a line for each request, and never the key", async () => {
-    const server = await serve([], { SERVICE_API_KEY: "very-secret" })
-    const headers = { authorization: "Bearer very-secret", "x-request-id": "mine-1" }
-    assert.strictEqual((await fetch(`${server.url}/stats`, { headers })).status, 200)
-    assert.strictEqual((await fetch(`${server.url}/documents/abc?collection=default`, { headers })).status, 404)
-    server.child.kill("SIGINT")
-    assert.strictEqual((await server.ended).code, 0)
-    const lines = server
-      .log()
+  it("logs a line for each request, in order, also the last before SIGTERM, and never the key", async () => {
+    const { child, ended: end, log, url } = await serve([], { SERVICE_API_KEY: "very-secret" })
+    const ids = Array.from({ length: 40 }, (_, n) => `request-${n}`)
+    for (const [n, id] of ids.entries()) {
+      const headers = { authorization: "Bearer very-secret", "x-request-id": id }
+      const path = n === 0 ? "/documents/abc?collection=default" : "/stats"
+      const answer = await fetch(`${url}${path}`, { headers })
+      assert.strictEqual(answer.status, n === 0 ? 404 : 200)
+      await answer.text()
+    }
+    child.kill("SIGTERM")
+    assert.strictEqual((await end).code, 0)
+    const told = log()
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line))
       .filter(({ message }) => message === "request")
-    assert.deepInclude(lines[0].annotations, { request_id: "mine-1", method: "GET", route: "/stats", status: 200 })
-    assert.deepInclude(lines[1].annotations, { route: "/documents/:doc_id", status: 404 })
-    assert.isNumber(lines[1].annotations.ms)
-    assert.notInclude(server.log(), "very-secret")
+      .map(({ annotations }) => annotations)
+    assert.deepStrictEqual(
+      told.map(({ request_id }) => request_id),
+      ids
+    )
+    assert.deepInclude(told[0], { method: "GET", route: "/documents/:doc_id", status: 404 })
+    assert.deepInclude(told[1], { route: "/stats", status: 200 })
+    assert.isNumber(told[1].ms)
+    assert.notInclude(log(), "very-secret")
   })
 
   it("says in one line why it cannot serve", async () => {
@@ -180,29 +193,13 @@ describe("serve", () => {
   })
 
   it("connects to nobody that is not configured", async () => {
-    box.write({
-      "spy.cjs": `const { Socket } = require("node:net")
-        const { connect } = Socket.prototype
-        Socket.prototype.connect = function (...args) {
-          const [to] = args.flat()
-          // A path is a socket of this user's on this machine, as that of an engine to share.
-          if (to?.path == null) console.error("CONNECTS", JSON.stringify(to))
-          return connect.apply(this, args)
-        }`
-    })
-    const env = { NODE_OPTIONS: `--require ${box.path("spy.cjs")}` }
-    const use = async (server: Server) => {
-      await post(`${server.url}/index`, { documents: [{ content: "Bees make honey." }] })
-      await post(`${server.url}/query`, { query: "honey", hybrid: true })
-      await fetch(`${server.url}/ready`)
-      server.child.kill("SIGTERM")
-      await server.ended
-      return server.log()
-    }
-    assert.notInclude(await use(await serve([], env)), "CONNECTS")
-    // The spy would have seen it.
-    const otlp = { ...env, CLEW_TELEMETRY_OTLP_ENDPOINT: "http://127.0.0.1:4318" }
-    assert.include(await use(await serve([], otlp)), "CONNECTS")
+    const server = await serve([], spied())
+    await post(`${server.url}/index`, { documents: [{ content: "Bees make honey." }] })
+    await post(`${server.url}/query`, { query: "honey", hybrid: true })
+    await fetch(`${server.url}/ready`)
+    server.child.kill("SIGTERM")
+    await server.ended
+    assert.notInclude(server.log(), "CONNECTS")
   })
 
   it("listens elsewhere with a key, and keeps its door shut", async () => {
@@ -295,6 +292,7 @@ describe("serve", () => {
     await new Promise((resolve) => collector.on("listening", resolve))
     const { port } = collector.address() as Net.AddressInfo
     const server = await serve([], {
+      ...spied(),
       CLEW_TELEMETRY_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
       SERVICE_API_KEY: "very-secret"
     })
@@ -314,6 +312,8 @@ describe("serve", () => {
     assert.include(all, "http.request.header.content-type")
     assert.notInclude(all, "very-secret")
     assert.notInclude(all, protocol)
+    // What would have seen any other connection of a server saw this one.
+    assert.include(server.log(), "CONNECTS")
   })
 
   it("has metrics that promtool understands", async () => {
