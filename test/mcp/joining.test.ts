@@ -4,18 +4,27 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, wr
 import * as net from "node:net"
 import { tmpdir } from "node:os"
 import { join as pathOf } from "node:path"
-import { claim, join } from "../../src/mcp/meeting.ts"
+import { claim, join, socketOf } from "../../src/mcp/meeting.ts"
 import { Client, Program, start, startWith, sea, temporaryFolder } from "./client.ts"
 import { found, hasEngine, party } from "./party.ts"
 
 describe.skipIf(process.platform !== "linux")("processes of one index", () => {
-  it("share the engine of the first", async () => {
-    const [first, second, third] = await party({}, {})
-    assert.deepStrictEqual([first, second!, third!].map(hasEngine), [true, false, false])
+  it("share the engine of the first, and keep what their own flags say of tools and names", async () => {
+    const [first, second, filtered, reader] = await party(
+      {},
+      { args: ["--filter", "search,get_document", "--name", "Shore"] },
+      { args: ["--read-only"] }
+    )
+    assert.deepStrictEqual([first, second!, filtered!, reader!].map(hasEngine), [true, false, false, false])
     await second!.call("index_documents", { documents: [{ content: "Quaggas graze.", metadata: { source: "q" } }] })
     assert.strictEqual(await found(first, "quaggas"), "q")
     await second!.end()
-    assert.strictEqual(await found(third!), "docs/sea.md")
+    assert.strictEqual(await found(reader!), "docs/sea.md")
+    const names = async (client: Program) =>
+      (await client.result("tools/list")).tools.map(({ name }: Program["child"] & { name: string }) => name)
+    assert.deepStrictEqual(await names(filtered!), ["search", "get_document"])
+    assert.notInclude(await names(reader!), "index_documents")
+    assert.include((await reader!.callError("index_documents", { documents: [sea] })).message, "no tool")
   })
 
   it("have one engine however many start at once", async () => {
@@ -24,19 +33,6 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
     await Promise.all(clients.map((client) => client.initialize()))
     await Promise.all(clients.map((client) => client.call("index_documents", { documents: [sea] })))
     assert.lengthOf(clients.filter(hasEngine), 1)
-  })
-
-  it("keep what their own flags say of tools and names", async () => {
-    const [, filtered, reader] = await party(
-      { args: ["--filter", "search,get_document", "--name", "Shore"] },
-      { args: ["--read-only"] }
-    )
-    assert.isFalse(hasEngine(filtered!) || hasEngine(reader!))
-    const names = async (client: Program) =>
-      (await client.result("tools/list")).tools.map(({ name }: Program["child"] & { name: string }) => name)
-    assert.deepStrictEqual(await names(filtered!), ["search", "get_document"])
-    assert.notInclude(await names(reader!), "index_documents")
-    assert.include((await reader!.callError("index_documents", { documents: [sea] })).message, "no tool")
   })
 
   it("answer what they were asked before they end by a signal", async () => {
@@ -57,17 +53,13 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
     const alone = await start({ folder })
     await found(alone)
     assert.isTrue(hasEngine(first) && hasEngine(alone))
-    writeFileSync(pathOf(folder, "other.toml"), "[search]\ntop_k = 3\n")
-    for (const options of [
-      { env: { CLEW_SEARCH_TOP_K: "2" } },
-      { args: ["--config", "other.toml"] },
-      { args: ["--log-level", "error"] },
-      { args: ["--watch", folder] },
-      { env: { CLEW_MCP_JOIN: "false" } }
+    for (const args of [
+      ["--log-level", "error"],
+      ["--watch", folder]
     ]) {
-      const client = await start({ folder, ...options })
+      const client = await start({ folder, args })
       await found(client)
-      assert.isTrue(hasEngine(client), JSON.stringify(options))
+      assert.isTrue(hasEngine(client), args[0])
     }
     const wrong = new Client({ folder, args: ["--filter", "serach"] })
     assert.strictEqual((await wrong.exited).code, 2)
@@ -79,6 +71,26 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
 })
 
 describe("the socket", () => {
+  it("is that of the same index with the same configuration", () => {
+    const cwd = temporaryFolder()
+    writeFileSync(pathOf(cwd, "other.toml"), "[search]\ntop_k = 3\n")
+    const env = { HOME: cwd, CLEW_EMBEDDING_BACKEND: "builtin" }
+    const wanted = { db: "index.db", config: undefined, cwd, env }
+    const address = socketOf(wanted)
+    assert.isString(address)
+    for (const same of [{ db: pathOf(cwd, "index.db") }, { env: { ...env, OTHER: "1" } }]) {
+      assert.strictEqual(socketOf({ ...wanted, ...same }), address, JSON.stringify(same))
+    }
+    const others = [
+      { db: "other.db" },
+      { config: "other.toml" },
+      { env: { ...env, CLEW_SEARCH_TOP_K: "2" } },
+      { env: { ...env, CLEW_MCP_JOIN: "false" } }
+    ]
+    const addresses = others.map((other) => socketOf({ ...wanted, ...other }))
+    assert.lengthOf(new Set([address, ...addresses]), others.length + 1)
+  })
+
   const folder = () => mkdtempSync(pathOf(tmpdir(), "clew-meeting-"))
   const hello = { args: ["mcp"], cwd: "/" }
   /** Leaves the socket of a process that was killed. */
