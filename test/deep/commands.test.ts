@@ -137,9 +137,10 @@ const simple = /^(?:([A-Z_]+)=(\S+) )?(clew [^|<>&;$`]*)$/
 const run = async (line: string, cwd: string, env: Readonly<Record<string, string>>) => {
   const [, name, value = "", command] = (!lasting.test(line) && simple.exec(line)) || []
   if (command !== undefined) {
-    const { stdout } = await ended(shell(command.replace("clew", "printf '%s\\0'"), cwd, env))
+    const words = await ended(shell(command.replace("clew", "printf '%s\\0'"), cwd, env))
+    if (words.code !== 0) return words
     const more = name === undefined ? {} : { [name]: value }
-    return runHere({ argv: stdout.split("\0").slice(0, -1), cwd, env: { ...environment(env), ...more } })
+    return runHere({ argv: words.stdout.split("\0").slice(0, -1), cwd, env: { ...environment(env), ...more } })
   }
   const child = shell(lasting.test(line) ? line.replace(/\bclew /, "exec clew ") : line, cwd, env)
   child.stdin.end()
