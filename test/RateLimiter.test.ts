@@ -59,6 +59,17 @@ it.effect.prop(
   { fastCheck: { numRuns: 30 } }
 )
 
+it.effect("lets nobody wait for the time by which a clock was set back", () =>
+  Effect.gen(function* () {
+    yield* TestClock.adjust("1 hour")
+    assert.strictEqual(yield* take("a", 2), 2)
+    yield* TestClock.setTime(0)
+    assert.strictEqual(yield* take("a", 3), 1)
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual(yield* take("a", 5), 3)
+  }).pipe(Effect.provide(layerOf({ perSecond: 3 })))
+)
+
 it.effect("forgets who was longest away, and nobody else", () =>
   Effect.gen(function* () {
     const limiter = yield* RateLimiter

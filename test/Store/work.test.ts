@@ -113,7 +113,7 @@ it.effect.skipIf(!fs.existsSync("/proc/self/io"))(
       const many = yield* pagesOf(5000)
       const grown = Object.entries(many).flatMap(([name, pages]) =>
         // A tree is a level deeper, and a bitmap or a head of a segment some pages longer.
-        pages > 1.6 * few[name]! + 48 ? [`${name}: ${few[name]} pages, then ${pages}`] : []
+        pages > 1.6 * few[name]! + 24 ? [`${name}: ${few[name]} pages, then ${pages}`] : []
       )
       assert.strictEqual(grown.join("\n"), "")
       assert.isAbove(
