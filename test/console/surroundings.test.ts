@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib"
 import type { Browser, Route } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, expect, it } from "vitest"
 import { library } from "../cli/program/files.ts"
-import { ended, program } from "../cli/program/sandbox.ts"
+import { ended, listening, program } from "../cli/program/sandbox.ts"
 import { launch, open, seen, Server, texts, until } from "./browser.ts"
 
 const built = join(program, "../console")
@@ -323,13 +323,12 @@ seen("around the console", () => {
     const own = new Server(library)
     try {
       await own.box.run(["index", "docs"])
-      await own.start(["--no-console"])
+      const bare = own.box.startHere(["serve", "--port", "0", "--no-console"])
       const html = { headers: { accept: "text/html" } }
-      assert.strictEqual((await fetch(`${own.url}/`, html)).status, 404)
-      const refused = await own.box.run(["console", "--no-open"])
-      assert.strictEqual(refused.code, 2)
-      assert.include(refused.stderr, "has its console switched off")
-      await own.stop()
+      assert.strictEqual((await fetch(await listening(bare), html)).status, 404)
+      await own.box.ends(2, ["console", "--no-open"], "has its console switched off")
+      bare.kill()
+      await bare.ended
       await own.start()
       const found = await own.box.run(["console", "--no-open"])
       assert.deepInclude(found, { code: 0, stdout: `${own.url}/\n` })

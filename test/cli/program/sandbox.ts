@@ -117,6 +117,15 @@ export class Sandbox {
     return spawn(process.execPath, [program, ...args], { cwd, env: this.env(env) })
   }
 
+  /** Starts the program from its source in this process. */
+  startHere(args: ReadonlyArray<string>, env?: Options["env"]): Running {
+    const running = startHere({ argv: args, cwd: this.folder, env: this.env(env) })
+    // It has ended once all of its output is read.
+    running.stdout.resume()
+    running.stderr.resume()
+    return running
+  }
+
   /** Runs the built program as a process of its own. */
   spawn(args: ReadonlyArray<string>, options: Options = {}): Promise<Ended> {
     const child = this.start(args, options)

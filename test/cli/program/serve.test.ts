@@ -6,16 +6,20 @@ import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { WebSocket } from "ws"
 import { refusal } from "../../../src/http/Listener.ts"
 import { library } from "./files.ts"
-import { ended, Sandbox, listening } from "./sandbox.ts"
+import { ended, listening, type Running, Sandbox } from "./sandbox.ts"
 
 let box: Sandbox
 let running: Array<ChildProcess> = []
+let here: Array<Running> = []
 beforeEach(() => {
   box = new Sandbox(library)
 })
-afterEach(() => {
+afterEach(async () => {
   for (const child of running) child.kill("SIGKILL")
+  for (const server of here) server.kill()
+  await Promise.all(here.map((server) => server.ended))
   running = []
+  here = []
   box.remove()
 })
 
@@ -37,6 +41,13 @@ const serve = async (args: ReadonlyArray<string> = [], env: Readonly<Record<stri
   child.stderr!.on("data", (chunk) => (log += String(chunk)))
   const url = await listening(child)
   return { child, url, port: Number(new URL(url).port), log: () => log, ended: end }
+}
+
+/** The address of a server in this process. */
+const serveHere = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>>) => {
+  const server = box.startHere(["serve", "--port", "0", ...args], env)
+  here.push(server)
+  return listening(server)
 }
 
 const post = (url: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
@@ -79,7 +90,7 @@ describe("serve", () => {
 
   it("says of every passage whether its file has changed since it was indexed", async () => {
     await box.ends(0, ["index", "docs"])
-    const { url } = await serve([], { CLEW_LLM_BACKEND: "extractive" })
+    const url = await serveHere([], { CLEW_LLM_BACKEND: "extractive" })
     utimesSync(box.path("docs/bread.md"), new Date(), new Date())
     const query = "knead the dough for bread"
     const search = { query, top_k: 1, hybrid: true }
@@ -203,8 +214,8 @@ describe("serve", () => {
   })
 
   it("listens elsewhere with a key, and keeps its door shut", async () => {
-    const server = await serve(["--host", "0.0.0.0"], { SERVICE_API_KEY: "k" })
-    const url = `http://127.0.0.1:${server.port}`
+    const at = await serveHere(["--host", "0.0.0.0"], { SERVICE_API_KEY: "k" })
+    const url = `http://127.0.0.1:${new URL(at).port}`
     assert.strictEqual((await fetch(`${url}/health`)).status, 200)
     assert.strictEqual((await post(`${url}/query`, { query: "x" })).status, 401)
     assert.strictEqual((await post(`${url}/query`, { query: "x" }, { authorization: "Bearer k" })).status, 200)
