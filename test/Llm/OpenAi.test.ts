@@ -38,7 +38,7 @@ const reasonOf = (llm: Llm["Type"]) => Effect.map(Effect.flip(collect(llm)), ({ 
 
 it.scopedLive("streams the fragments in order, with the key, from a url with or without /v1", () =>
   Effect.gen(function* () {
-    const answer = Array.from({ length: 300 }, (_, n) => `${n}é\n`)
+    const answer = Array.from({ length: 60 }, (_, n) => `${n}é\n`)
     const { asked, faults, url } = yield* startOpenAi(answer)
     assert.deepStrictEqual(yield* collect(yield* make(url, 60_000, "secret")), answer)
     assert.strictEqual(asked[0]!.authorization, "Bearer secret")

@@ -159,7 +159,7 @@ describe("codes in the database", () => {
         )
         assert.deepStrictEqual(yield* search(sql, searching, query, { exact: true, oversample: "auto" }), best)
       }),
-    { fastCheck: { numRuns: 8 } }
+    { fastCheck: { numRuns: 5 } }
   )
 
   it.scoped("move on to a new centroid as the collection grows, and small remains of old blocks with them", () =>
@@ -246,7 +246,7 @@ describe("codes in memory", () => {
       )
       let oldest = 1
       let next = 10_000
-      for (let round = 0; round < 25; round++) {
+      for (let round = 0; round < 11; round++) {
         yield* take(
           sql,
           Array.from({ length: 60 }, () => oldest++)
@@ -257,7 +257,7 @@ describe("codes in memory", () => {
         const searched = threads.map((_, at) => Atomics.load(stop, at + 1))
         const waits = () =>
           threads.some(({ messages }, at) => messages.length < 2 && Atomics.load(stop, at + 1) === searched[at])
-        if (round % 10 === 0) while (waits()) yield* nextTurn
+        if (round % 5 === 0) while (waits()) yield* nextTurn
       }
       Atomics.store(stop, 0, 1)
       for (const { messages, next } of threads) {

@@ -174,13 +174,11 @@ describe("chunk, of anything", () => {
 const documents: ReadonlyArray<readonly [path: string, format: Format]> = [
   ["README.md", "markdown"],
   ["node_modules/picomatch/README.md", "markdown"],
-  ["node_modules/effect/README.md", "markdown"],
   ["node_modules/typescript/NOTICE.txt", "text"],
   ["node_modules/effect/src/Cron.ts", "code"],
   ["node_modules/better-sqlite3/src/addon.cpp", "code"],
   ["node_modules/better-sqlite3/deps/download.sh", "code"],
-  ["package.json", "code"],
-  ["src/Store.ts", "code"]
+  ["package.json", "code"]
 ]
 
 describe("chunk, of real documents", () => {

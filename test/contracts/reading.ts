@@ -87,7 +87,7 @@ export const readingContract = (name: string, layer: Layer.Layer<Stores, unknown
             }
           }
         }),
-      { fastCheck: { numRuns: 6 } }
+      { fastCheck: { numRuns: 4 } }
     )
 
     it.effect("lists by figures and by a part of a name, page by page", () =>

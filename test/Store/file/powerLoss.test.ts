@@ -41,12 +41,13 @@ it.scoped("a power cut leaves a state that was acknowledged, wherever in the WAL
     // What the disk had when the power went: whole frames, a torn one, or one whose bytes never came.
     const cut = path.join(place, "cut.db")
     const states = new Set<number>()
-    let before = 0
-    const step = Math.max(1, Math.floor(frames / 24))
+    let [before, cuts] = [0, 0]
+    const step = Math.max(1, Math.floor(frames / 13))
     for (let count = 0; count <= frames; count += count + step > frames && count < frames ? frames - count : step) {
-      const torn = [0, frame - 1, 24][count % 3]!
+      const kind = cuts++ % 3
+      const torn = [0, frame - 1, 24][kind]!
       const content = Buffer.from(wal.subarray(0, Math.min(wal.length, 32 + count * frame + torn)))
-      if (count % 3 === 1) content.fill(0, Math.min(content.length, 32 + count * frame))
+      if (kind === 1) content.fill(0, Math.min(content.length, 32 + count * frame))
       for (const name of [cut, `${cut}-wal`, `${cut}-shm`]) fs.rmSync(name, { force: true })
       fs.writeFileSync(cut, main)
       fs.writeFileSync(`${cut}-wal`, content)
