@@ -6,6 +6,7 @@ const benches: Readonly<Record<string, string>> = {
   meanwhile:
     "how long /health and a question take while 50 MB come in, or a filter of 1,000 globs runs, of several builds",
   gate: "the same as everyday; fails if the last program takes over a tenth more CPU time a question than the first",
+  pool: "queries in a pool of threads beside the same in process: latency, throughput, event-loop delay",
   finer: "how well codes of 4 bits rank: the place of the last of the exact best 200 (INDEX QUERIES.jsonl)",
   postgres: "an index in PostgreSQL beside the same in a file: indexing, queries, recall under filters, starts, memory",
   opensearch:

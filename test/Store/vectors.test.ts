@@ -111,7 +111,7 @@ describe("the vector leg", () => {
     })
   )
 
-  it.scoped.each([3, 200])("works at width %i", (width) =>
+  it.scoped.each([3, 1000])("works at width %i", (width) =>
     Effect.gen(function* () {
       const filename = yield* indexFile
       const [byCodes, fully] = [yield* open(filename, { ...scanned, oversample: 20 }), yield* open(filename, exact)]
