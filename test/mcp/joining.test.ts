@@ -53,8 +53,10 @@ describe.skipIf(process.platform !== "linux")("processes of one index", () => {
     const alone = await start({ folder })
     await found(alone)
     assert.isTrue(hasEngine(first) && hasEngine(alone))
-    writeFileSync(pathOf(folder, "other.toml"), "[search]\ntop_k = 3\n")
+    writeFileSync(pathOf(folder, "other.toml"), "[mcp]\njoin = false\n")
     for (const args of [
+      // The first does not join that of another configuration, the second not that of the first.
+      ["--config", "other.toml"],
       ["--config", "other.toml"],
       ["--log-level", "error"],
       ["--watch", folder]
