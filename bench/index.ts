@@ -16,6 +16,7 @@ const benches: Readonly<Record<string, string>> = {
   graph: "what the knowledge graph costs: indexing, size, `graph build`, queries",
   graphQuestions: "questions over documentation that two documents answer, found with the graph and without",
   graphPrecision: "mentions and relations of the graph, drawn to be judged by hand",
+  libraries: "the tokenizer and the Markdown reader beside libraries that do the same (FOLDER)",
   quality:
     "the figures of docs/quality.md, written into it, on collections in BEIR layout ([--leave-one-out] FOLDER...)",
   sections:
