@@ -136,17 +136,43 @@ export const inMemory = ({ setOf, some, state, whole }: Vectors, mostBytes: numb
         scores[indexes[at]!] = scaled(cosine)
       })
     }
-    const found: Array<Scored> = []
-    for (let at = 0; at < scores.length; at++) {
-      const score = scores[at]!
-      if (!Number.isNaN(score)) found.push({ id: passages[at]!, score })
-    }
-    return found
+    return { passages, scores }
   })
 
   return {
-    score: scored,
+    score: (sql, collection, query, passages) =>
+      Effect.map(scored(sql, collection, query, passages), (all) => scoredFrom(all, 0)),
     top: (sql, collection, query, among, limit) =>
-      Effect.map(scored(sql, collection, query, among), (found) => found.sort(byScoreAndId).slice(0, limit))
+      Effect.map(scored(sql, collection, query, among), (all) =>
+        scoredFrom(all, lowestBar(all.scores, limit)).sort(byScoreAndId).slice(0, limit)
+      )
   }
+}
+
+/** Bars of the histogram of similarities, between -1 and 1. */
+const bars = 2048
+
+/** The bar of a score; one without a direction, NaN, is in the lowest. */
+const barOf = (score: number): number => Math.max(0, Math.min(bars - 1, (0.5 * bars * (score + 1)) | 0))
+
+/** The bar above whose lower edge so many of the best scores are, and few others: to sort all would take far longer. */
+const lowestBar = (scores: Float64Array, limit: number): number => {
+  const counts = new Uint32Array(bars)
+  for (let at = 0; at < scores.length; at++) counts[barOf(scores[at]!)]!++
+  let bar = bars
+  for (let found = 0; found < limit && bar > 0;) found += counts[--bar]!
+  return bar
+}
+
+/** The passages that have a score, from this bar on. */
+const scoredFrom = (
+  { passages, scores }: { readonly passages: ArrayLike<number>; readonly scores: Float64Array },
+  lowest: number
+): Array<Scored> => {
+  const found: Array<Scored> = []
+  for (let at = 0; at < scores.length; at++) {
+    const score = scores[at]!
+    if (barOf(score) >= lowest && !Number.isNaN(score)) found.push({ id: passages[at]!, score })
+  }
+  return found
 }
