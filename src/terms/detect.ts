@@ -16,8 +16,8 @@ const lowerWord = /(?<!\p{L})\p{Ll}+(?!\p{L})/gu
 const cyrillic = /^\p{Script=Cyrillic}/u
 
 interface Counts {
-  readonly count: number
-  readonly different: number
+  count: number
+  different: number
 }
 
 const tags = /<[^<>]{1,400}>/g
@@ -25,12 +25,19 @@ const letter = /\p{L}/gu
 /** From this share of letters on, a script decides: the rest is code and names. */
 const leastOfScript = 0.3
 
-/** How many words a text has, and how often each word of grammar is among them; one-letter names in code are none. */
+const isOfAscii = /^\p{ASCII}*$/u
+const asciiWord = /[a-z]+/g
+
+/**
+ * How many words a text in lower case has, and how often each word of grammar is among them; one-letter names in code are
+ * none.
+ */
 const grammarIn = (text: string) => {
   const found = new Map<string, number>()
   let words = 0
-  for (const each of text.match(word) ?? []) {
-    const folded = fold(each)
+  const isPlain = isOfAscii.test(text)
+  for (const each of text.match(isPlain ? asciiWord : word) ?? []) {
+    const folded = isPlain ? each : fold(each)
     if (folded.length < 2 && !cyrillic.test(folded)) continue
     words++
     if (languagesByWord().has(folded)) found.set(folded, (found.get(folded) ?? 0) + 1)
@@ -49,8 +56,12 @@ const byLanguage = (found: Iterable<readonly [word: string, count: number]>) => 
   const languages = new Map<Language, Counts>()
   for (const [each, count] of found) {
     for (const language of languagesByWord().get(each) ?? []) {
-      const known = languages.get(language) ?? { count: 0, different: 0 }
-      languages.set(language, { count: known.count + count, different: known.different + 1 })
+      const known = languages.get(language)
+      if (known === undefined) languages.set(language, { count, different: 1 })
+      else {
+        known.count += count
+        known.different++
+      }
     }
   }
   return languages
