@@ -51,6 +51,7 @@ const tables = [
   "graph_passages",
   "graph_mentions",
   "graph_recent",
+  "graph_names",
   "graph_answers",
   "keyword_segments",
   "keyword_postings",
@@ -212,7 +213,9 @@ describe("a dropped collection", () => {
       assert.isTrue((yield* store.compact()).complete)
       assert.isFalse(yield* store.sweeping())
       for (const name of fs.readdirSync(place)) {
-        assert.isFalse(fs.readFileSync(path.join(place, name)).includes("quokka"), name)
+        const bytes = fs.readFileSync(path.join(place, name))
+        // The texts, and the graph's names, which are in lower case.
+        for (const word of ["quokka", "gobi"]) assert.isFalse(bytes.includes(word), `${word} in ${name}`)
       }
     })
   )
