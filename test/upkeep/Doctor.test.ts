@@ -223,6 +223,43 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     patience
   )
 
+  it.scoped("finds and deletes rows of every table whose owner is gone", () =>
+    Effect.gen(function* () {
+      const { bytes, folder } = yield* withoutCodes
+      const sample = new Database(bytes, { readonly: true })
+      const tables = sample
+        .prepare(
+          `SELECT DISTINCT t.name, r."from" AS owner FROM sqlite_schema AS t JOIN pragma_foreign_key_list(t.name) AS r
+           WHERE t.name <> 'documents'`
+        )
+        .all() as ReadonlyArray<{ readonly name: string; readonly owner: string }>
+      sample.close()
+      assert.isAbove(tables.length, 12)
+      const filename = `${folder}/orphans.db`
+      writeFileSync(filename, bytes)
+      const db = new Database(filename)
+      db.pragma("foreign_keys = OFF")
+      for (const { name, owner } of tables) {
+        const columns = db
+          .prepare('SELECT name, type, "notnull" AS needed FROM pragma_table_info(?)')
+          .all(name) as Array<Record<"name" | "type", string> & { readonly needed: number }>
+        const needed = columns.filter((column) => column.needed === 1 || column.name === owner)
+        const value = (column: (typeof columns)[number]) =>
+          column.name === owner ? "9999" : column.type === "BLOB" ? "x'00'" : column.type === "TEXT" ? "'[]'" : "7777"
+        db.exec(
+          `INSERT INTO ${name} (${needed.map((column) => `"${column.name}"`).join()}) VALUES (${needed.map(value).join()})`
+        )
+      }
+      assert.strictEqual(db.prepare("SELECT count(*) FROM pragma_foreign_key_check").pluck().get(), tables.length)
+      db.close()
+      assert.include(
+        wrong(yield* run(filename)).map(({ name }) => name),
+        "references"
+      )
+      assert.deepStrictEqual(wrong(yield* run(filename, { fix: true })), [])
+    })
+  )
+
   it.scoped("leaves what a newer Clew has built, or is building, to it, and says so", () =>
     Effect.gen(function* () {
       const [large, small] = [yield* temporary, yield* withoutCodes]
