@@ -260,6 +260,22 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     })
   )
 
+  it.scoped("makes anew from the first passage on what was damaged while it was half rebuilt", () =>
+    Effect.gen(function* () {
+      const { bytes, folder } = yield* withoutCodes
+      const filename = `${folder}/half.db`
+      writeFileSync(filename, bytes)
+      const db = new Database(filename)
+      db.exec(`
+        INSERT INTO rebuilds (collection_id, kind, format, terms_version, through, until, boundary)
+          SELECT 1, 'postings', max(format), max(terms_version), 30, 9999, 9999 FROM keyword_segments;
+        DELETE FROM keyword_postings WHERE id % 1048576 = 1`)
+      db.close()
+      assert.isAbove(wrong(yield* run(filename)).length, 0)
+      assert.deepStrictEqual(wrong(yield* run(filename, { fix: true })), [])
+    })
+  )
+
   it.scoped("leaves what a newer Clew has built, or is building, to it, and says so", () =>
     Effect.gen(function* () {
       const [large, small] = [yield* temporary, yield* withoutCodes]
