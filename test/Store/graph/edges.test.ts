@@ -128,6 +128,18 @@ describe("the graph", () => {
     })
   )
 
+  it.scoped("takes no answer about a passage that was deleted while a model read it", () =>
+    built((store) =>
+      Effect.gen(function* () {
+        yield* store.put(name, [document(lines[0]!, { source: "b.md" })])
+        const { passages } = yield* store.graphUnasked(name, "m", 0, 9)
+        yield* store.deleteSource(name, "b.md")
+        assert.strictEqual(passages.length, 1)
+        assert.isFalse(yield* store.keepSaid(name, passages[0]!.id, "m", { entities: ["machine"], relations: [] }))
+      })
+    )
+  )
+
   it.scoped("takes names of any number, titles of any length and cycles of links", () =>
     Effect.gen(function* () {
       const { mentions } = yield* built((store) =>
