@@ -156,7 +156,8 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     ["a text changed", "UPDATE passages SET text = replace(text, 'château', 'chateau') WHERE id = 7", "texts"],
     ["a heading that is no JSON", "UPDATE passages SET heading = '[' WHERE id = 7", "texts"],
     ["metadata that are no JSON", "UPDATE documents SET metadata = '{' WHERE id = 2", "texts"],
-    ["a span beyond its text", "UPDATE passages SET start = start + 1 WHERE id = 7", "texts"]
+    ["a span beyond its text", "UPDATE passages SET start = start + 1 WHERE id = 7", "texts"],
+    ["the runs' number behind", "UPDATE run_numbers SET last = 0"]
   ]
 
   it.scoped(
