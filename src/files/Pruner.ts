@@ -4,7 +4,12 @@ import type { CollectionName } from "../model/Collection.ts"
 import type { Deleted, Pruned, PrunePosition } from "../model/Stored.ts"
 import { letOthersWrite } from "../runtime/EventLoop.ts"
 
-/** Deletes documents from files at or below the paths, in steps that let others write; only those seen before the run. */
+const pageFiles = 100
+
+/**
+ * Deletes documents from files at or below the paths, in steps that let others write; only those seen before the run, or
+ * all, with the records of files that brought none.
+ */
 export const pruneAll = Effect.fnUntraced(function* (
   store: typeof Store.Service,
   collection: CollectionName,
@@ -19,6 +24,16 @@ export const pruneAll = Effect.fnUntraced(function* (
     from = step.next
     if (from !== undefined) yield* letOthersWrite
   } while (from !== undefined)
+  for (const path of before === undefined ? paths : []) {
+    for (let after: string | undefined; ;) {
+      const files = yield* store.filesBelow(collection, path, { limit: pageFiles, after })
+      if (files.length === 0) break
+      const these = files.map((file) => file.path)
+      sum = add(sum, yield* store.prune(collection, these))
+      after = these.at(-1)
+      yield* letOthersWrite
+    }
+  }
   return sum
 })
 

@@ -84,6 +84,22 @@ describe("a rebuild", () => {
     })
   )
 
+  it.scoped("begins again where a program of older terms left it half done, and keeps nothing of that", () =>
+    Effect.gen(function* () {
+      const { exec, filename } = yield* files
+      yield* Effect.gen(function* () {
+        const store = yield* whole
+        yield* store.createCollection(defaultCollection, embedder)
+        yield* store.put(defaultCollection, [document(lines("river", 5000), { source: "river" })])
+        yield* exec("UPDATE keyword_segments SET terms_version = 0")
+        assert.isBelow((yield* store.rebuildStep())!.done, 5000)
+        yield* exec("UPDATE rebuilds SET terms_version = terms_version - 1")
+        while ((yield* store.rebuildStep()) !== undefined);
+      }).pipe(open(filename))
+      assert.deepStrictEqual(yield* disagreements(yield* connect({ filename, mode: "readonly" })), [])
+    })
+  )
+
   it.scoped("is wanted again after a program of older terms has written", () =>
     Effect.gen(function* () {
       const { exec, filename } = yield* files

@@ -51,6 +51,7 @@ it.scoped("what is deleted after a change of embedder broke off leaves no new ve
     assert.strictEqual(yield* kept, 2)
     yield* store.put(name, [document("b, changed", { source: "b" })])
     assert.strictEqual(yield* kept, 1)
+    assert.deepStrictEqual(yield* store.beginReindex(name, next), { done: 1, total: 3 })
   })
 )
 

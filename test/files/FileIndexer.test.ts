@@ -263,6 +263,19 @@ it.scoped("forgets with prune the records that an earlier run left, though their
   })
 )
 
+it.scoped("reads a file again of whose records one was deleted", () =>
+  Effect.gen(function* () {
+    const { at, report, store, stored, write } = yield* setUp
+    yield* later
+    write("a.jsonl", records(3))
+    yield* report()
+    yield* store.deleteSource(defaultCollection, `${at("a.jsonl")}#r1`)
+    assert.deepStrictEqual(yield* stored, ["a.jsonl#r0", "a.jsonl#r2"])
+    yield* report()
+    assert.deepStrictEqual(yield* stored, ["a.jsonl#r0", "a.jsonl#r1", "a.jsonl#r2"])
+  })
+)
+
 it.scoped("reads a file again that another run came to meanwhile", () =>
   Effect.gen(function* () {
     const { report, run, write } = yield* setUp

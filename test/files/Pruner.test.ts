@@ -30,3 +30,28 @@ it.scopedLive("lets another writer in between two steps", () =>
     assert.strictEqual((yield* Fiber.join(pruning)).documents, 6000)
   })
 )
+
+it.scopedLive("forgets the files below a deleted path that brought no document", () =>
+  Effect.gen(function* () {
+    const { store } = yield* opened(`${yield* temporaryFolder}/index.db`)
+    yield* store.createCollection(defaultCollection, embedder)
+    yield* store.put(defaultCollection, [document("a note", { source: "a", origin: "/notes/a" })], {
+      files: ["/notes/secret.bin", "/notes", "/other.bin"].map((path) => ({
+        path,
+        stamp: undefined,
+        reader: undefined,
+        settings: "s",
+        outcome: "skipped" as const,
+        documents: 0,
+        many: false,
+        expected: undefined
+      }))
+    })
+    yield* pruneAll(store, defaultCollection, ["/notes"])
+    const left = yield* store.filesBelow(defaultCollection, "/", { limit: 9 })
+    assert.deepStrictEqual(
+      left.map(({ path }) => path),
+      ["/other.bin"]
+    )
+  })
+)

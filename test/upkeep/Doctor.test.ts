@@ -156,7 +156,8 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     ["a text changed", "UPDATE passages SET text = replace(text, 'château', 'chateau') WHERE id = 7", "texts"],
     ["a heading that is no JSON", "UPDATE passages SET heading = '[' WHERE id = 7", "texts"],
     ["metadata that are no JSON", "UPDATE documents SET metadata = '{' WHERE id = 2", "texts"],
-    ["a span beyond its text", "UPDATE passages SET start = start + 1 WHERE id = 7", "texts"]
+    ["a span beyond its text", "UPDATE passages SET start = start + 1 WHERE id = 7", "texts"],
+    ["the runs' number behind", "UPDATE run_numbers SET last = 0"]
   ]
 
   it.scoped(
@@ -221,6 +222,59 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
         }
       }),
     patience
+  )
+
+  it.scoped("finds and deletes rows of every table whose owner is gone", () =>
+    Effect.gen(function* () {
+      const { bytes, folder } = yield* withoutCodes
+      const sample = new Database(bytes, { readonly: true })
+      const tables = sample
+        .prepare(
+          `SELECT DISTINCT t.name, r."from" AS owner FROM sqlite_schema AS t JOIN pragma_foreign_key_list(t.name) AS r
+           WHERE t.name <> 'documents'`
+        )
+        .all() as ReadonlyArray<{ readonly name: string; readonly owner: string }>
+      sample.close()
+      assert.isAbove(tables.length, 12)
+      const filename = `${folder}/orphans.db`
+      writeFileSync(filename, bytes)
+      const db = new Database(filename)
+      db.pragma("foreign_keys = OFF")
+      for (const { name, owner } of tables) {
+        const columns = db
+          .prepare('SELECT name, type, "notnull" AS needed FROM pragma_table_info(?)')
+          .all(name) as Array<Record<"name" | "type", string> & { readonly needed: number }>
+        const needed = columns.filter((column) => column.needed === 1 || column.name === owner)
+        const value = (column: (typeof columns)[number]) =>
+          column.name === owner ? "9999" : column.type === "BLOB" ? "x'00'" : column.type === "TEXT" ? "'[]'" : "7777"
+        db.exec(
+          `INSERT INTO ${name} (${needed.map((column) => `"${column.name}"`).join()}) VALUES (${needed.map(value).join()})`
+        )
+      }
+      assert.strictEqual(db.prepare("SELECT count(*) FROM pragma_foreign_key_check").pluck().get(), tables.length)
+      db.close()
+      assert.include(
+        wrong(yield* run(filename)).map(({ name }) => name),
+        "references"
+      )
+      assert.deepStrictEqual(wrong(yield* run(filename, { fix: true })), [])
+    })
+  )
+
+  it.scoped("makes anew from the first passage on what was damaged while it was half rebuilt", () =>
+    Effect.gen(function* () {
+      const { bytes, folder } = yield* withoutCodes
+      const filename = `${folder}/half.db`
+      writeFileSync(filename, bytes)
+      const db = new Database(filename)
+      db.exec(`
+        INSERT INTO rebuilds (collection_id, kind, format, terms_version, through, until, boundary)
+          SELECT 1, 'postings', max(format), max(terms_version), 30, 9999, 9999 FROM keyword_segments;
+        DELETE FROM keyword_postings WHERE id % 1048576 = 1`)
+      db.close()
+      assert.isAbove(wrong(yield* run(filename)).length, 0)
+      assert.deepStrictEqual(wrong(yield* run(filename, { fix: true })), [])
+    })
   )
 
   it.scoped("leaves what a newer Clew has built, or is building, to it, and says so", () =>

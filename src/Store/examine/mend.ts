@@ -37,9 +37,10 @@ const nextNumbers = rowIds.map(
 
 /** Deletes rows whose owner is gone, child before parent, never a document, and corrects what only a file has. */
 const corrections = [
-  "DELETE FROM metadata_values WHERE document_id NOT IN (SELECT id FROM documents)",
   "DELETE FROM passages WHERE document_id NOT IN (SELECT id FROM documents)",
-  "DELETE FROM graph_passages WHERE passage_id NOT IN (SELECT id FROM passages)",
+  ...["graph_passages", "graph_answers", "vectorless"].map(
+    (table) => `DELETE FROM ${table} WHERE passage_id NOT IN (SELECT id FROM passages)`
+  ),
   // Those of documents that could get no collection yet stay.
   ...["code_sets", "reindexes", "rebuilds", "files", "roots", "graph_linkages"].map(
     (table) =>

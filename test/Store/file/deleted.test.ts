@@ -66,6 +66,7 @@ it.scoped("leaves no byte of deleted documents after compacting, and gives their
     const db = new Database(filename)
     assert.deepStrictEqual(db.pragma("integrity_check"), [{ integrity_check: "ok" }])
     assert.deepStrictEqual(db.pragma("freelist_count"), [{ freelist_count: 0 }])
+    assert.strictEqual(db.prepare("SELECT count(*) FROM keyword_tombstones").pluck().get(), 0)
     assert.deepStrictEqual(db.prepare("SELECT count(*) AS segments, sum(dead) AS dead FROM keyword_segments").get(), {
       segments: 1,
       dead: 0

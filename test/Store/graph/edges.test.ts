@@ -128,6 +128,18 @@ describe("the graph", () => {
     })
   )
 
+  it.scoped("takes no answer about a passage that was deleted while a model read it", () =>
+    built((store) =>
+      Effect.gen(function* () {
+        yield* store.put(name, [document(lines[0]!, { source: "b.md" })])
+        const { passages } = yield* store.graphUnasked(name, "m", 0, 9)
+        yield* store.deleteSource(name, "b.md")
+        assert.strictEqual(passages.length, 1)
+        assert.isFalse(yield* store.keepSaid(name, passages[0]!.id, "m", { entities: ["machine"], relations: [] }))
+      })
+    )
+  )
+
   it.scoped("takes names of any number, titles of any length and cycles of links", () =>
     Effect.gen(function* () {
       const { mentions } = yield* built((store) =>
@@ -185,6 +197,35 @@ describe("the graph", () => {
           assert.strictEqual(yield* store.linkage(name), 0.5)
         })
       )
+    })
+  )
+
+  it.scoped("is measured anew when it is built of documents that were stored without one", () =>
+    Effect.gen(function* () {
+      const filename = yield* indexFile
+      const opened = <A, E>(graph: boolean, use: (store: Whole) => Effect.Effect<A, E>) =>
+        Effect.scoped(
+          Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "create", graph })), (context) =>
+            Effect.provide(Effect.flatMap(whole, use), context)
+          )
+        )
+      const documents = Array.from({ length: 200 }, (_, at) =>
+        document("He knew Ada Lovelace well.", {
+          source: `${at}.md`,
+          title: at === 0 ? "Ada Lovelace" : `Letters ${at}`
+        })
+      )
+      yield* opened(false, (store) =>
+        Effect.gen(function* () {
+          yield* store.createCollection(name, embedder)
+          yield* store.put(name, documents)
+          assert.strictEqual(yield* store.linkage(name), 0)
+        })
+      )
+      const linkage = yield* opened(true, (store) =>
+        Effect.zipRight(store.extendGraph(name, 0, 500), store.linkage(name))
+      )
+      assert.strictEqual(linkage, 199 / 200)
     })
   )
 })

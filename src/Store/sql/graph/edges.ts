@@ -179,8 +179,8 @@ const again = Effect.fnUntraced(function* (sql: Sql, collection: number, rows: R
     rows.map(({ id }) => id)
   )
   yield* insert(sql, collection, rows)
-  // The stored linkage of a collection belongs to one state of it.
-  yield* sql.unsafe("UPDATE collections SET changes = changes + 1 WHERE id = ?", [collection])
+  // The stored linkage of a collection belongs to one state of it, and may be of documents that were not in the graph.
+  yield* sql.unsafe("UPDATE collections SET changes = changes + ? WHERE id = ?", [rows.length, collection])
 })
 
 const select = `SELECT ${graphColumns}, g.passage_id AS known, a.model
