@@ -270,6 +270,23 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
       })
     )
 
+    it.effect("deletes a document without a source by its id, which is shown and searched as its source", () =>
+      Effect.gen(function* () {
+        const { name, put, rank, sources, store } = yield* fresh
+        const [unnamed] = yield* put(document("okapi"), document("okapi too", { source: "t" }))
+        assert.deepStrictEqual(
+          (yield* rank({ keyword: "okapi", filter: { source: unnamed!.docId } })).map(
+            ({ document }) => document.source
+          ),
+          [unnamed!.docId]
+        )
+        assert.deepStrictEqual(yield* store.deleteSource(name, unnamed!.docId), { documents: 1, passages: 1 })
+        assert.deepStrictEqual(yield* sources({ keyword: "okapi" }), ["t"])
+        const [named] = yield* put(document("okapi three", { source: "u" }))
+        assert.deepStrictEqual(yield* store.deleteSource(name, named!.docId), { documents: 0, passages: 0 })
+      })
+    )
+
     it.effect("ranks by cosine, exactly, ties by doc_id and ordinal", () =>
       Effect.gen(function* () {
         const { put, rank } = yield* fresh

@@ -355,9 +355,10 @@ export const removeMatching = Effect.fnUntraced(function* (
   return yield* removed(cluster, record, heads)
 })
 
-/** Deletes the document that has a source. */
+/** Deletes the documents of a source; that of one without any is its id. */
 export const removeSource = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, source: string) {
-  return yield* removed(cluster, record, yield* sourced(cluster, record, [source]))
+  const unnamed = (yield* headsOf(cluster, record, [source])).filter((head) => head.source === undefined)
+  return yield* removed(cluster, record, [...(yield* sourced(cluster, record, [source])), ...unnamed])
 })
 
 /** Marks documents as seen by a run, and moves their lines. */

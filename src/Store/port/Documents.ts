@@ -122,7 +122,7 @@ export interface Documents {
    * Deletes at most `limit` of the matching documents, in one transaction. None deleted means that none match any more.
    */
   readonly deleteMatching: (collection: CollectionName, filter: Filter, limit: number) => InCollection<Deleted>
-  /** Exact match; deleting none is not an error. */
+  /** Exact match, of a document without a source with its `doc_id`; deleting none is not an error. */
   readonly deleteSource: (collection: CollectionName, source: string) => InCollection<Deleted>
   readonly stats: (collection?: CollectionName) => InCollection<StoreStats>
   /** Which store it is, and what it guarantees. */

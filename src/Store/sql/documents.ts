@@ -80,10 +80,10 @@ export const removeMatching = Effect.fnUntraced(function* (
   return yield* remove(sql, collection, ids)
 })
 
-/** Deletes the documents whose `doc_id` or `source` is exactly the value. */
-export const removeWhere = (sql: Sql, collection: number, name: "doc_id" | "source", value: string) =>
+/** Deletes the documents of which this is exactly the value: `name` is the source, or of one without a source the `doc_id`. */
+export const removeWhere = (sql: Sql, collection: number, key: "doc_id" | "name", value: string) =>
   Effect.flatMap(
-    column<number>(sql, `SELECT id FROM documents WHERE collection_id = ? AND ${name} = ?`, [collection, value]),
+    column<number>(sql, `SELECT id FROM documents WHERE collection_id = ? AND ${key} = ?`, [collection, value]),
     (ids) => remove(sql, collection, ids)
   )
 

@@ -107,7 +107,7 @@ export const make = Effect.fnUntraced(function* (database: Database) {
       )
     ),
     deleteMatching: changes(documents.removeMatching),
-    deleteSource: changes((sql, id, source) => documents.removeWhere(sql, id, "source", source)),
+    deleteSource: changes((sql, id, source) => documents.removeWhere(sql, id, "name", source)),
     stats: (name) => read(reading.stats(sql, { codes: searching.codes, bytes }, name)),
     about: () => look(about),
     sizes: () => read(reading.sizes(sql)),
