@@ -208,6 +208,8 @@ export const extend = Effect.fnUntraced(function* (
     record,
     missing.map((row) => ({ ...row, said: row.source.said }))
   )
+  // The linkage that is kept may be of documents that were not in the graph.
+  if (added > 0 && record.linkage !== undefined) yield* keepLinkage(cluster, record.name, undefined)
   return { added, seen, through: through ?? from } satisfies GraphStep
 })
 

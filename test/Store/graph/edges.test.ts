@@ -10,6 +10,7 @@ import { CollectionName } from "../../../src/model/Collection.ts"
 import { mentioning } from "../../../src/Indexer/mentioning.ts"
 import type { PreparedDocument } from "../../../src/model/Stored.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import { measuredAnew } from "../../contracts/measuredAnew.ts"
 import { indexFile } from "../opened.ts"
 
 const name = CollectionName.make("c")
@@ -203,29 +204,7 @@ describe("the graph", () => {
   it.scoped("is measured anew when it is built of documents that were stored without one", () =>
     Effect.gen(function* () {
       const filename = yield* indexFile
-      const opened = <A, E>(graph: boolean, use: (store: Whole) => Effect.Effect<A, E>) =>
-        Effect.scoped(
-          Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "create", graph })), (context) =>
-            Effect.provide(Effect.flatMap(whole, use), context)
-          )
-        )
-      const documents = Array.from({ length: 200 }, (_, at) =>
-        document("He knew Ada Lovelace well.", {
-          source: `${at}.md`,
-          title: at === 0 ? "Ada Lovelace" : `Letters ${at}`
-        })
-      )
-      yield* opened(false, (store) =>
-        Effect.gen(function* () {
-          yield* store.createCollection(name, embedder)
-          yield* store.put(name, documents)
-          assert.strictEqual(yield* store.linkage(name), 0)
-        })
-      )
-      const linkage = yield* opened(true, (store) =>
-        Effect.zipRight(store.extendGraph(name, 0, 500), store.linkage(name))
-      )
-      assert.strictEqual(linkage, 199 / 200)
+      yield* measuredAnew((graph) => Sqlite.layer({ filename, mode: "create", graph }))
     })
   )
 })
