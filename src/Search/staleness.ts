@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import { dirname } from "node:path"
 import type { Dated, ReadFile } from "../model/SearchResult.ts"
+import { Kept } from "../runtime/Kept.ts"
 import { Store } from "../Store.ts"
 
 /** Milliseconds that a search waits for the file system; a network drive may never answer. */
@@ -10,6 +11,19 @@ const patienceMs = 250
 
 /** Milliseconds that the event loop may wait for a disk that answers. */
 const longestMs = 2
+
+/** File systems of a machine's own disks and memory, as statfs(2) of Linux numbers them: they answer without a network. */
+const ownDisks = new Set([
+  0xef53, // ext2 to ext4
+  0x58465342, // XFS
+  0x9123683e, // Btrfs
+  0x2fc12fc1, // ZFS
+  0x01021994, // tmpfs
+  0x794c7630 // overlayfs, in containers
+])
+
+/** Folders of which is known whether they are on such a disk. */
+const mostFolders = 10_000
 
 /** What stands at a path; undefined if the system does not tell. */
 type Found = NodeFs.BigIntStats | "nothing" | undefined
@@ -39,17 +53,35 @@ const differs = ({ at, stamp }: ReadFile, found: NodeFs.BigIntStats, now: number
 export const makeStaleness = Effect.map(Store, (store) => {
   /** Questions that the file system has not answered in time; while there are any, it is not asked again. */
   let overdue = 0
+  const isOwn = new Kept<string, boolean>(mostFolders)
+
+  /** Asks on what disk the folders of some files are that were found. */
+  const learn = (paths: ReadonlyArray<string>): void => {
+    for (const folder of new Set(paths.map(dirname))) {
+      if (isOwn.get(folder) !== undefined) continue
+      NodeFs.statfs(folder, (error, found) => isOwn.add(folder, error === null && ownDisks.has(found.type)))
+    }
+  }
 
   /** What stands at each path, one after another; of none if the file system does not answer in time. */
   const look = (paths: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Found>> =>
     overdue > 0
       ? Effect.succeed([])
       : Effect.async<ReadonlyArray<Found>>((resume) => {
+          const areOwn = paths.every((path) => isOwn.get(dirname(path)) === true)
           const found: Array<Found> = []
           let isLeft = false
           const leave = () => {
             isLeft = true
             overdue++
+          }
+          const lookOn = (): void => {
+            const until = performance.now() + longestMs
+            while (found.length < paths.length && performance.now() < until) found.push(statNow(paths[found.length]!))
+            if (found.length < paths.length) return ask()
+            clearTimeout(timer)
+            if (!areOwn) learn(paths.filter((_, at) => typeof found[at] === "object"))
+            resume(Effect.succeed(found))
           }
           const answered = (error: NodeJS.ErrnoException | null, stats: NodeFs.BigIntStats): void => {
             if (isLeft) {
@@ -57,11 +89,7 @@ export const makeStaleness = Effect.map(Store, (store) => {
               return
             }
             found.push(error === null ? stats : outcomeOf(error))
-            const until = performance.now() + longestMs
-            while (found.length < paths.length && performance.now() < until) found.push(statNow(paths[found.length]!))
-            if (found.length < paths.length) return ask()
-            clearTimeout(timer)
-            resume(Effect.succeed(found))
+            lookOn()
           }
           // A thread asks first. If it gets an answer, others are probably cached, and cost a tenth without a thread.
           const ask = () => {
@@ -79,7 +107,8 @@ export const makeStaleness = Effect.map(Store, (store) => {
           }
           // If the event loop was busy for long, timers come before what has been answered meanwhile.
           const timer = setTimeout(() => setImmediate(giveUp), patienceMs)
-          ask()
+          if (areOwn) lookOn()
+          else ask()
           return Effect.sync(() => {
             clearTimeout(timer)
             leave()
