@@ -42,6 +42,26 @@ const run = async (folder: string, ...args: ReadonlyArray<string>) => {
   return child.output()
 }
 
+const killedAfter = async (child: ChildProcess, ms: number) => {
+  const timer = setTimeout(() => child.kill("SIGKILL"), ms)
+  await ended(child)
+  clearTimeout(timer)
+}
+
+/** Kills a run once others can see that it has stored some documents. */
+const killedOnceStored = async (child: ChildProcess, database: string) => {
+  const db = new Database(database, { readonly: true })
+  const stored = db.prepare("SELECT max(indexed_at) FROM documents").pluck()
+  const before = stored.get()
+  const timer = setInterval(() => {
+    if (stored.get() !== before) child.kill("SIGKILL")
+  }, 2)
+  await ended(child)
+  clearInterval(timer)
+  db.close()
+}
+
+const rounds = 4
 const files = 150
 const paragraphs = 20
 
@@ -125,10 +145,7 @@ describe("the index on disk", () => {
         const database = path.join(folder, "index.db")
         for (const beside of ["", "-wal", "-shm"]) fs.rmSync(database + beside, { force: true })
         for (let round = 0; round < 4; round++) {
-          const child = clew(folder, "index", "docs")
-          const killed = setTimeout(() => child.kill("SIGKILL"), whole * (0.25 + 0.15 * round))
-          await ended(child)
-          clearTimeout(killed)
+          await killedAfter(clew(folder, "index", "docs"), whole * (0.25 + 0.15 * round))
           if (fs.existsSync(database) && fs.statSync(database).size > 0) {
             await run(folder, "info")
             await inspect(folder)
@@ -137,18 +154,12 @@ describe("the index on disk", () => {
         await run(folder, "index", "docs")
         assert.deepStrictEqual(await inspect(folder), { v0: files })
         let partial = 0
-        const rounds = 6
-        let round = 0
-        // On a busy machine all kills may come before or after the writing, and nothing would be tested.
-        while (round < rounds || (partial === 0 && round < 3 * rounds)) {
-          write(folder, `v${++round}`)
+        for (let round = 1; round <= rounds; round++) {
+          write(folder, `v${round}`)
           const child = clew(folder, "index", "docs")
-          const killed = setTimeout(
-            () => child.kill("SIGKILL"),
-            whole * (0.3 + (0.8 * (((round - 1) % rounds) + 1)) / rounds) * (0.9 + Math.random() / 5)
-          )
-          await ended(child)
-          clearTimeout(killed)
+          // At some time, which may be before or after the writing, and as soon as something is stored.
+          if (round % 2 === 0) await killedOnceStored(child, database)
+          else await killedAfter(child, whole * (0.3 + round / rounds) * (0.9 + Math.random() / 5))
           const versions = await inspect(folder)
           assert.strictEqual(
             Object.values(versions).reduce((sum, n) => sum + n, 0),
@@ -157,7 +168,7 @@ describe("the index on disk", () => {
           if (Object.keys(versions).length > 1) partial++
         }
         await run(folder, "index", "docs")
-        assert.deepStrictEqual(await inspect(folder), { [`v${round}`]: files })
+        assert.deepStrictEqual(await inspect(folder), { [`v${rounds}`]: files })
         assert.isAbove(partial, 0)
       })
   )
