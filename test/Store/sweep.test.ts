@@ -10,7 +10,7 @@ import { glance } from "../../src/Store/glance.ts"
 import * as SqliteExaminer from "../../src/Store/SqliteExaminer.ts"
 import { temporaryFolder } from "../folder.ts"
 import { indexFile, opened as open } from "./opened.ts"
-import { document, embedder } from "../contracts/Store.ts"
+import { document, embedder, skipped } from "../contracts/Store.ts"
 import { pause } from "../../src/Store/sql/upkeep.ts"
 import { Examiner, type Whole } from "../../src/Store.ts"
 import { ranked } from "../ranked.ts"
@@ -104,17 +104,9 @@ describe("a dropped collection", () => {
       const { store } = yield* open(filename)
       yield* fill(store, 500)
       // More files without a document than steps may take at once.
-      const skipped = Array.from({ length: mostRows }, (_, n) => ({
-        path: `/notes/skipped/${n}`,
-        stamp: undefined,
-        reader: undefined,
-        settings: "s",
-        outcome: "skipped" as const,
-        documents: 0,
-        many: false,
-        expected: undefined
-      }))
-      yield* store.put(doomed, [], { files: skipped })
+      yield* store.put(doomed, [], {
+        files: Array.from({ length: mostRows }, (_, n) => skipped(`/notes/skipped/${n}`))
+      })
       const { store: other } = yield* open(filename)
       const full = rowsOf(filename)
       assert.deepStrictEqual(yield* store.dropCollection(doomed), { documents: 500, passages: 1000 })

@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import { provideLive } from "effect/TestServices"
 import { CollectionName, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
+import type { FileChange } from "../../src/model/File.ts"
 import type { Condition, Filter } from "../../src/model/Filter.ts"
 import type { Passage } from "../../src/model/Passage.ts"
 import type { Demands } from "../../src/model/SearchResult.ts"
@@ -32,6 +33,18 @@ const north = unit(1, 0, 0, 0)
 interface Given extends Partial<Omit<PreparedDocument, "passages">> {
   readonly vectors?: ReadonlyArray<Float32Array | undefined>
 }
+
+/** The record of a file that brought no document. */
+export const skipped = (path: string): FileChange => ({
+  path,
+  stamp: undefined,
+  reader: undefined,
+  settings: "s",
+  outcome: "skipped",
+  documents: 0,
+  many: false,
+  expected: undefined
+})
 
 /** A document whose passages are its content's lines. */
 export const document = (content: string, given: Given = {}): PreparedDocument => {

@@ -4,7 +4,7 @@ import * as Fiber from "effect/Fiber"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { pruneAll } from "../../src/files/Pruner.ts"
 import { nextTurn } from "../../src/runtime/EventLoop.ts"
-import { document, embedder } from "../contracts/Store.ts"
+import { document, embedder, skipped } from "../contracts/Store.ts"
 import { temporaryFolder } from "../folder.ts"
 import { opened } from "../Store/opened.ts"
 
@@ -36,16 +36,7 @@ it.scopedLive("forgets the files below a deleted path that brought no document",
     const { store } = yield* opened(`${yield* temporaryFolder}/index.db`)
     yield* store.createCollection(defaultCollection, embedder)
     yield* store.put(defaultCollection, [document("a note", { source: "a", origin: "/notes/a" })], {
-      files: ["/notes/secret.bin", "/notes", "/other.bin"].map((path) => ({
-        path,
-        stamp: undefined,
-        reader: undefined,
-        settings: "s",
-        outcome: "skipped" as const,
-        documents: 0,
-        many: false,
-        expected: undefined
-      }))
+      files: ["/notes/secret.bin", "/notes", "/other.bin"].map(skipped)
     })
     yield* pruneAll(store, defaultCollection, ["/notes"])
     const left = yield* store.filesBelow(defaultCollection, "/", { limit: 9 })
