@@ -25,6 +25,18 @@ import { idOf, render } from "./respond.ts"
 const isEndless = (method: string, body: unknown): boolean =>
   method === "GET" || (body as { readonly method?: unknown } | undefined)?.method === "subscriptions/listen"
 
+const open = new TextEncoder().encode(": open\n\n")
+
+/** The first events of an answer, and whether there are no others: nearly always, and then no stream need be run. */
+const read = (body: ReadableStream<Uint8Array>) =>
+  Effect.promise(async () => {
+    const reader = body.getReader()
+    const { value = new Uint8Array() } = await reader.read()
+    const state = await Promise.race([reader.closed, "open"])
+    reader.releaseLock()
+    return { bytes: value, isAll: state !== "open" }
+  })
+
 /** MCP at /mcp, for clients that have the key. */
 export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit">) =>
   HttpApiBuilder.Router.use((router) =>
@@ -51,23 +63,26 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
       const shutdown = Deferred.await(closing)
       const late = Effect.zipRight(shutdown, Effect.sleep(Duration.times(grace, 0.8)))
       /** Sends an answer; a client that goes away aborts what it has asked. */
-      const send = (response: Response, abort: Effect.Effect<void>, revoked?: Effect.Effect<void>) => {
+      const send = Effect.fnUntraced(function* (
+        response: Response,
+        abort: Effect.Effect<void>,
+        revoked?: Effect.Effect<void>
+      ) {
         const { body, headers, status } = response
         const { "content-type": contentType, ...rest } = Object.fromEntries(headers)
         if (body === null || contentType?.startsWith("text/event-stream") !== true) {
-          return Effect.map(
-            Effect.promise(() => response.text()),
-            (text) => HttpServerResponse.text(text, { status, headers: rest, ...(contentType && { contentType }) })
-          )
+          const text = yield* Effect.promise(() => response.text())
+          return HttpServerResponse.text(text, { status, headers: rest, ...(contentType && { contentType }) })
         }
         // Headers leave with the first bytes, and an endless stream may have none for long.
-        const opening = revoked !== undefined ? Stream.make(new TextEncoder().encode(": open\n\n")) : Stream.empty
+        const opening = revoked === undefined ? yield* read(body) : { bytes: open, isAll: false }
+        if (opening.isAll) return HttpServerResponse.uint8Array(opening.bytes, { status, headers: rest, contentType })
         const events = Stream.fromReadableStream(
           () => body,
           (error) => error
         ).pipe(
           Stream.orDie,
-          (events) => Stream.concat(opening, events),
+          (events) => Stream.concat(Stream.make(opening.bytes), events),
           Stream.interruptWhen(
             revoked !== undefined
               ? Effect.raceFirst(shutdown, Effect.zipRight(revoked, abort))
@@ -75,8 +90,8 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
           ),
           Stream.ensuringWith((exit) => (Exit.isInterrupted(exit) ? abort : Effect.void))
         )
-        return Effect.succeed(HttpServerResponse.stream(events, { status, headers: rest, contentType }))
-      }
+        return HttpServerResponse.stream(events, { status, headers: rest, contentType })
+      })
 
       const handle = Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
@@ -86,20 +101,23 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
         const { answer, refuse } = yield* loaded
         const controller = new AbortController()
         const abort = Effect.sync(() => controller.abort())
-        const read = method === "POST" ? yield* Effect.either(request.json) : Either.right(undefined)
-        if (Either.isLeft(read)) {
-          const { status, detail } = render(read.left, idOf(request)).body
+        const sent = method === "POST" ? yield* Effect.either(request.json) : Either.right(undefined)
+        if (Either.isLeft(sent)) {
+          const { status, detail } = render(sent.left, idOf(request)).body
           const isSyntax = /is (?:not JSON|not UTF-8|empty)/.test(detail)
           const kind = isSyntax ? code.parse : code.invalidRequest
           return yield* send(refuse(status, { code: kind, message: detail }), abort)
         }
-        const body = read.right
+        const body = sent.right
         // The request itself has taken one of its client.
         const client = yield* FiberRef.get(Turn.current)
         if (Array.isArray(body)) yield* Effect.forEach(body.slice(1), () => limiter.take(client), { discard: true })
         const asked = new Request("http://localhost/mcp", { method, headers, signal: controller.signal })
         const response = yield* Effect.onInterrupt(answer(asked, body), () => abort)
-        return yield* send(response, abort, isEndless(method, body) ? yield* access.revoked : undefined)
+        return yield* Effect.onInterrupt(
+          send(response, abort, isEndless(method, body) ? yield* access.revoked : undefined),
+          () => abort
+        )
       })
       yield* router.get("/mcp", handle)
       yield* router.post("/mcp", handle)

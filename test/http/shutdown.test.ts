@@ -4,11 +4,28 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Net from "node:net"
+import { secondEra } from "../mcp/client.ts"
 import { ask, type Line, raw, start } from "./server.ts"
 
 const documents = [{ content: "Bees make honey." }]
 
-for (const path of ["/query", "/prompt", "/index"]) {
+const call = { name: "search", arguments: { query: "honey" }, _meta: secondEra }
+const mcp = {
+  body: { jsonrpc: "2.0", id: 1, method: "tools/call", params: call },
+  headers: {
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": "search"
+  }
+}
+
+for (const [path, given] of [
+  ["/query", { body: { query: "honey" } }],
+  ["/prompt", { body: { query: "honey" } }],
+  ["/index", { body: { documents } }],
+  ["/mcp", mcp]
+] as const) {
   it.scopedLive(`answers what it does not finish in time when it shuts down: ${path}`, () =>
     Effect.gen(function* () {
       const never = yield* Deferred.make<void>()
@@ -16,8 +33,7 @@ for (const path of ["/query", "/prompt", "/index"]) {
       const log: Array<Line> = []
       const held = path === "/index" ? { writing: never } : { gate: never, documents }
       const { port, stop } = yield* start({ ...held, reached, log, grace: Duration.millis(500) })
-      const body = path === "/index" ? { documents } : { query: "honey" }
-      const asked = yield* Effect.fork(ask(port, "POST", path, { body }))
+      const asked = yield* Effect.fork(ask(port, "POST", path, given))
       yield* Deferred.await(reached)
       const stopping = yield* Effect.fork(stop)
       const { headers, json, status } = yield* Fiber.join(asked)
