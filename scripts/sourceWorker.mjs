@@ -49,7 +49,21 @@ const bundle = async () => {
 }
 
 const known = `${folder}/${name}-${ofRun}.cjs`
-const filename = ofRun !== undefined && existsSync(known) ? known : await bundle()
+
+/** Whether another thread bundles it for this run, and has within half a minute. */
+const isBundled = () => {
+  if (ofRun === undefined) return false
+  const asleep = new Int32Array(new SharedArrayBuffer(4))
+  try {
+    mkdirSync(folder, { recursive: true })
+    mkdirSync(`${known}.begun`)
+    return false
+  } catch {
+    for (let turn = 0; turn < 600 && !existsSync(known); turn++) Atomics.wait(asleep, 0, 0, 50)
+    return existsSync(known)
+  }
+}
+const filename = isBundled() ? known : await bundle()
 const bytecode = `${filename}.bytecode`
 const cachedData = existsSync(bytecode) ? readFileSync(bytecode) : undefined
 const script = new Script(readFileSync(filename, "utf8"), {

@@ -315,7 +315,6 @@ describe("the sources", () => {
     "Store/sql/segments.ts made": "the segments of a connection, which goes with it",
     "Store/sql/unchanged.ts states": "what a connection knows of its database, which goes with it",
     "Store/sqlite/file/place.ts openFiles": "descriptors: closing one gives up the locks of the process",
-    "Store/threads/worker.ts current": "a thread's own program: its call",
     "bin.ts signal": "the process's program: what ends it",
     "citations/verdict/words.ts operators": "filled once, below",
     "citations/verdict/words.ts units": "filled once, below",

@@ -1,3 +1,4 @@
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -85,16 +86,21 @@ const entry = { source: "Store/threads/worker.ts", built: "storeWorker.js" }
  */
 const youngMb = 12
 
-const spawn = (given: ThreadData): Worker =>
-  startWorker(
-    entry,
-    { ...given, raw: held(given.filename) },
-    {
-      // Descriptors that a thread leaves open stay open: closing them would release the locks of all other threads.
-      trackUnmanagedFds: false,
-      resourceLimits: { maxYoungGenerationSizeMb: youngMb }
-    }
-  )
+/** Starts the worker of a thread. */
+export class Spawning extends Context.Reference<Spawning>()("clew/Store/Spawning", {
+  defaultValue:
+    () =>
+    (given: ThreadData): Worker =>
+      startWorker(
+        entry,
+        { ...given, raw: held(given.filename) },
+        {
+          // Descriptors that a thread leaves open stay open: closing them would release the locks of all other threads.
+          trackUnmanagedFds: false,
+          resourceLimits: { maxYoungGenerationSizeMb: youngMb }
+        }
+      )
+}) {}
 
 const end = (worker: Worker): Effect.Effect<void> =>
   Effect.promise(async () => {
@@ -175,6 +181,7 @@ export const start = (
     const steps = new Int32Array(new SharedArrayBuffer(4))
     const run = Runtime.runFork(yield* Effect.runtime())
     const say = ({ level, said }: Said) => run(Effect.logWithLevel(LogLevel.fromLiteral(level), said))
+    const spawn = yield* Spawning
     const { alive, call, die, perform, started, worker } = yield* Effect.acquireRelease(
       Effect.sync(() => attend(spawn({ ...data, cancelled, steps }), say)),
       ({ worker }) => end(worker)

@@ -13,6 +13,8 @@ import { finished } from "node:stream/promises"
 import { fileURLToPath } from "node:url"
 import { main } from "../../../src/cli/index.ts"
 import { layer } from "../../../src/cli/terminal.ts"
+import { Spawning } from "../../../src/Store/threads/Thread.ts"
+import { spawnHere } from "../../Store/threads/here.ts"
 
 export const program = fileURLToPath(new URL("../../../dist/bin.js", import.meta.url))
 
@@ -40,7 +42,7 @@ export const inProcess = (
       ...console,
       unsafe: { ...console.unsafe, error: (...parts) => void streams.stderr.write(`${parts.join(" ")}\n`) }
     })
-  ).pipe(Effect.provide(layer(place.env, streams)))
+  ).pipe(Effect.provide(layer(place.env, streams)), Effect.provideService(Spawning, spawnHere))
 
 /** Runs the program from its source in this process, with streams of its own. */
 export const run = async (
