@@ -29,8 +29,9 @@ const open = new TextEncoder().encode(": open\n\n")
 
 /** The first events of an answer, and whether there are no others: nearly always, and then no stream need be run. */
 const read = (body: ReadableStream<Uint8Array>) =>
-  Effect.promise(async () => {
+  Effect.promise(async (signal) => {
     const reader = body.getReader()
+    signal.addEventListener("abort", () => void reader.cancel().catch(() => {}))
     const { value = new Uint8Array() } = await reader.read()
     const state = await Promise.race([reader.closed, "open"])
     reader.releaseLock()
