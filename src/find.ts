@@ -9,6 +9,7 @@ import { DocumentId } from "./model/Document.ts"
 export interface Wanted {
   readonly collection: CollectionName
   readonly docId: DocumentId
+  readonly source?: string | undefined
 }
 
 const asId = Schema.decodeOption(DocumentId)
@@ -29,7 +30,8 @@ export const find = Effect.fnUntraced(function* (
       // The id of a document without this source.
       () => store.lookup(collection, [byId])
     ).pipe(Effect.catchTag("DocumentConflict", Effect.die))
-    if (Option.isSome(found)) return { collection, docId: found.value.docId } satisfies Wanted
+    if (Option.isSome(found))
+      return { collection, docId: found.value.docId, source: found.value.source } satisfies Wanted
   }
   return undefined
 })

@@ -5,7 +5,6 @@ import * as path from "node:path"
 import { Collections } from "../Collections.ts"
 import { filterHint } from "../filterHint.ts"
 import type { CollectionName } from "../model/Collection.ts"
-import type { DocumentId } from "../model/Document.ts"
 import { indexedSince } from "../model/Since.ts"
 import type { ListedDocument } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
@@ -127,11 +126,11 @@ export const list = Cli.define(
       const rows: Array<Row> = []
       const chosen = yield* (yield* Collections).among(collection)
       for (const { name } of chosen) {
-        for (let after: DocumentId | undefined; ;) {
+        for (let after: ListedDocument | undefined; ;) {
           const page: ReadonlyArray<ListedDocument> = yield* store.list(name, { limit: pageSize, after, filter })
           for (const each of page) rows.push({ ...each, collection: name })
           if (page.length < pageSize) break
-          after = page.at(-1)!.docId
+          after = page.at(-1)
         }
       }
       rows.sort(orders[sort])

@@ -80,9 +80,9 @@ const step = 200
 
 const defaultLimit = 100
 
-/** The end of a page by source: the id of its last document; by a figure: that, and the document's place. */
+/** The end of a page: by source, the id and source of its last document; by a figure, that and the document's place. */
 const Cursor = Schema.Union(
-  Schema.Tuple(DocumentId),
+  Schema.Tuple(DocumentId, Schema.NullOr(Schema.String)),
   Schema.Tuple(Schema.Literal("indexed_at", "passages"), Schema.Int, Schema.Int)
 )
 type Cursor = typeof Cursor.Type
@@ -96,9 +96,11 @@ const readCursor = (cursor: string, by: ListedBy): Effect.Effect<Pick<ListPage, 
   Option.match(decodeCursor(Buffer.from(cursor, "base64url").toString("utf8")), {
     onNone: () => badField("cursor", "is not from this server; start again without it"),
     onSome: (at) =>
-      (at.length === 1 ? "source" : at[0]) !== by
+      (at.length === 3 ? at[0] : "source") !== by
         ? badField("cursor", "is of a list with another sort; start again without it")
-        : Effect.succeed(at.length === 1 ? { after: at[0] } : { from: [at[1], at[2]] })
+        : Effect.succeed(
+            at.length === 3 ? { from: [at[1], at[2]] } : { after: { docId: at[0], source: at[1] ?? undefined } }
+          )
   })
 
 /** Merges body and query string; a parameter in both must be the same. */
@@ -191,12 +193,6 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
       const falling = sort.startsWith("-")
       const by = sort.replace("-", "") as ListedBy
       const { after, from } = cursor === undefined ? {} : yield* readCursor(cursor, by)
-      if (after !== undefined) {
-        const [known] = yield* store.lookup(collection, [{ docId: after, derivedId: after }])
-        if (known === undefined || Option.isNone(known)) {
-          return yield* badField("cursor", "refers to a document that is gone; start again without it")
-        }
-      }
       const filter = indexedSince(since, yield* Clock.currentTimeMillis, given)
       const found = yield* store.list(collection, { limit: limit + 1, after, filter, named, by, falling, from })
       const documents = found.slice(0, limit)
@@ -213,7 +209,9 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
         ...(found.length > limit && last !== undefined
           ? {
               next_cursor: cursorOf(
-                by === "source" ? [last.docId] : [by, by === "passages" ? last.passages : last.indexedAt, last.place]
+                by === "source"
+                  ? [last.docId, last.source ?? null]
+                  : [by, by === "passages" ? last.passages : last.indexedAt, last.place]
               )
             }
           : {})
@@ -222,10 +220,7 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
 
     return handlers
       .handle("listDocuments", ({ urlParams }) =>
-        list(urlParams).pipe(
-          Effect.catchTag("DocumentConflict", (error) => Effect.die(error)),
-          orEmpty(urlParams.collection ?? defaultCollection, { documents: [] })
-        )
+        orEmpty(urlParams.collection ?? defaultCollection, { documents: [] })(list(urlParams))
       )
       .handle("index", ({ payload, request }) =>
         jobs.answer(request, { kind: "index", collection: payload.collection ?? defaultCollection }, (told, isJob) =>

@@ -90,17 +90,17 @@ export class Judging extends Effect.Service<Judging>()("clew/Judging", {
       const byName = new Map<string, Array<string>>()
       for (const source of missing) byName.set(nameOf(source), [...(byName.get(nameOf(source)) ?? []), source])
       for (const name of yield* among(collection)) {
-        let after: DocumentId | undefined
+        let after: ListedDocument | undefined
         const before = new Set<DocumentId>()
         while (missing.size > 0) {
           const page: ReadonlyArray<ListedDocument> = yield* store.list(name, { limit: pageSize, after })
           for (const { docId, source = docId } of page) {
             for (const judged of byName.get(nameOf(source)) ?? []) if (isSource(source, judged)) missing.delete(judged)
           }
-          after = page.at(-1)?.docId
+          after = page.at(-1)
           // A damaged index could lead in a circle.
-          if (after === undefined || page.length < pageSize || before.has(after)) break
-          before.add(after)
+          if (after === undefined || page.length < pageSize || before.has(after.docId)) break
+          before.add(after.docId)
         }
       }
       return judgements.filter(({ source }) => missing.has(source))

@@ -128,8 +128,8 @@ export type ListedBy = "source" | "indexed_at" | "passages"
 /** A page of a list of documents. */
 export interface ListPage {
   readonly limit: number
-  /** Ordered by source: the last document of the page before. */
-  readonly after?: DocumentId | undefined
+  /** Ordered by source: the last document of the page before, which may be gone by now. */
+  readonly after?: Pick<DocumentSummary, "docId" | "source"> | undefined
   readonly filter?: Filter | undefined
   /** Only documents whose source, or doc_id if they have none, contains this, whatever the case. */
   readonly named?: string | undefined

@@ -57,7 +57,8 @@ export const operations: Readonly<Record<string, (store: Service, n: number) => 
   documentsOf: (store, n) => store.documentsOf(defaultCollection, `/all/${n % 100}/${n}.txt`, { limit: 10 }),
   roots: (store) => store.roots(defaultCollection),
   "first page": (store) => store.list(defaultCollection, { limit: 10 }),
-  "page after": (store, n) => store.list(defaultCollection, { limit: 10, after: id(n) }),
+  "page after": (store, n) =>
+    store.list(defaultCollection, { limit: 10, after: { docId: id(n), source: `/all/${n % 100}/${n}.txt` } }),
   "page of a title": (store, n) => store.list(defaultCollection, { limit: 10, filter: { title: `T${n}` } }),
   "page of a source": (store, n) =>
     store.list(defaultCollection, { limit: 10, filter: { source: `/all/${n % 100}/${n}.txt` } }),

@@ -35,6 +35,11 @@ it.scopedLive("lists documents page by page", () =>
     )
     const filtered = yield* ask(port, "GET", `/documents?filter=${encodeURIComponent('{"even":false}')}`)
     assert.lengthOf(sources(filtered), 12)
+    // One deletes what one has listed, and goes on.
+    const begun = yield* ask(port, "GET", "/documents?limit=10")
+    yield* ask(port, "DELETE", "/documents?source=docs%2F09.md")
+    const next = yield* ask(port, "GET", `/documents?limit=2&cursor=${begun.json.next_cursor}`)
+    assert.deepStrictEqual(sources(next), ["docs/10.md", "docs/11.md"])
     assert.deepInclude(filtered.json.documents[0], { source: "docs/01.md", title: "T1", chunks: 1 })
     for (const wrong of [
       "limit=0",

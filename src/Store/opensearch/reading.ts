@@ -97,9 +97,7 @@ export const ofFile = Effect.fnUntraced(function* (
 export const page = Effect.fnUntraced(function* (cluster: Cluster, record: CollectionRecord, options: ListPage) {
   const { after, by = "source", falling = false, filter = {}, from, limit, named } = options
   const direction = falling ? "desc" : "asc"
-  const [last] = after === undefined || by !== "source" ? [] : yield* headsOf(cluster, record, [after])
-  if (after !== undefined && by === "source" && last === undefined) return []
-  const begin = by === "source" ? last && [last.head.name, last.head.doc_id] : from
+  const begin = by === "source" ? after && [term(after.source ?? after.docId), term(after.docId)] : from
   const sort = by === "source" ? ["name", "doc_id"] : [by, "gen"]
   const heads = yield* headsWhere(
     cluster,

@@ -4,7 +4,7 @@ import { isEmptyFilter } from "../../model/Filter.ts"
 import { dialectOf } from "./dialect.ts"
 import { containing, documentsWhere, type Where } from "./filter.ts"
 import { type SummaryRow, toListed } from "../core/document.ts"
-import { type Sql, inList, list, first, only } from "./rows.ts"
+import { type Sql, inList, list, only } from "./rows.ts"
 
 /** Up to this many matches of a filter are sorted directly. */
 const fewMatch = 1000
@@ -53,28 +53,17 @@ export const page = Effect.fnUntraced(function* (sql: Sql, collection: number, o
       [...where.params, ...(begin?.params ?? []), most]
     )
 
-  const bySource = Effect.gen(function* () {
-    const last =
-      after === undefined
-        ? undefined
-        : yield* first<string>(sql, "SELECT name FROM documents WHERE collection_id = ? AND doc_id = ?", [
-            collection,
-            after
-          ])
-    if (after !== undefined && last === undefined) return []
+  const bySource = Effect.suspend(() => {
     // As values, both are found in the index; a row from a subquery would only bound the first.
     const keys = (name: string): ReadonlyArray<string> => (isSorted ? [`${name} || ''`] : dialect.indexed(name))
     const sorted = [...keys("d.name"), "d.doc_id"]
-    return yield* rowsIn(
+    return rowsIn(
       {
         keys: sorted.map((key) => `${key} ${direction}`).join(", "),
-        after:
-          last === undefined
-            ? undefined
-            : {
-                sql: `(${sorted.join(", ")}) ${beyond} (${[...keys("?"), "?"].join(", ")})`,
-                params: [...keys("").map(() => last), after!]
-              }
+        after: after && {
+          sql: `(${sorted.join(", ")}) ${beyond} (${[...keys("?"), "?"].join(", ")})`,
+          params: [...keys("").map(() => after.source ?? after.docId), after.docId]
+        }
       },
       limit
     )

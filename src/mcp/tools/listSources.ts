@@ -83,9 +83,9 @@ export const listSources = make({
       const store = yield* Store
       const filter = indexedSince(since, yield* Clock.currentTimeMillis, given)
       const lineOf = (document: ListedDocument) => line(document, since !== undefined)
-      const after = cursor === undefined ? undefined : Option.getOrUndefined(decodeCursor(cursor))
-      const last = after && (yield* orEmpty(collection, undefined)(find([collection], { docId: after })))
-      if (cursor !== undefined && last === undefined) {
+      const docId = cursor === undefined ? undefined : Option.getOrUndefined(decodeCursor(cursor))
+      const after = docId && (yield* orEmpty(collection, undefined)(find([collection], { docId })))
+      if (cursor !== undefined && after === undefined) {
         return yield* refuse(
           "cursor",
           "cursor: it is not from list_sources, or its document is gone; start again without a cursor"
