@@ -2,7 +2,7 @@ import { defaultCollection } from "../model/Collection.ts"
 import { fragment } from "../model/Locator.ts"
 import { documentKey, headingPath, type Hit, type Similar } from "../model/SearchResult.ts"
 import { isCode, type Stretch, stretchesOf, withoutMarks } from "./citations.ts"
-import { bounded, sourceCharacters } from "./line.ts"
+import { bounded, boundedSource } from "./line.ts"
 
 const cells = /(?<!\\)\|/
 const codeFence = /^\s{0,3}(`{3,}|~{3,})/
@@ -80,7 +80,7 @@ export const fence = (text: string): string => {
 
 /** `source:12-18`, `source:12`, or the place in the form of the file's own readers: `paper.pdf#page=3`. */
 export const citation = ({ document, passage }: Similar, name = whole): string =>
-  `${bounded(name(document.source), sourceCharacters)}${placeIn(passage)}`
+  `${boundedSource(name(document.source))}${placeIn(passage)}`
 
 const whole = (source: string): string => source
 

@@ -168,7 +168,7 @@ const query = Cli.define(
         kinds: flags.kind === undefined ? undefined : new Set([flags.kind])
       })
       const at = (place: Parameters<typeof placeOf>[0] & { readonly source: string }) =>
-        colors.cyan(oneLine(`${displayPath(cwd, place.source)}${placeOf(place)}`))
+        colors.cyan(`${displayPath(cwd, place.source)}${oneLine(placeOf(place))}`)
       const text = [
         `${colors.bold(oneLine(found.name))}  in ${documentsOf(found)}`,
         ...(found.description === undefined ? [] : [oneLine(found.description)]),
@@ -202,7 +202,7 @@ const path = Cli.define(
       const text = found.steps.map(
         (step) =>
           `${colors.bold(oneLine(step.from))} → ${colors.bold(oneLine(step.to))}  ` +
-          `${colors.cyan(oneLine(`${displayPath(cwd, step.source)}${placeOf(step)}`))}` +
+          `${colors.cyan(`${displayPath(cwd, step.source)}${oneLine(placeOf(step))}`)}` +
           `${step.says === undefined ? "" : `  ${colors.dim(oneLine(step.says))}`}\n    ${oneLine(step.text.slice(0, 300))}`
       )
       yield* printResult(GraphPath, found, text.length === 0 ? "No path of up to six steps" : text.join("\n"))
@@ -235,7 +235,7 @@ const top = Cli.define(
         best
           .map(
             ({ kind, label, rank, source }) =>
-              `${rank.toFixed(5)}  ${kind.padEnd(8)}  ${oneLine(label)}${source === undefined || source === label ? "" : `  ${oneLine(displayPath(cwd, source))}`}`
+              `${rank.toFixed(5)}  ${kind.padEnd(8)}  ${oneLine(label)}${source === undefined || source === label ? "" : `  ${displayPath(cwd, source)}`}`
           )
           .join("\n") || "The graph is empty"
       )

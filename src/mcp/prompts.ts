@@ -1,7 +1,7 @@
 import type { GetPromptResult, Prompt as Listed } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { bounded, sourceCharacters } from "../citations/line.ts"
+import { bounded, boundedSource } from "../citations/line.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { NumberText } from "../model/fields.ts"
 import { mustBe } from "../model/kinds.ts"
@@ -104,13 +104,13 @@ const samples = (collections: ReadonlyArray<CollectionInfo>, count: number) =>
 type Sample = Effect.Effect.Success<ReturnType<typeof samples>>[number]
 
 const nameOf = ({ collection, docId, source, title }: Sample): string =>
-  bounded(source ?? docId, sourceCharacters) +
+  boundedSource(source ?? docId) +
   (title === undefined ? "" : ` (${bounded(title)})`) +
   (collection === defaultCollection ? "" : `, collection ${collection}`)
 
 const sampleText = (sample: Sample): string =>
   quote([
-    `source: ${bounded(sample.source ?? sample.docId, sourceCharacters)}`,
+    `source: ${boundedSource(sample.source ?? sample.docId)}`,
     "",
     sample.text.length > sampleCharacters
       ? `${sample.text.slice(0, sampleCharacters).replace(/[\ud800-\udbff]$/, "")} …`

@@ -2,7 +2,7 @@ import type { ReadResourceResult, Resource, ResourceTemplate } from "@modelconte
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { formatOfName } from "../chunking/format.ts"
-import { bounded, sourceCharacters } from "../citations/line.ts"
+import { bounded, boundedSource } from "../citations/line.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { DocumentId } from "../model/Document.ts"
 import type { RecentDocument } from "../model/Stored.ts"
@@ -54,7 +54,7 @@ const documentResource = ({ collection, docId, passages, source, title }: Recent
     collection === defaultCollection
       ? `clew://documents/${encodeURIComponent(docId)}`
       : `clew://collections/${collection}/documents/${encodeURIComponent(docId)}`,
-  name: bounded(source ?? docId, sourceCharacters),
+  name: boundedSource(source ?? docId),
   ...(title === undefined ? {} : { title: bounded(title) }),
   description: `Indexed document, ${plural(passages, "passage")}`,
   mimeType: mimeType(source)
@@ -107,8 +107,8 @@ export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourc
 const unknown = (uri: string, reason?: string) =>
   new RpcError({
     code: code.resourceNotFound,
-    message: `uri: there is no resource ${JSON.stringify(bounded(uri, sourceCharacters))}${reason === undefined ? "" : `. ${reason}`}; resources/list and resources/templates/list show all`,
-    data: { uri: bounded(uri, sourceCharacters) }
+    message: `uri: there is no resource ${JSON.stringify(boundedSource(uri))}${reason === undefined ? "" : `. ${reason}`}; resources/list and resources/templates/list show all`,
+    data: { uri: boundedSource(uri) }
   })
 
 const documentAt = (uri: string, { collection, docId }: NonNullable<Watched["document"]>) =>

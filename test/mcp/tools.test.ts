@@ -721,6 +721,31 @@ describe("get_document", () => {
     assert.strictEqual(whole.text, content.slice(inside - 1))
   })
 
+  // It was shown with one plain blank for them, and could then not be read.
+  it("reads a document whose source has two blanks, or no plain one, as every tool shows it", async () => {
+    const sources = ["/a/two  blanks.md", "/a/at 9.41\u202fAM.md", "/a/10\u00a0km.md"]
+    const { folder } = await connectWith(
+      sources.map((source, index) => ({
+        content: `# Whale ${index}\n\nThe \`whale_fin\` of ${index}.`,
+        metadata: { source }
+      }))
+    )
+    const client = await connect({ folder })
+    const graph = await connect({ folder, args: ["--filter", "graph_query"] })
+    const listed = (await client.call("list_sources", {})).structuredContent.sources as ReadonlyArray<Json>
+    const found = (await client.call("search", { query: "whale" })).structuredContent.results as ReadonlyArray<Json>
+    const named = (await graph.call("graph_query", { entity: "whale_fin" })).structuredContent
+      .mentions as ReadonlyArray<Json>
+    for (const shown of [listed, found.map(({ metadata }) => metadata), named]) {
+      assert.sameMembers(
+        shown.map(({ source }) => source),
+        sources
+      )
+    }
+    for (const source of sources)
+      assert.strictEqual((await client.call("get_document", { source })).structuredContent.source, source)
+  })
+
   it("finds a document by its id, by the end of its source, and asks back where several end so", async () => {
     const client = await connectWith([
       { content: "one", metadata: { source: "/a/readme.md" } },

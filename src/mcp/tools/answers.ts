@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
 import { flag } from "../../model/fields.ts"
-import { bounded, sourceCharacters } from "../../citations/line.ts"
+import { bounded, boundedSource } from "../../citations/line.ts"
 import { fence, scoreText, unpadded } from "../../citations/prompt.ts"
 import { asRead, shortfall } from "../../citations/remarks.ts"
 import { bestExcerpt, highlighter } from "../../citations/highlight.ts"
@@ -114,7 +114,7 @@ export const boundedMetadata = (metadata: Metadata): Metadata => {
 
 const boundedStep = ({ chunk_index, entity, source }: ViaStep): ViaStep => ({
   entity: bounded(entity, 120),
-  ...(source === undefined ? {} : { source: bounded(source, sourceCharacters), chunk_index })
+  ...(source === undefined ? {} : { source: boundedSource(source), chunk_index })
 })
 
 /** Similar passages that are named. */
@@ -173,7 +173,7 @@ export const toQuoted = (hit: Hit): SearchResult => {
     ...hit,
     document: {
       ...document,
-      source: bounded(document.source, sourceCharacters),
+      source: boundedSource(document.source),
       metadata: boundedMetadata(document.metadata),
       title: document.title && bounded(document.title)
     },

@@ -6,7 +6,7 @@ import { documentsEnding, similarSources } from "../../filterHint.ts"
 import { find } from "../../find.ts"
 import { Search } from "../../Search.ts"
 import { Store } from "../../Store.ts"
-import { bounded, sourceCharacters } from "../../citations/line.ts"
+import { bounded, boundedSource } from "../../citations/line.ts"
 import { fence, state } from "../../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
@@ -35,7 +35,7 @@ const candidates = 5
 /** How many collections are searched for a document without a named collection. */
 const mostCollections = 50
 
-const shownSource = (source: string): string => JSON.stringify(bounded(source, 200))
+const shownSource = (source: string): string => JSON.stringify(boundedSource(source))
 
 /** The collections to search: the named one, else all, the default one first. */
 export const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undefined) {
@@ -54,9 +54,7 @@ const exactly = (collections: ReadonlyArray<CollectionName>, source: string) =>
 const named = (found: ReadonlyArray<{ readonly collection: CollectionName; readonly source: string }>): string =>
   found
     .map(({ collection, source }) =>
-      collection === defaultCollection
-        ? bounded(source, sourceCharacters)
-        : `${bounded(source, sourceCharacters)} (collection ${collection})`
+      collection === defaultCollection ? boundedSource(source) : `${boundedSource(source)} (collection ${collection})`
     )
     .join(", ")
 
@@ -273,7 +271,7 @@ export const readDocument = (args: DocumentArguments, again = "Continue with") =
         structured: {
           notice: [opening, ...closing].join(" "),
           doc_id: docId,
-          source: bounded(source, sourceCharacters),
+          source: boundedSource(source),
           title: title === undefined ? undefined : bounded(title),
           collection: collection === defaultCollection ? undefined : collection,
           metadata: boundedMetadata(metadata),
@@ -290,10 +288,7 @@ export const readDocument = (args: DocumentArguments, again = "Continue with") =
         text: [
           [
             opening,
-            quote([
-              `source: ${bounded(source, sourceCharacters)}`,
-              ...(title === undefined ? [] : [`title: ${bounded(title)}`])
-            ]),
+            quote([`source: ${boundedSource(source)}`, ...(title === undefined ? [] : [`title: ${bounded(title)}`])]),
             `${marks}\n${text}${text.endsWith("\n") ? "" : "\n"}${marks}`,
             ...closing
           ].join("\n")

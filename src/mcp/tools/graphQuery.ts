@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { someText } from "../../api/endpoint.ts"
-import { bounded, oneLine } from "../../citations/line.ts"
+import { bounded, boundedSource, oneLine } from "../../citations/line.ts"
 import { Graph } from "../../Graph.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { within } from "../../model/fields.ts"
@@ -41,13 +41,15 @@ export const graphQuery = make({
             )
           )
         )
-      const mentions = found.mentions
-        .slice(0, mostMentions)
-        .map((mention) => ({ ...mention, name: shown(mention.name), source: shown(mention.source) }))
+      const mentions = found.mentions.slice(0, mostMentions).map((mention) => ({
+        ...mention,
+        name: shown(mention.name),
+        source: boundedSource(mention.source)
+      }))
       const neighbours = found.neighbours.map((neighbour) => ({
         ...neighbour,
         name: shown(neighbour.name),
-        source: shown(neighbour.source)
+        source: boundedSource(neighbour.source)
       }))
       const opening = `${found.at_least === true ? "At least " : ""}${plural(found.documents, "document has", "documents have")} a relation to this entity. ${guard}`
       const about = {

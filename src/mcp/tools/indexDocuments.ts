@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Indexer } from "../../Indexer.ts"
 import { toIndexResponse } from "../../api/Documents.ts"
-import { bounded } from "../../citations/line.ts"
+import { boundedSource } from "../../citations/line.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentInput } from "../../model/Document.ts"
 import { EmbedderUnavailable } from "../../Embedder.ts"
@@ -97,8 +97,8 @@ export const indexDocuments = make({
       const all = toIndexResponse(outcomes, Duration.toMillis(took))
       const lines = all.documents.map(({ chunks, doc_id, source, status }) =>
         status === "skipped"
-          ? `- skipped, since it holds no text: ${bounded(source ?? doc_id)}`
-          : `- ${status}: ${bounded(source ?? doc_id)} (doc_id ${doc_id}, ${plural(chunks, "passage")})`
+          ? `- skipped, since it holds no text: ${boundedSource(source ?? doc_id)}`
+          : `- ${status}: ${boundedSource(source ?? doc_id)} (doc_id ${doc_id}, ${plural(chunks, "passage")})`
       )
       const opening = `Indexed ${plural(all.indexed, "document")} in ${plural(all.chunks, "passage")}, ${all.unchanged} unchanged${all.skipped === undefined ? "" : `, ${all.skipped} skipped`} (${all.index_time_ms} ms).${all.indexed === 0 ? "" : " They can be searched now."}`
       return yield* fitting(

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { within } from "../../model/fields.ts"
-import { bounded, sourceCharacters } from "../../citations/line.ts"
+import { bounded, boundedSource } from "../../citations/line.ts"
 import { orEmpty } from "../../Collections.ts"
 import { filterHint } from "../../filterHint.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
@@ -47,13 +47,13 @@ const encodeCursor = Schema.encodeSync(Cursor)
 
 const line = (document: ListedDocument, isDated: boolean): string => {
   const { docId, passages, source, title } = document
-  const name = bounded(source ?? docId, sourceCharacters)
+  const name = boundedSource(source ?? docId)
   const about = title === undefined || title === source ? "" : ` (${bounded(title)})`
   return `${name}${about}, ${plural(passages, "passage")}${isDated ? `, indexed ${isoTime(document.indexedAt)}` : ""}`
 }
 
 const toSource = ({ docId, indexedAt, passages, source, title }: ListedDocument) => ({
-  source: bounded(source ?? docId, sourceCharacters),
+  source: boundedSource(source ?? docId),
   doc_id: docId,
   title: title === undefined ? undefined : bounded(title),
   chunks: passages,

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { asGlob, documentsLike } from "../../filterHint.ts"
 import { flag } from "../../model/fields.ts"
-import { bounded, sourceCharacters } from "../../citations/line.ts"
+import { bounded, boundedSource } from "../../citations/line.ts"
 import { citation, entry, formatPrompt } from "../../citations/prompt.ts"
 import { gathered } from "../../citations/citations.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
@@ -240,8 +240,7 @@ export const similar = make({
         ({ message }) => refuse("chunk_index", message)
       )
       const empty = found.hits.length > 0 ? undefined : yield* nothingIndexed(settings)
-      const what =
-        named === undefined ? "the text" : bounded(named.document.source ?? named.document.docId, sourceCharacters)
+      const what = named === undefined ? "the text" : boundedSource(named.document.source ?? named.document.docId)
       return yield* answerOf(found, {
         detail,
         maxTokens,
@@ -302,7 +301,7 @@ export const getPrompt = make({
           included,
           structured: {
             prompt,
-            sources: hits.slice(0, included).map(({ document }) => bounded(document.source, sourceCharacters)),
+            sources: hits.slice(0, included).map(({ document }) => boundedSource(document.source)),
             query_time_ms: queryTimeMs,
             ...toProvenance(found),
             omitted: omitted === 0 ? undefined : omitted,

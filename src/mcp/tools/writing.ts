@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { realpathSync } from "node:fs"
 import * as path from "node:path"
-import { bounded, sourceCharacters } from "../../citations/line.ts"
+import { bounded, boundedSource } from "../../citations/line.ts"
 import { skipsText } from "../../files/FileEvent.ts"
 import { FileIndexer, type FileRun } from "../../files/FileIndexer.ts"
 import { Tally } from "../../files/Tally.ts"
@@ -34,7 +34,7 @@ const named = (folders: ReadonlyArray<string>): string => folders.map((folder) =
 /** The path, if what it leads to is in one of the folders that the user allows; as it is written if that is in one too. */
 const allowed = (argument: string, given: string, folders: ReadonlyArray<string>) =>
   Effect.suspend(() => {
-    const shown = JSON.stringify(bounded(given, sourceCharacters))
+    const shown = JSON.stringify(boundedSource(given))
     const outside = () =>
       refuse(
         argument,
@@ -50,7 +50,7 @@ const allowed = (argument: string, given: string, folders: ReadonlyArray<string>
       return isNamed
         ? refuse(
             argument,
-            `${argument}: there is no file or folder ${JSON.stringify(bounded(whole, sourceCharacters))}; sync removes documents whose files are gone from an indexed folder, delete_document those of a path that was indexed itself`
+            `${argument}: there is no file or folder ${JSON.stringify(boundedSource(whole))}; sync removes documents whose files are gone from an indexed folder, delete_document those of a path that was indexed itself`
           )
         : outside()
     }
@@ -83,7 +83,7 @@ const running = Effect.fnUntraced(function* (runs: ReadonlyArray<FileRun>, { pro
             if (event._tag === "Held") held.push(event.path)
             if (event._tag === "Indexed" && event.document.status !== "unchanged" && documents.length < mostNamed) {
               const { docId, passages, source = docId, status } = event.document
-              documents.push({ doc_id: docId, source: bounded(source, sourceCharacters), status, chunks: passages })
+              documents.push({ doc_id: docId, source: boundedSource(source), status, chunks: passages })
             }
             const now = yield* Clock.currentTimeMillis
             if (now - reportedAt < progressEvery) return
@@ -106,14 +106,14 @@ const answerOf = Effect.fnUntraced(function* (
   const { created, deleted_chunks, deleted_documents, failed: failures, skipped, unchanged, updated } = counts
   const failed = counts.failed_files
     .slice(0, mostNamed)
-    .map(({ path, reason }) => ({ path: bounded(path, sourceCharacters), reason: bounded(reason) }))
+    .map(({ path, reason }) => ({ path: boundedSource(path), reason: bounded(reason) }))
   const opening = [
     `${created} new, ${updated} changed, ${unchanged} unchanged ${unchanged === 1 ? "document" : "documents"}; ${plural(deleted_documents, "document")} with ${plural(deleted_chunks, "passage")} removed; ${plural(skipped, "file")} skipped${skipped === 0 ? "" : ` (${bounded(skipsText(counts.skipped_by_reason))})`}, ${failures} failed.`,
     ...(created + updated > 0 ? ["They can be searched now."] : []),
     ...(failures > 0 ? ["What failed was not changed in the index: make it readable, and index it again."] : []),
     ...(held.length > 0
       ? [
-          `More than half of the files below ${named(held.slice(0, mostHeld).map((path) => bounded(path, sourceCharacters)))} are gone, so nothing was removed there: if that is meant, the user runs clew update --prune.`
+          `More than half of the files below ${named(held.slice(0, mostHeld).map((path) => boundedSource(path)))} are gone, so nothing was removed there: if that is meant, the user runs clew update --prune.`
         ]
       : []),
     ...more
@@ -212,7 +212,7 @@ export const sync = make({
         ...(gone.length === 0
           ? []
           : [
-              `${plural(gone.length, "path that was indexed is", "paths that were indexed are")} not there now (${named(gone.slice(0, mostHeld).map((path) => bounded(path, sourceCharacters)))}${gone.length > mostHeld ? ", …" : ""}): the documents were kept; delete_document removes one, and the user all of a path with clew delete PATH.`
+              `${plural(gone.length, "path that was indexed is", "paths that were indexed are")} not there now (${named(gone.slice(0, mostHeld).map((path) => boundedSource(path)))}${gone.length > mostHeld ? ", …" : ""}): the documents were kept; delete_document removes one, and the user all of a path with clew delete PATH.`
             ]),
         ...(roots.length === own.length
           ? []
@@ -235,7 +235,7 @@ export const deleteDocument = make({
     Effect.gen(function* () {
       const { collection, document } = yield* findDocument(by)
       const { docId, file, source = docId } = document
-      const shown = bounded(source, sourceCharacters)
+      const shown = boundedSource(source)
       if (by.source !== undefined && by.source !== source && by.source !== docId) {
         return yield* refuse("source", `source: to delete it, give the whole source: ${JSON.stringify(shown)}`)
       }
