@@ -114,11 +114,10 @@ export const layer = (options: Omit<Options, "readOnly" | "writePaths" | "audit"
         const client = yield* FiberRef.get(Turn.current)
         if (Array.isArray(body)) yield* Effect.forEach(body.slice(1), () => limiter.take(client), { discard: true })
         const asked = new Request("http://localhost/mcp", { method, headers, signal: controller.signal })
-        const response = yield* Effect.onInterrupt(answer(asked, body), () => abort)
-        return yield* Effect.onInterrupt(
-          send(response, abort, isEndless(method, body) ? yield* access.revoked : undefined),
-          () => abort
-        )
+        return yield* Effect.gen(function* () {
+          const response = yield* answer(asked, body)
+          return yield* send(response, abort, isEndless(method, body) ? yield* access.revoked : undefined)
+        }).pipe(Effect.onInterrupt(() => abort))
       })
       yield* router.get("/mcp", handle)
       yield* router.post("/mcp", handle)

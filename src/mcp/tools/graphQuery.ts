@@ -14,7 +14,7 @@ import { defaultMaxTokens, described, fitting, guard, maxTokens, plural, quote }
 const mostMentions = 20
 const nameCharacters = 200
 
-const shown = (text: string): string => bounded(oneLine(text), nameCharacters)
+const shown = (text: string): string => bounded(text, nameCharacters)
 
 export const graphQuery = make({
   name: "graph_query",
